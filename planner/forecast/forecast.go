@@ -1,0 +1,53 @@
+// Package forecast says what a plan will cost and when it will end: money in
+// decimals, walltime by discrete-event simulation.
+package forecast
+
+import "time"
+
+// A Mark says how well a figure is known.
+type Mark uint8
+
+// The marks. An unknown figure is never shown as zero.
+const (
+	Known Mark = iota
+	Estimated
+	Unknown
+)
+
+// A Figure is an amount with its mark, as decimal text.
+type Figure struct {
+	Text string
+	Mark Mark
+}
+
+// A Line is one unit of the cost table.
+type Line struct {
+	Unit                  string // "usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"
+	Expected, P90, AtMost Figure
+}
+
+// A Forecast is the cost and walltime of a plan.
+type Forecast struct {
+	Lines     []Line
+	Walltime  Span
+	Phases    []PhaseSpan
+	Critical  []string // phases, first to last
+	ByPhase   map[string][]Line
+	ByBackend map[string][]Line
+	Basis     []string // "no history yet: expected is half of each walltime, …"
+}
+
+// A Span is a duration at two quantiles.
+type Span struct {
+	P50, P90 time.Duration
+	Mark     Mark
+}
+
+// A PhaseSpan is one row of the Gantt chart: when jobs of the phase run.
+type PhaseSpan struct {
+	Phase string
+	Busy  []Interval // at expected durations, from the start of the plan
+}
+
+// An Interval of time since the start.
+type Interval struct{ From, To time.Duration }

@@ -1,0 +1,42 @@
+// Package place decides where like jobs go: candidates that fit, then the
+// preference, then the policy table, then cheapest and soonest. It keeps
+// every reason.
+package place
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Quoted is a quote for one shape on one pool.
+type Quoted struct {
+	Shape offer.Shape
+	Quote offer.Quote
+}
+
+// A Decision is where like jobs go, and why.
+type Decision struct {
+	Backend    string
+	Pool       string
+	Shape      offer.Shape
+	Price      offer.Price
+	WholeNode  bool
+	Wait       time.Duration // queue wait counted; -1 unknown (counted as zero, and said)
+	Segments   int           // chained by checkpoint; 1 otherwise
+	Rule       string        // which rule decided
+	Why        string
+	Fallback   string // why the first choice was not taken, "" if it was
+	Candidates []Candidate
+}
+
+// A Candidate is one pool that was looked at.
+type Candidate struct {
+	Backend, Pool string
+	Fits          bool
+	Why           string // why it lost, or what does not fit
+	Would         string // what would fit
+	Cost          map[string]string
+	Wait          time.Duration
+	Won           bool
+}

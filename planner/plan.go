@@ -1,0 +1,235 @@
+// Package planner turns a wish and what is known into a plan. It is a pure
+// function: it reads no clock, calls nothing and writes nothing, and the same
+// inputs give the same plan, byte for byte.
+//
+//	campaign ──expand──▶ jobs ──┐
+//	state ──refresh──▶ attempts ┴─diff─▶ actions ─gate─▶ smoke, pilot, run ─place─▶ placements ─forecast─▶ cost, walltime ─check─▶ plan
+package planner
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// Input is everything a plan depends on.
+type Input struct {
+	Campaign *lang.Campaign
+	State    *state.State
+	Observed Observed
+	Pools    []offer.Pool
+	Quotes   []place.Quoted
+	Now      time.Time
+	Options  Options
+}
+
+// Options force or narrow a plan.
+type Options struct {
+	Targets []string // selections; empty = everything
+	Rerun   []string
+	Accept  []string
+	Destroy bool
+	Reason  string // given by the person, kept with the plan
+}
+
+// Observed is what a refresh found. The zero value means that nothing was
+// asked (-refresh=false): the state is believed.
+type Observed struct {
+	Refreshed bool
+	// Jobs is by token.
+	Jobs map[string]offer.Observation
+	// Unreachable backends, with the reason.
+	Unreachable map[string]string
+	// Outputs is what a stat (or with -verify an opening) of recorded outputs
+	// found, by job address; a missing file has OK false.
+	Outputs map[string][]offer.Output
+	// Sources are the content digests of source trees by lang.Source.Key.
+	Sources map[string]SourceDigest
+	// Secrets names the secrets that could not be read, with the reason.
+	Secrets map[string]string
+	// Findings are what preflight found, already attached to addresses.
+	Findings diag.List
+	// Orphans are rented resources tagged ours and unknown to the state.
+	Orphans []Orphan
+	// Imported are look-ups of import blocks, by target address.
+	Imported map[string]offer.Observation
+}
+
+// SourceDigest is the content of a source tree and where it comes from.
+type SourceDigest struct {
+	Digest string
+	Commit string // recorded, in no hash
+	Dirty  bool
+	Files  int
+	Bytes  int64
+}
+
+// An Orphan is a rented resource the state does not know.
+type Orphan struct {
+	Backend, ID, PerHour string
+}
+
+// Hash is the first 128 bits of a SHA-256.
+type Hash [16]byte
+
+// A Kind is what a plan does with one job. One byte a job.
+type Kind uint8
+
+// The kinds, in the order of the diff table.
+const (
+	None      Kind = iota // unchanged
+	Run                   // + run
+	Rerun                 // ± re-run
+	Restart               // ± cancel and re-run
+	Retry                 // ↻ retry
+	Resubmit              // ~ resubmit
+	Continue              // … continue
+	Adopt                 // + adopt
+	Move                  // → moved
+	Accept                // ≈ accept
+	HeldKind              // ! held
+	Blocked               // ⊘ blocked
+	UnknownAt             // ? unknown: its backend cannot be asked
+	Missing               // ? missing
+	Bytes                 // ≠ input bytes changed
+	Duplicate             // ! duplicate
+	Cancel                // - cancel
+	Forget                // - forget
+	Record                // verify and record what ended while nobody looked
+	Skipped               // not selected by -target
+	kinds
+)
+
+// A Plan is what will be done, why, and what it may cost.
+type Plan struct {
+	ID       string // from the content: the same plan has the same id
+	Campaign string
+	Digest   string // campaign digest
+	Lineage  string
+	Serial   uint64
+	Now      time.Time
+	Reason   string
+	Destroy  bool
+
+	Backends  []BackendView
+	Phases    []*PhasePlan // in campaign order
+	Loose     []Row        // rows about jobs that are not wanted, and about resources
+	Transfers []Transfer
+	Notes     []string // assumptions and what holds with muster off
+
+	Forecast forecast.Forecast
+	Budgets  []BudgetCheck
+	Ceiling  state.Amounts // the smaller of at most and the budgets, by unit
+	Counts   Counts
+	Diags    diag.List
+}
+
+// Counts is the summary line.
+type Counts struct {
+	Run, Rerun, Cancel, Unchanged           int
+	Smoke, Retry, Resubmit, Continue, Adopt int
+	Move, Accept, Held, Blocked, Unknown    int
+	Missing, Bytes, Forget, Release, Record int
+	Selected, Total                         int
+}
+
+// Changes reports whether the plan does anything.
+func (c Counts) Changes() bool {
+	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record > 0
+}
+
+// A BackendView is the line about a backend at the head of the plan.
+type BackendView struct {
+	Name     string
+	Summary  string // "6 of 8 GPUs free, 2 held by others"
+	Facts    string // "facts of 2026-05", "" for live
+	Problem  string // why it cannot be asked
+	Fallback string
+}
+
+// A PhasePlan is the plan of one phase: columns by cell, and details only
+// where there is something to say. About 60 bytes a job.
+type PhasePlan struct {
+	Phase   *lang.Phase
+	Kind    []Kind   // by cell
+	Result  []Hash   // result hash by cell
+	Place   []uint16 // index into Placements by cell; jobs that do not run have 0
+	Details map[int]Detail
+
+	// Placements are the distinct decisions of the phase; index 0 is unused.
+	Placements []place.Decision
+	Smoke      *Gate
+	Pilot      []int // cells still to be run alone first
+	Hold       string
+	Source     SourceDigest
+}
+
+// A Detail is why a job gets the action it gets.
+type Detail struct {
+	Reasons []Reason
+	State   *state.Job // the record, if there is one
+	From    string     // former address, of a move
+	Waits   []string   // addresses it is blocked by
+	Text    string     // class and last lines for a held job, the reason for an unknown one
+	Destroy bool       // needs approval
+}
+
+// A Reason is one cause as data: which field, from what, to what.
+type Reason struct {
+	Field string
+	Old   string
+	New   string
+}
+
+// A Gate is what a phase's smoke does.
+type Gate struct {
+	Run      []int // cells whose smoke is still to run
+	Passed   []int // cells with a passed fingerprint
+	When     time.Time
+	Failed   []int
+	Waiting  []int // running now
+	Place    place.Decision
+	Prints   []Hash // fingerprints, in the order of lang.Smoke.Cells
+	Text     string // "smoke skipped: same config passed on 2026-09-30"
+	Override string
+}
+
+// A Row is an action outside the wanted cells.
+type Row struct {
+	Kind    Kind
+	Address string
+	Backend string
+	Detail  Detail
+	Release bool // a rented resource
+	PerHour string
+}
+
+// A Transfer moves the files of one input between backends.
+type Transfer struct {
+	Phase  string // consumer
+	Input  string
+	From   string // backend
+	To     string
+	Files  int
+	Bytes  int64   // -1: known after the producer
+	After  string  // producer phase
+	Cells  []int32 // producer cells
+	Push   bool
+	Output string
+}
+
+// A BudgetCheck is how a budget stands against the plan.
+type BudgetCheck struct {
+	Name     string
+	Limits   state.Amounts
+	Spent    state.Amounts
+	Deadline time.Time
+	Broken   []string // what does not hold, in words
+	Warn     []string
+	Left     int // jobs that may be left when at most passes the limit
+}

@@ -1,0 +1,188 @@
+// Package offer holds the values by which backends are seen by everyone else:
+// what a backend accepts (Schema), what it has (Pool), what like jobs ask of
+// it (Shape), what that would cost (Quote) and what was seen of a job
+// (Observation). It imports nothing of ours, so that lang and planner may use
+// it without knowing any provider.
+package offer
+
+import "time"
+
+// A Shape is what like jobs ask of a backend. Two jobs of one phase with the
+// same resources, options and candidates have the same shape.
+type Shape struct {
+	CPUs     int           // cores; at least 1
+	Memory   int64         // bytes; 0 = not stated
+	GPUs     int           // devices
+	GPU      GPU           // constraints on each device
+	Disk     int64         // bytes of scratch needed; 0 = not stated
+	Nodes    int           // at least 1
+	Walltime time.Duration // hard limit of one attempt; 0 = not stated
+	// Options are the provider's own job options, as canonical JSON; "" if none.
+	Options string
+	// Smoke marks the shape of a smoke, which may run on testing pools.
+	Smoke bool
+}
+
+// GPU constrains the devices of a job.
+type GPU struct {
+	Models []string // any of these, by the names the field uses ("A100"); empty = any
+	Memory int64    // least memory of one device, bytes; 0 = any
+}
+
+// A Pool is a subdivision of a backend with its own limits and price, shown
+// by the site's own word for it.
+type Pool struct {
+	Backend string // "slurm.alpine"
+	Name    string // "aa100"; "" when the backend has only one
+	Word    string // "partition", "queue", "offer", "GPU", "machine"
+
+	CPUs     int           // cores of one node; 0 = unknown
+	Memory   int64         // bytes of one node; 0 = unknown
+	GPUs     int           // devices of one node
+	GPUModel string        // "A100"; "" when none or unknown
+	GPUClass string        // family for environment classes: "A100" also for a MIG slice of one
+	GPUMem   int64         // bytes of one device
+	MaxNodes int           // most nodes of one job; 0 = no limit stated
+	MinNodes int           // least nodes of one job
+	MaxTime  time.Duration // longest walltime; 0 = no limit stated
+	MaxJobs  int           // most of our jobs running at once (slots); 0 = no limit stated
+	// MaxSubmit is the most of our jobs queued or running at once; 0 = no limit stated.
+	MaxSubmit int
+	// Testing marks a pool meant for smokes; StandsFor names the pools whose
+	// environment class it shares.
+	Testing   bool
+	StandsFor []string
+	Arrays    bool // runs job arrays
+
+	Idle  int // devices or slots free now; -1 = unknown
+	Total int // devices or slots in all; 0 = unknown
+	// Others is how many devices or slots strangers hold now.
+	Others int
+	Wait   time.Duration // expected queue wait now, when the backend knows one; -1 = unknown
+
+	Price     Price
+	WholeNode bool // the site charges whole nodes
+
+	Verified string // month the facts were verified: "2026-05"; "" for live answers
+	Source   string // "profile cu-alpine", "live"
+	Notes    []string
+	// Clocks are dates or intervals at which the platform deletes or bills.
+	Clocks []Clock
+}
+
+// A Clock is a danger clock of a pool.
+type Clock struct {
+	What  string        // "scratch is purged"
+	After time.Duration // after last use; 0 when At is set
+	At    time.Time     // fixed date, zero when After is set
+}
+
+// Price is what a pool charges. All rates are decimal strings so that no
+// float rounding enters money; "" means that this unit is not charged.
+type Price struct {
+	Known            bool   // false: the price is not known, which blocks money budgets
+	USDPerGPUHour    string // money for each device-hour
+	USDPerHour       string // money for each hour of the machine or node
+	SUPerGPUHour     string // service units for each device-hour
+	SUPerNodeHour    string // service units for each node-hour
+	SUPerCPUHour     string // service units for each core-hour
+	Granularity      time.Duration
+	Estimated        bool // from a profile or history rather than a quote
+	BillsWhileQueued bool
+}
+
+// A Quote is what a provider says a shape would cost on a pool and how long
+// it would wait.
+type Quote struct {
+	Backend string
+	Pool    string
+	Shape   int    // index into the shapes that were asked about
+	Fits    bool   // false: Why says what does not, Would what would
+	Why     string // "partition aa100 ends jobs at 24h"
+	Would   string // "choose partition along (7d)"
+	Price   Price
+	Wait    time.Duration // expected queue wait; -1 = unknown
+	Expires time.Time     // zero: does not expire
+	// Rental terms, zero elsewhere: time to boot, and least time billed.
+	Boot time.Duration
+}
+
+// Presence is whether a backend knows a job.
+type Presence int
+
+// What a look-up by token can answer. Unknown is a value: a backend that
+// cannot be asked says nothing about its jobs.
+const (
+	Unknown Presence = iota
+	Found
+	Absent
+)
+
+// An Observation is what was seen of one job, by token.
+type Observation struct {
+	Token    string
+	Presence Presence
+	Handle   string // the backend's id
+	Status   Status
+	Attempt  int // which launch, counted from 1
+	Exit     *int
+	Signal   string
+	Class    string // failure class, "" if none
+	Started  time.Time
+	Ended    time.Time
+	Pool     string
+	Node     string
+	GPUs     []string // indexes or UUIDs in use
+	Reason   string   // why it waits, in the backend's words
+	Tail     []string // last lines of the log
+	Expected time.Time
+	Outputs  []Output
+	Metrics  map[string]Metric
+	Usage    *Usage
+	// Duplicate is another handle seen under the same token, "" if none.
+	Duplicate string
+}
+
+// Status is where a job is, as its backend sees it.
+type Status string
+
+// The statuses a backend reports.
+const (
+	Queued    Status = "queued"
+	Running   Status = "running"
+	Verifying Status = "verifying"
+	Waiting   Status = "waiting" // waits to be retried by the backend itself
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+	Lost      Status = "lost"
+)
+
+// An Output is one declared output as it was found and checked where it lies.
+type Output struct {
+	Name    string
+	Path    string // relative to the workdir where it can be, as declared
+	Size    int64
+	Digest  string // "sha256:…" of the bytes; of the sorted list of file digests for a glob or a dir
+	MTime   int64  // nanoseconds
+	Inode   uint64
+	Files   int // for a glob or a dir
+	Verdict string
+	OK      bool
+}
+
+// A Metric is one number or text read from a verified output.
+type Metric struct {
+	Text  string // JSON text of the value as read
+	Error string // why it could not be read, "" if it was
+}
+
+// Usage is what an attempt used; a negative or nil field is unknown.
+type Usage struct {
+	Elapsed    time.Duration `json:"elapsed"`
+	CPU        time.Duration `json:"cpu"`         // user+system; -1 = unknown
+	MaxRSS     int64         `json:"max_rss"`     // bytes; -1 = unknown
+	GPUSeconds float64       `json:"gpu_seconds"` // devices held × seconds
+	GPUMaxMem  int64         `json:"gpu_max_mem"` // bytes; -1 = unknown
+	Billed     string        `json:"billed,omitempty"`
+}

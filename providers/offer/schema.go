@@ -1,0 +1,75 @@
+package offer
+
+// A Schema says what a backend's configuration block and job options may
+// hold and what the backend can do. Schemas of built-in providers are read
+// without starting a process.
+type Schema struct {
+	Type    string // "slurm"
+	Version string
+	Config  Block // inside `backend TYPE NAME`, beside the framework's own attributes
+	Options Block // inside `options TYPE` of a job
+	Can     Capabilities
+	// Profiles are the site facts shipped with the provider, by name, as HCL source.
+	Profiles map[string][]byte
+}
+
+// A Block is a set of attributes and nested blocks.
+type Block struct {
+	Attrs  []Attr
+	Blocks []NestedBlock
+}
+
+// An Attr is one attribute.
+type Attr struct {
+	Name     string
+	Type     Type
+	Required bool
+	// Default is the value as HCL source, shown in the reference; "" if none.
+	Default string
+	Doc     string // one sentence with unit and range
+	// OneOf lists the legal values of a string attribute; empty = any.
+	OneOf []string
+}
+
+// A NestedBlock is a block inside a block, at most one unless Many.
+type NestedBlock struct {
+	Name     string
+	Many     bool
+	Required bool
+	Doc      string
+	Block    Block
+}
+
+// Type is the type of an attribute.
+type Type string
+
+// The attribute types. Duration and Size are written as text and reach the
+// provider as seconds and bytes.
+const (
+	String     Type = "string"
+	Number     Type = "number"
+	Bool       Type = "bool"
+	Duration   Type = "duration"
+	Size       Type = "size"
+	StringList Type = "list(string)"
+	NumberList Type = "list(number)"
+	StringMap  Type = "map(string)"
+	Any        Type = "any"
+)
+
+// Capabilities is what a type of backend can do.
+type Capabilities struct {
+	Arrays       bool // runs job arrays
+	Dependencies bool // runs edges between its own jobs with muster off
+	Retries      bool // retries with muster off, in the same pool
+	GPUs         bool
+	Rents        bool // creates and releases machines
+	Events       bool // pushes events rather than being polled
+	Transfer     bool // moves files with Push and Pull
+	Accounting   bool // reports usage after the fact
+	Remote       bool // another machine: workdir is required with source
+	HostQueue    bool // the queue of providers/host runs the jobs there
+	// FeedSlots bounds how many jobs a slot is fed ahead by a running engine;
+	// 0 = everything that is ready.
+	FeedSlots int
+}

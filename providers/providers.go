@@ -1,0 +1,370 @@
+// Package providers is what a backend implements and what a job is on its
+// way there. The engine and the planner's shell call a Provider; launch
+// makes one out of a process, sdk makes a process out of one.
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Provider knows one type of backend and serves every configured backend
+// of that type. All methods may be called concurrently.
+type Provider interface {
+	Describer
+	Runner
+	Files
+}
+
+// Describer says what a backend is and has. Nothing it does costs anything.
+type Describer interface {
+	Schema(ctx context.Context) (offer.Schema, error)
+	// Configure is called once for each backend before anything else, and
+	// again after a restart of the process.
+	Configure(ctx context.Context, b Backend) error
+	Pools(ctx context.Context, backend string) ([]offer.Pool, error)
+	Quote(ctx context.Context, backend string, shapes []offer.Shape) ([]offer.Quote, error)
+	// Preflight checks, for free, that jobs could run: reachable, workdir,
+	// setup works, files there, room on disk, GPUs healthy.
+	Preflight(ctx context.Context, backend string, checks []Check) ([]Finding, error)
+}
+
+// Runner runs jobs.
+type Runner interface {
+	// Submit is idempotent by token; the same token with another spec is a
+	// conflict. The results are in the order of the jobs.
+	Submit(ctx context.Context, r SubmitRequest) ([]Submitted, error)
+	// Find says for each token whether the backend knows it.
+	Find(ctx context.Context, backend string, tokens []string) ([]offer.Observation, error)
+	// Watch calls fn with what happens to the jobs of a campaign on a
+	// backend from the cursor on, until ctx ends or fn returns an error.
+	// Cursor "" starts with everything not yet acknowledged. Watching from a
+	// cursor acknowledges everything before it.
+	Watch(ctx context.Context, r WatchRequest, fn func(Batch) error) error
+	// Cancel fetches the log's tail, then ends jobs: politely, then hard.
+	Cancel(ctx context.Context, r CancelRequest) ([]Outcome, error)
+	// Control changes what a backend may start by itself: hold, release, caps.
+	Control(ctx context.Context, r ControlRequest) error
+	// Logs writes a job's log to w, following it until the job ends if asked.
+	Logs(ctx context.Context, r LogRequest, w io.Writer) error
+}
+
+// Files looks at and moves files where they lie.
+type Files interface {
+	// Verify opens outputs and checks them; without Open it only stats them.
+	Verify(ctx context.Context, r VerifyRequest) ([]offer.Output, error)
+	// Push writes a file on the backend, resuming after what is there.
+	Push(ctx context.Context, backend, path string, size int64, digest string, r io.ReadSeeker) error
+	// Pull reads a file from the backend from an offset on.
+	Pull(ctx context.Context, backend, path string, offset int64, w io.Writer) error
+	// List resolves globs and folders to files, with sizes.
+	List(ctx context.Context, backend string, patterns []string) ([]FileInfo, error)
+	// Remove moves aside (To set) or deletes files, under a fence.
+	Remove(ctx context.Context, r RemoveRequest) error
+}
+
+// Releaser is for backends that rent.
+type Releaser interface {
+	Release(ctx context.Context, backend string, ids []string) ([]Outcome, error)
+}
+
+// Cleaner removes what muster put on a backend.
+type Cleaner interface {
+	Clean(ctx context.Context, backend string) (removed []string, err error)
+}
+
+// A Backend is one configured place.
+type Backend struct {
+	Name        string            `json:"name"` // "slurm.alpine"
+	Type        string            `json:"type"`
+	Workdir     string            `json:"workdir"`
+	Setup       string            `json:"setup,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
+	MaxParallel int               `json:"max_parallel,omitempty"`
+	Profile     string            `json:"profile,omitempty"`
+	Price       offer.Price       `json:"price,omitzero"`
+	Config      json.RawMessage   `json:"config,omitempty"` // the provider's own settings
+	Campaign    string            `json:"campaign"`
+	Lineage     string            `json:"lineage"`
+	Dir         string            `json:"dir"` // the campaign's directory on muster's machine
+}
+
+// A Job is what is asked of a backend: one command, what it needs, what it
+// must leave behind, and the policy that rides with it.
+type Job struct {
+	Token   string `json:"token"`
+	Address string `json:"address"`
+	Phase   string `json:"phase"`
+	Name    string `json:"name"` // label; the scheduler's job name
+	Attempt int    `json:"attempt"`
+	Pool    string `json:"pool,omitempty"`
+
+	Shell   string   `json:"shell,omitempty"` // run by /bin/sh from a file, exactly so
+	Argv    []string `json:"argv,omitempty"`  // or exec'd
+	Workdir string   `json:"workdir"`
+	Dir     string   `json:"dir"`             // current directory
+	Setup   []string `json:"setup,omitempty"` // the backend's, then the job's
+	Env     []EnvVar `json:"env,omitempty"`   // the backend's, then the job's
+	Secrets []EnvVar `json:"-"`               // never on disk but in a 0600 file on the job's machine; travels apart
+	Image   string   `json:"image,omitempty"`
+
+	Shape   offer.Shape     `json:"shape"`
+	Options json.RawMessage `json:"options,omitempty"`
+
+	Inputs     []Input    `json:"inputs,omitempty"`
+	Outputs    []Output   `json:"outputs,omitempty"`
+	Metrics    []Metric   `json:"metrics,omitempty"`
+	Require    []Require  `json:"require,omitempty"` // files that must be there at launch
+	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
+
+	// After are tokens on the same backend that must be verified first.
+	After   []string       `json:"after,omitempty"`
+	Retry   Retry          `json:"retry,omitzero"`
+	Breaker Breaker        `json:"breaker,omitzero"`
+	Cap     int            `json:"cap,omitempty"` // most jobs of this phase at once; 0 = no cap
+	Rules   []failure.Rule `json:"rules,omitempty"`
+	Grace   time.Duration  `json:"grace,omitempty"` // between TERM and KILL; 0 = 30 s
+	Smoke   bool           `json:"smoke,omitempty"`
+	// ResultHash keys the freshness baseline: taken once, before the first
+	// attempt of a result hash.
+	ResultHash string `json:"result_hash"`
+	// MoveAside tells the backend to move existing outputs to
+	// .muster/replaced/ATTEMPT/ before the first launch (approved re-run).
+	MoveAside string `json:"move_aside,omitempty"`
+}
+
+// An EnvVar is one variable.
+type EnvVar struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// An Input is a file a job reads.
+type Input struct {
+	Name  string   `json:"name"`
+	Paths []string `json:"paths"`          // absolute at the job's machine, key order
+	List  string   `json:"list,omitempty"` // file with one path a line to be written before launch; "" = none
+}
+
+// An Output is a file a job must leave behind.
+type Output struct {
+	Name     string        `json:"name"`
+	Kind     string        `json:"kind"` // "path", "glob", "dir"
+	Path     string        `json:"path"` // relative to the workdir, or absolute
+	MinCount int           `json:"min_count,omitempty"`
+	MinSize  int64         `json:"min_size,omitempty"`
+	Verify   []VerifyCheck `json:"verify,omitempty"`
+	Shared   bool          `json:"shared,omitempty"`
+}
+
+// A VerifyCheck is one check of an output; see package wrapper/verify.
+type VerifyCheck struct {
+	Kind    string `json:"kind"`
+	Command string `json:"command,omitempty"`
+	File    string `json:"file,omitempty"`
+}
+
+// A Metric is a value to read from a verified output.
+type Metric struct {
+	Name   string `json:"name"`
+	Output string `json:"output"`
+	JSON   string `json:"json,omitempty"`
+	Column string `json:"column,omitempty"`
+	Regex  string `json:"regex,omitempty"`
+}
+
+// Require is a file that must be there.
+type Require struct {
+	Path    string `json:"path"`
+	MinSize int64  `json:"min_size,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Checkpoint tells a job how to resume.
+type Checkpoint struct {
+	Path     string        `json:"path,omitempty"`
+	Interval time.Duration `json:"interval,omitempty"`
+	Signal   string        `json:"signal,omitempty"`
+	Grace    time.Duration `json:"grace,omitempty"`
+}
+
+// Retry is the retry policy of a job.
+type Retry struct {
+	On    []string         `json:"on,omitempty"`
+	Max   int              `json:"max,omitempty"` // launches in all, the first included; 0 = 1
+	Delay time.Duration    `json:"delay,omitempty"`
+	Scale map[string]Scale `json:"scale,omitempty"`
+}
+
+// Scale multiplies resources after a failure class.
+type Scale struct {
+	Memory, CPUs, GPUs, Walltime, Disk float64
+}
+
+// Breaker is the breaker of the job's phase.
+type Breaker struct {
+	SameError int     `json:"same_error,omitempty"`
+	Share     float64 `json:"share,omitempty"`
+}
+
+// A SubmitRequest hands over jobs of one backend under a fence.
+type SubmitRequest struct {
+	Backend string
+	Fence   uint64
+	Batch   string // token of the batch
+	Jobs    []Job
+}
+
+// Submitted is the outcome for one job.
+type Submitted struct {
+	Token  string
+	Handle string
+	Err    *Error // nil when accepted
+}
+
+// A WatchRequest names what to watch.
+type WatchRequest struct {
+	Backend string
+	Handles []string // empty = every job of this campaign there
+	Cursor  string
+}
+
+// A Batch of observations, with the cursor to resume after it.
+type Batch struct {
+	Cursor string
+	Events []offer.Observation
+	// Notes are facts of the backend itself: a breaker opened, a host rebooted.
+	Notes []Note
+}
+
+// A Note is something a backend says that is not about one job.
+type Note struct {
+	Kind  string `json:"kind"` // "breaker", "reboot", "unreachable", "reachable", "info"
+	Phase string `json:"phase,omitempty"`
+	Text  string `json:"text"`
+}
+
+// A CancelRequest ends jobs.
+type CancelRequest struct {
+	Backend string
+	Fence   uint64
+	Tokens  []string
+	Grace   time.Duration
+}
+
+// An Outcome is what became of one token or id.
+type Outcome struct {
+	ID   string
+	What string // "cancelled", "ended already", "not found"
+	Err  *Error
+}
+
+// A ControlRequest changes what a backend may start by itself.
+type ControlRequest struct {
+	Backend string
+	Fence   uint64
+	Hold    *bool          // stop or resume starts of this campaign
+	Tokens  []string       // only these; empty = all
+	Cap     *int           // campaign's cap on this backend
+	Phases  map[string]int // phase caps
+	Resume  []string       // phases whose breaker is closed
+}
+
+// A LogRequest names a log.
+type LogRequest struct {
+	Backend string
+	Token   string
+	Handle  string
+	Attempt int // 0 = the last
+	Stderr  bool
+	Offset  int64
+	Lines   int // last n lines; 0 = all
+	Follow  bool
+}
+
+// A VerifyRequest checks outputs where they lie.
+type VerifyRequest struct {
+	Backend string
+	Workdir string
+	Outputs []Output
+	Open    bool // open and check; else only stat
+}
+
+// FileInfo is a file on a backend.
+type FileInfo struct {
+	Path  string
+	Size  int64
+	MTime int64
+	Inode uint64
+	Dir   bool
+}
+
+// A RemoveRequest moves aside or deletes.
+type RemoveRequest struct {
+	Backend string
+	Fence   uint64
+	Paths   []string
+	To      string // folder to move to; "" deletes
+}
+
+// A Check is what preflight looks at for like jobs.
+type Check struct {
+	Addresses []string // jobs it stands for
+	Workdir   string
+	Setup     []string
+	Env       []EnvVar
+	Shape     offer.Shape
+	Pool      string
+	Options   json.RawMessage
+	Require   []Require
+	Disk      int64
+}
+
+// A Finding is what preflight found wrong, or worth saying.
+type Finding struct {
+	Check   int // index into the checks; -1 = the backend as a whole
+	Warning bool
+	Summary string
+	Detail  string
+}
+
+// ErrorClass says what kind of error a provider met.
+type ErrorClass string
+
+// The classes. Only Unreachable is retried.
+const (
+	Auth        ErrorClass = "auth"
+	Unreachable ErrorClass = "unreachable"
+	Quota       ErrorClass = "quota"
+	Invalid     ErrorClass = "invalid"
+	NotFound    ErrorClass = "not_found"
+	Conflict    ErrorClass = "conflict"
+	StaleFence  ErrorClass = "stale_fence"
+	Internal    ErrorClass = "internal"
+)
+
+// An Error is a provider's diagnostic.
+type Error struct {
+	Class   ErrorClass `json:"class"`
+	Summary string     `json:"summary"`
+	Detail  string     `json:"detail,omitempty"`
+	Hint    string     `json:"hint,omitempty"`
+}
+
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return e.Summary
+	}
+	return e.Summary + ": " + e.Detail
+}
+
+// Errorf makes an Error of a class.
+func Errorf(class ErrorClass, format string, args ...any) *Error {
+	return &Error{Class: class, Summary: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,241 @@
+// Package state is what muster remembers of a campaign: a fold over events.
+// Nothing changes a State but Apply; the same events give the same State.
+package state
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// SchemaVersion is the version of the snapshot this muster writes.
+const SchemaVersion = 1
+
+// A State is the fold of all events of a campaign. Only jobs ever attempted,
+// held or adopted take room in it.
+type State struct {
+	Version  int    `json:"version"`
+	Lineage  string `json:"lineage"` // 128 random bits, hex; made at the first plan that is saved or applied
+	Serial   uint64 `json:"serial"`  // count of snapshots
+	Campaign string `json:"campaign"`
+	Muster   string `json:"muster"` // version that wrote it
+
+	Variables   map[string]Variable        `json:"variables,omitempty"`
+	Definitions map[string]json.RawMessage `json:"definitions,omitempty"` // by digest
+	Backends    map[string]Backend         `json:"backends,omitempty"`    // what is needed to reach them, less secrets
+	Jobs        map[string]*Job            `json:"-"`                     // by address; one line each in the snapshot
+	Validations map[string]Validation      `json:"validations,omitempty"` // smoke fingerprints that passed or failed
+	Approvals   []Approval                 `json:"approvals,omitempty"`
+	Ledger      []Entry                    `json:"ledger,omitempty"`
+	Rentals     map[string]Rental          `json:"rentals,omitempty"`
+	Holds       []Hold                     `json:"holds,omitempty"`
+	Overrides   []Override                 `json:"overrides,omitempty"`
+	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase
+	Protected   map[string]bool            `json:"protected,omitempty"` // phases with prevent_rerun, remembered when the block is gone
+}
+
+// A Variable is a value the campaign was last applied with. Sensitive ones
+// leave only a keyed digest.
+type Variable struct {
+	Value  json.RawMessage `json:"value,omitempty"`
+	Digest string          `json:"digest,omitempty"`
+}
+
+// A Backend is kept so that jobs of a backend that left the campaign can
+// still be asked about.
+type Backend struct {
+	Type   string          `json:"type"`
+	Config json.RawMessage `json:"config,omitempty"` // as given to providers.Configure, less secrets
+}
+
+// Status is where a job is.
+type Status string
+
+// The stored statuses. A job without a record is pending; unknown is never
+// stored, it is what a refresh could not find out.
+const (
+	Submitting Status = "submitting" // intent durable, outcome not yet known
+	Queued     Status = "queued"
+	Running    Status = "running"
+	Verifying  Status = "verifying"
+	Waiting    Status = "waiting" // failed, will be tried again
+	Completed  Status = "completed"
+	Failed     Status = "failed"
+	Held       Status = "held"
+	Cancelled  Status = "cancelled"
+	Forgotten  Status = "forgotten" // left the campaign; kept for its hash and outputs
+)
+
+// Active reports whether a job may be running or may yet start by itself.
+func (s Status) Active() bool {
+	switch s {
+	case Submitting, Queued, Running, Verifying, Waiting:
+		return true
+	}
+	return false
+}
+
+// A Job is one address that was ever attempted, held or adopted. A smoke has
+// a record of its own under the address with Smoke set (see SmokeAddress).
+type Job struct {
+	Address    string            `json:"address"`
+	Phase      string            `json:"phase"`
+	Axes       map[string]string `json:"axes,omitempty"`
+	Smoke      bool              `json:"smoke,omitempty"`
+	Name       string            `json:"name,omitempty"`
+	Definition string            `json:"definition,omitempty"` // digest
+	Scheme     int               `json:"scheme,omitempty"`     // of the hashes
+	Result     string            `json:"result,omitempty"`     // result hash, hex
+	Request    string            `json:"request,omitempty"`    // request hash, hex
+	Source     string            `json:"source,omitempty"`     // source digest
+	Inputs     map[string]string `json:"inputs,omitempty"`     // input name → producers' result hash (or hash of them)
+	InputBytes map[string]string `json:"input_bytes,omitempty"`
+	Status     Status            `json:"status"`
+	Class      string            `json:"class,omitempty"`  // failure class of the last attempt
+	Reason     string            `json:"reason,omitempty"` // why held, cancelled or waiting; in words
+	By         string            `json:"by,omitempty"`     // who held or cancelled it
+	Retry      time.Time         `json:"retry,omitzero"`   // when a waiting job is tried again
+	Attempts   []Attempt         `json:"attempts,omitempty"`
+	Outputs    []Output          `json:"outputs,omitempty"`
+	Metrics    map[string]string `json:"metrics,omitempty"`  // name → JSON text
+	Accepted   string            `json:"accepted,omitempty"` // result hash accepted with -accept
+	Moved      string            `json:"moved,omitempty"`    // address it had before
+	Updated    time.Time         `json:"updated,omitzero"`
+}
+
+// SmokeAddress is the key in State.Jobs of the smoke of an address.
+func SmokeAddress(address string) string { return "smoke." + address }
+
+// An Attempt is one execution of a job on a backend.
+type Attempt struct {
+	N        int       `json:"n"`     // launch, counted from 1
+	Token    string    `json:"token"` // 32 hex digits; TOKEN/N from the host queue's second launch on
+	Backend  string    `json:"backend"`
+	Pool     string    `json:"pool,omitempty"`
+	Handle   string    `json:"handle,omitempty"`
+	Plan     string    `json:"plan,omitempty"` // plan id that approved it
+	Fence    uint64    `json:"fence,omitempty"`
+	Ceiling  Amounts   `json:"ceiling,omitempty"`
+	Intent   time.Time `json:"intent,omitzero"`
+	Queued   time.Time `json:"queued,omitzero"`
+	Started  time.Time `json:"started,omitzero"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Node     string    `json:"node,omitempty"`
+	GPUs     []string  `json:"gpus,omitempty"`
+	Exit     *int      `json:"exit,omitempty"`
+	Signal   string    `json:"signal,omitempty"`
+	Class    string    `json:"class,omitempty"`
+	Tail     []string  `json:"tail,omitempty"`
+	Usage    *Usage    `json:"usage,omitempty"`
+	Expected time.Time `json:"expected,omitzero"` // start the backend expects
+	Why      string    `json:"why,omitempty"`     // why it waits, or why placed here
+	// Resources as asked for in this attempt, where scaling changed them.
+	Scaled map[string]string `json:"scaled,omitempty"`
+}
+
+// Usage is what an attempt used. -1 is unknown.
+type Usage struct {
+	Elapsed    float64 `json:"elapsed"`     // seconds
+	CPU        float64 `json:"cpu"`         // seconds
+	MaxRSS     int64   `json:"max_rss"`     // bytes
+	GPUSeconds float64 `json:"gpu_seconds"` // devices × seconds
+	GPUMaxMem  int64   `json:"gpu_max_mem"` // bytes
+}
+
+// An Output is a declared output as recorded when it was verified.
+type Output struct {
+	Name    string `json:"name"`
+	Backend string `json:"backend"` // where it lies
+	Path    string `json:"path"`    // relative to the workdir
+	Workdir string `json:"workdir,omitempty"`
+	Size    int64  `json:"size"`
+	Digest  string `json:"digest,omitempty"`
+	MTime   int64  `json:"mtime,omitempty"` // nanoseconds
+	Inode   uint64 `json:"inode,omitempty"`
+	Files   int    `json:"files,omitempty"`
+	Copies  []Copy `json:"copies,omitempty"` // verified copies elsewhere
+	Missing bool   `json:"missing,omitempty"`
+}
+
+// A Copy is a verified copy of an output on another backend.
+type Copy struct {
+	Backend string    `json:"backend"`
+	Path    string    `json:"path"`
+	Digest  string    `json:"digest"`
+	At      time.Time `json:"at"`
+}
+
+// A Validation is a smoke's verdict for a fingerprint in an environment class.
+type Validation struct {
+	Fingerprint string            `json:"fingerprint"`
+	Class       string            `json:"class"` // environment class: backend and GPU family
+	Address     string            `json:"address"`
+	Passed      bool              `json:"passed"`
+	At          time.Time         `json:"at"`
+	Metrics     map[string]string `json:"metrics,omitempty"`
+	Message     string            `json:"message,omitempty"`
+	Elapsed     float64           `json:"elapsed,omitempty"` // seconds
+}
+
+// An Approval records who allowed a plan, and how far it came.
+type Approval struct {
+	Plan     string    `json:"plan"` // plan id
+	Digest   string    `json:"digest"`
+	Ceiling  Amounts   `json:"ceiling,omitempty"`
+	Who      string    `json:"who"`
+	Host     string    `json:"host,omitempty"`
+	Begun    time.Time `json:"begun"`
+	Finished time.Time `json:"finished,omitzero"`
+	Outcome  string    `json:"outcome,omitempty"` // "done", "held", "stopped by budget"
+	Saved    bool      `json:"saved,omitempty"`   // a saved plan file rather than a prompt
+}
+
+// Amounts are quantities by unit as decimal text: usd, gpu_hours, cpu_hours,
+// node_hours, service_units.
+type Amounts map[string]string
+
+// An Entry of the ledger is what one attempt, transfer or rental really cost.
+type Entry struct {
+	Address string    `json:"address"`
+	Attempt int       `json:"attempt,omitempty"`
+	Backend string    `json:"backend"`
+	Pool    string    `json:"pool,omitempty"`
+	Phase   string    `json:"phase,omitempty"`
+	At      time.Time `json:"at"`
+	Spent   Amounts   `json:"spent,omitempty"`
+	Unknown bool      `json:"unknown,omitempty"` // billed, but how much is not known: counts at its ceiling
+}
+
+// A Rental is a machine we rent.
+type Rental struct {
+	ID      string    `json:"id"`
+	Backend string    `json:"backend"`
+	Since   time.Time `json:"since"`
+	Status  string    `json:"status"`
+	PerHour string    `json:"per_hour,omitempty"`
+}
+
+// A Hold stops starts: everywhere (Address "") or for a selection.
+type Hold struct {
+	Address string    `json:"address,omitempty"`
+	Who     string    `json:"who"`
+	Reason  string    `json:"reason,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// An Override lets a gate pass on a person's word.
+type Override struct {
+	Address     string    `json:"address"`
+	Fingerprint string    `json:"fingerprint,omitempty"`
+	Who         string    `json:"who"`
+	Reason      string    `json:"reason"`
+	At          time.Time `json:"at"`
+}
+
+// A Breaker that is open stops starts in its phase until resume.
+type Breaker struct {
+	Phase  string    `json:"phase"`
+	Cause  string    `json:"cause"`
+	Count  int       `json:"count"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+}
