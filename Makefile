@@ -1,0 +1,47 @@
+# muster: every target is one idea; `make help` lists them.
+
+GO      ?= go
+BIN     := bin/muster
+PKGS    := ./...
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.DEFAULT_GOAL := help
+
+build: ## build bin/muster
+	CGO_ENABLED=$${CGO_ENABLED:-$$(command -v cc >/dev/null 2>&1 && echo 1 || echo 0)} $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/muster
+
+demo: build ## plan and apply a real teacher/student campaign on this machine
+	./examples/distill/demo.sh $(abspath $(BIN))
+
+test: ## every hermetic test (under 10 minutes)
+	$(GO) test -timeout 9m $(PKGS)
+
+race: ## the tests under the race detector
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(PKGS)
+
+test-system: build ## bring up the real components and run the system tests
+	./.ci/system
+
+bench: build ## print plan speed, memory and job throughput
+	./.ci/bench
+
+fuzz: ## run each fuzz target briefly
+	./.ci/fuzz
+
+lint: ## gofmt, vet, staticcheck
+	@files=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); test -z "$$files" || { echo "gofmt would change:"; echo "$$files"; exit 1; }
+	$(GO) vet $(PKGS)
+	$(GO) tool staticcheck $(PKGS)
+
+generate: build ## generated code and reference pages
+	./providers/protocol/generate.sh
+	$(BIN) docs docs/reference/cli
+
+clean: ## remove what was built
+	rm -rf bin
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build demo test race test-system bench fuzz lint generate clean help

@@ -1,0 +1,122 @@
+// Package archtest holds the walls between the rooms: who may import whom.
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/muster-run/muster/"
+
+// rules say, for packages whose path begins with a prefix, which of our
+// packages their non-test code may import. The first rule that fits decides;
+// a package without a rule fails the test, so that a new room gets a wall.
+var rules = []struct {
+	room string
+	may  []string
+}{
+	{"internal/", []string{"internal/"}},
+	{"lang/addr", []string{"internal/"}},
+	{"lang", []string{"lang", "providers/offer", "internal/"}},
+	{"state", []string{"state", "lang/addr", "internal/"}},
+	{"providers/offer", nil},
+	{"providers", []string{"providers", "internal/"}},
+	{"planner/apply", []string{"planner", "lang", "state", "providers", "internal/"}},
+	{"planner", []string{"planner", "lang", "state", "providers/offer", "internal/"}},
+	{"cmd/", []string{"planner", "lang", "state", "providers", "internal/", "cmd/"}},
+	{"examples/", []string{"providers", "internal/"}},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestRooms(t *testing.T) {
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		may, ok := ruleFor(name)
+		if !ok {
+			t.Errorf("%s stands in no room: add a rule", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if dep, ours := strings.CutPrefix(imp, module); ours && !under(dep, may) {
+				t.Errorf("%s must not import %s", name, dep)
+			}
+		}
+	}
+}
+
+// TestPlannerIsPure holds that planning reads no clock and touches nothing.
+func TestPlannerIsPure(t *testing.T) {
+	forbidden := []string{"os", "net", "context", "os/exec", "net/http"}
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if name != "planner" && name != "planner/place" && name != "planner/forecast" {
+			continue
+		}
+		for _, imp := range p.Imports {
+			for _, f := range forbidden {
+				if imp == f {
+					t.Errorf("%s is pure and must not import %s", name, imp)
+				}
+			}
+		}
+	}
+}
+
+func ruleFor(name string) ([]string, bool) {
+	for _, r := range rules {
+		if within(name, r.room) {
+			return r.may, true
+		}
+	}
+	return nil, false
+}
+
+func under(dep string, rooms []string) bool {
+	for _, r := range rooms {
+		if within(dep, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a package lies in a room: the room itself or below.
+func within(name, room string) bool {
+	if strings.HasSuffix(room, "/") {
+		return strings.HasPrefix(name, room)
+	}
+	return name == room || strings.HasPrefix(name, room+"/")
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	if len(pkgs) < 10 {
+		t.Fatalf("go list found only %d packages", len(pkgs))
+	}
+	return pkgs
+}

@@ -1,0 +1,97 @@
+package term
+
+import (
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// Align says how a column stands.
+type Align int
+
+// The alignments.
+const (
+	Left Align = iota
+	Right
+)
+
+// A Table lines up columns by display width. The zero value is ready.
+type Table struct {
+	Indent string
+	Gap    string // between columns; two spaces by default
+	Align  []Align
+	rows   [][]string
+}
+
+// Row adds a row.
+func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// String is the table with a newline after each row and no trailing spaces.
+func (t *Table) String() string {
+	gap := t.Gap
+	if gap == "" {
+		gap = "  "
+	}
+	widths := t.widths()
+	var b strings.Builder
+	for _, row := range t.rows {
+		var line strings.Builder
+		line.WriteString(t.Indent)
+		for i, cell := range row {
+			if i > 0 {
+				line.WriteString(gap)
+			}
+			line.WriteString(pad(cell, widths[i], i < len(t.Align) && t.Align[i] == Right))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (t *Table) widths() []int {
+	var w []int
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i == len(w) {
+				w = append(w, 0)
+			}
+			w[i] = max(w[i], Width(cell))
+		}
+	}
+	return w
+}
+
+func pad(s string, width int, right bool) string {
+	fill := strings.Repeat(" ", max(0, width-Width(s)))
+	if right {
+		return fill + s
+	}
+	return s + fill
+}
+
+// narrow measures as terminals outside East Asian locales do: the block and
+// arrow symbols take one column.
+var narrow = &runewidth.Condition{EastAsianWidth: false}
+
+// Width is how many columns s takes, not counting colour codes.
+func Width(s string) int {
+	if strings.IndexByte(s, 0x1b) < 0 {
+		return narrow.StringWidth(s)
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '[' {
+			if j := strings.IndexByte(s[i:], 'm'); j >= 0 {
+				i += j + 1
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return narrow.StringWidth(b.String())
+}
+
+// Fit cuts s to width columns, ending in "…" when something was cut.
+func Fit(s string, width int) string { return narrow.Truncate(s, width, "…") }
