@@ -1,0 +1,165 @@
+package failure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Classify names why an attempt failed. What is certain comes before what is
+// read from the log: the campaign's own rules, then the facts (reboot, Xid,
+// preemption, scheduler state, walltime, cgroup counters), then the text,
+// then the signal. Text of a job that ended 0 with its outputs as declared is
+// never a failure: it recovered by itself.
+func (c *Catalogue) Classify(e Evidence) Verdict {
+	if e.CancelledByUs || e.ok() {
+		return Verdict{}
+	}
+	e.Tail = lastBytes(e.Tail, TailSize)
+	if c != nil {
+		for _, k := range c.own {
+			if v, ok := k.verdict(e, e.Tail); ok {
+				return e.finish(v)
+			}
+		}
+	}
+	for _, judge := range []func(Evidence) (Verdict, bool){facts, scheduler, counters, text, ending} {
+		if v, ok := judge(e); ok {
+			return e.finish(v)
+		}
+	}
+	return e.finish(Verdict{Class: Unknown})
+}
+
+// ok reports whether the attempt is no failure at all.
+func (e Evidence) ok() bool { return e.zero() && e.Outputs == "" }
+
+func (e Evidence) zero() bool { return e.Exit != nil && *e.Exit == 0 && e.Signal == "" }
+
+// finish adds the line and the signature.
+func (e Evidence) finish(v Verdict) Verdict {
+	if v.Line == "" {
+		v.Line = errorLine(e.Tail)
+	}
+	if v.Line == "" && e.zero() {
+		v.Line = cleanLine([]byte(e.Outputs))
+	}
+	if sure(v) {
+		v.Signature = v.Class
+		return v
+	}
+	v.Signature = v.Class + ": " + normalise(v.Line)
+	if v.Line == "" {
+		v.Signature = v.Class + ": " + e.end()
+	}
+	return v
+}
+
+// sure reports whether the class is decided by where the job ran, so that
+// whatever the log says last is no part of the cause.
+func sure(v Verdict) bool {
+	switch v.Rule {
+	case "reboot", "preempted", "walltime", "xid", "scheduler", "cgroup":
+		return true
+	}
+	return false
+}
+
+// end is how the process ended, in words.
+func (e Evidence) end() string {
+	switch {
+	case e.Signal != "":
+		return "signal " + signalName(e.Signal)
+	case e.Exit != nil:
+		return fmt.Sprintf("exit %d", *e.Exit)
+	}
+	return "no exit status"
+}
+
+func facts(e Evidence) (Verdict, bool) {
+	switch {
+	case e.Rebooted:
+		return Verdict{Class: NodeFailure, Rule: "reboot", Hint: "the machine was restarted while the job ran"}, true
+	case slices.ContainsFunc(e.Xid, lethal):
+		i := slices.IndexFunc(e.Xid, lethal)
+		return Verdict{Class: GPULost, Rule: "xid", Hint: fmt.Sprintf("Xid %d: %s", e.Xid[i], lethalXid[e.Xid[i]])}, true
+	case e.Preempted:
+		return Verdict{Class: Preempted, Rule: "preempted"}, true
+	case e.WalltimeHit:
+		return Verdict{Class: Walltime, Rule: "walltime", Hint: "raise walltime, or let the job resume from a checkpoint block"}, true
+	}
+	return Verdict{}, false
+}
+
+// lethalXid are the errors after which a device needs a reset or repair. The
+// others (13, 31, 43, 45, …) are the program's own.
+// NVIDIA, XID Errors, table "Xid error listing".
+var lethalXid = map[int]string{
+	48:  "double-bit memory error; the GPU needs a reset",
+	62:  "the GPU's microcontroller halted",
+	63:  "a memory page is retired; the GPU needs a reset",
+	64:  "retiring a memory page did not work; the GPU needs a reset",
+	74:  "an NVLink error",
+	79:  "the GPU has fallen off the bus",
+	92:  "too many corrected memory errors",
+	94:  "a contained memory error",
+	95:  "an uncontained memory error; the GPU needs a reset",
+	110: "a security fault; the GPU needs a reset",
+	119: "the GPU's system processor does not answer",
+	120: "the GPU's system processor failed",
+	140: "an unrecovered memory error",
+}
+
+func lethal(xid int) bool { return lethalXid[xid] != "" }
+
+// counters uses the kernel's own count of what it killed for memory.
+func counters(e Evidence) (Verdict, bool) {
+	if e.OOMKills <= 0 || e.zero() {
+		return Verdict{}, false
+	}
+	return Verdict{Class: OOMHost, Rule: "cgroup", Hint: memoryHint}, true
+}
+
+const memoryHint = "the kernel ended it for using more memory than it may; raise resources.memory"
+
+// ending is what the exit status alone says.
+func ending(e Evidence) (Verdict, bool) {
+	code := 0
+	if e.Exit != nil {
+		code = *e.Exit
+	}
+	sig := signalName(e.Signal)
+	if sig == "" && code > 128 && code <= 128+31 {
+		sig = signalNumbers[code-128] // a shell's way to say it
+	}
+	switch {
+	case sig == "KILL" && e.HostOOMKills > 0 && e.OOMKills != 0,
+		sig == "KILL" && e.HostOOMKills < 0 && e.OOMKills < 0 && saysKilled(e.Tail):
+		return Verdict{Class: OOMHost, Rule: "kill", Hint: memoryHint}, true
+	case sig == "KILL":
+		return Verdict{Class: Killed, Rule: "signal", Hint: "ended by KILL from outside; if memory was short, raise resources.memory"}, true
+	case slices.Contains([]string{"TERM", "INT", "HUP", "QUIT"}, sig):
+		return Verdict{Class: Killed, Rule: "signal", Hint: "ended by " + sig + " from outside"}, true
+	case sig == "XFSZ":
+		return Verdict{Class: DiskFull, Rule: "signal", Hint: "a file grew beyond the limit of ulimit -f"}, true
+	case sig != "":
+		return Verdict{Class: Unknown, Rule: "signal", Hint: "the program crashed with signal " + sig}, true
+	case code == 127:
+		return Verdict{Class: MissingFile, Rule: "exit 127", Hint: "the command was not found; is setup right, and is it on PATH?"}, true
+	case code == 126:
+		return Verdict{Class: Unknown, Rule: "exit 126", Hint: "the command was found but could not be executed; check its mode and its first line"}, true
+	}
+	return Verdict{}, false
+}
+
+func saysKilled(tail []byte) bool {
+	return strings.HasSuffix(strings.TrimSpace(string(lastBytes(tail, 1<<10))), "Killed")
+}
+
+var signalNumbers = map[int]string{1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL",
+	10: "USR1", 11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 24: "XCPU", 25: "XFSZ", 31: "SYS"}
+
+func signalName(s string) string {
+	s = strings.ToUpper(strings.TrimSpace(s))
+	return strings.TrimPrefix(s, "SIG")
+}

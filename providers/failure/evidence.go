@@ -1,0 +1,86 @@
+package failure
+
+// The classes of failure. "oom" stands for the three that begin with oom_.
+const (
+	OOMGPU           = "oom_gpu"
+	OOMHost          = "oom_host"
+	OOMSched         = "oom_sched"
+	Walltime         = "walltime"
+	Preempted        = "preempted"
+	NodeFailure      = "node_failure"
+	GPULost          = "gpu_lost"
+	Transport        = "transport"
+	DiskFull         = "disk_full"
+	NoInodes         = "no_inodes"
+	MissingModule    = "missing_module"
+	MissingFile      = "missing_file"
+	NaN              = "nan"
+	NCCLHang         = "nccl_hang"
+	Killed           = "killed"
+	CancelledOutside = "cancelled_outside"
+	Unknown          = "unknown"
+
+	// OOM covers oom_gpu, oom_host and oom_sched in retry.on and scale.
+	OOM = "oom"
+)
+
+// TailSize is how much of a log is looked at, in bytes from its end.
+const TailSize = 64 << 10
+
+// Evidence is what is known of an attempt after its process has ended.
+type Evidence struct {
+	Exit   *int   // nil: no exit status was recorded
+	Signal string // "KILL" or "SIGKILL"; "" if it was not ended by a signal
+	// Scheduler is the state word of a scheduler ("OUT_OF_MEMORY",
+	// "CANCELLED by 1001", "OOMKilled"); "" if there is none.
+	Scheduler string
+	// OOMKills is how far oom_kill in the job's cgroup memory.events rose;
+	// -1 = unknown.
+	OOMKills int64
+	// HostOOMKills is how far oom_kill in /proc/vmstat rose while the job
+	// ran, on the machine as a whole; -1 = unknown. It only explains a KILL
+	// that nobody owns up to.
+	HostOOMKills int64
+
+	WalltimeHit, Preempted, Rebooted, CancelledByUs bool
+
+	Tail []byte // last TailSize bytes of stdout and stderr
+	GPUs bool   // the job held GPUs
+	Xid  []int  // Xid errors of its devices while it ran
+
+	// Outputs says what is wrong with the declared outputs of a job that
+	// exited 0; "" if they are as declared.
+	Outputs string
+}
+
+// A Verdict is why an attempt failed. The zero Verdict means that it did not:
+// it ended 0 with its outputs as declared, or muster itself cancelled it.
+type Verdict struct {
+	Class  string
+	Rule   string // name of the rule that decided
+	Hint   string // what to do next, "" if nothing can be said
+	Action string // of a campaign's rule: "retry", "hold", "fail"; "" = by retry.on
+	Line   string // the line that matched, or the last error line, cleaned for a screen
+	// Signature is a stable text of "the same error" for the breaker: the
+	// class and the line without numbers, addresses and paths.
+	Signature string
+}
+
+// Known lists the classes in the order of the documentation.
+func Known() []string {
+	return []string{OOMGPU, OOMHost, OOMSched, Walltime, Preempted, NodeFailure, GPULost, Transport, DiskFull,
+		NoInodes, MissingModule, MissingFile, NaN, NCCLHang, Killed, CancelledOutside, Unknown}
+}
+
+// Is reports whether class is covered by in, a name in retry.on or scale:
+// equal, or one of the three kinds of oom under "oom".
+func Is(class, in string) bool {
+	return class == in || in == OOM && (class == OOMGPU || class == OOMHost || class == OOMSched)
+}
+
+// Classify names why an attempt failed. A rule of own that does not compile
+// is passed over; Compile tells about it.
+func Classify(e Evidence, own []Rule) Verdict {
+	c, _ := Compile(own)
+	return c.Classify(e)
+}

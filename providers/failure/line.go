@@ -1,0 +1,128 @@
+package failure
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine bounds a line that is shown, in characters.
+const maxLine = 300
+
+// lineBounds are where the line around i begins and ends. Progress bars
+// separate theirs by carriage returns.
+func lineBounds(b []byte, i int) (start, end int) {
+	start = bytes.LastIndexAny(b[:i], "\n\r") + 1
+	if n := bytes.IndexAny(b[i:], "\n\r"); n >= 0 {
+		return start, i + n
+	}
+	return start, len(b)
+}
+
+func lineAt(b []byte, i int) []byte {
+	start, end := lineBounds(b, i)
+	return b[start:end]
+}
+
+func lastBytes(b []byte, n int) []byte {
+	if len(b) > n {
+		return b[len(b)-n:]
+	}
+	return b
+}
+
+func lastLines(b []byte, n int) []byte {
+	end := len(bytes.TrimRight(b, "\n\r"))
+	for range n {
+		i := bytes.LastIndexAny(b[:end], "\n\r")
+		if i < 0 {
+			return b
+		}
+		end = i
+	}
+	return b[end+1:]
+}
+
+// lower maps ASCII only, so that positions stay those of the original.
+func lower(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// escapes are the terminal's: CSI, OSC and two-character sequences.
+var escapes = regexp.MustCompile(`\x1b(\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
+
+// cleanLine makes foreign text fit for a screen: valid UTF-8 without control
+// characters, at most maxLine characters.
+func cleanLine(b []byte) string {
+	b = b[:min(len(b), 8*maxLine)]
+	if bytes.IndexByte(b, 0x1b) >= 0 {
+		b = escapes.ReplaceAll(b, nil)
+	}
+	s := strings.ToValidUTF8(string(b), "\uFFFD")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			return -1 // control characters, and those that turn text around
+		}
+		return r
+	}, s)
+	s = strings.TrimSpace(s)
+	if utf8.RuneCountInString(s) > maxLine {
+		s = string([]rune(s)[:maxLine-1]) + "…"
+	}
+	return s
+}
+
+var errorWord = regexp.MustCompile(`(?i)\b(\w*error|\w*exception|fatal|failed|failure|abort\w*|panic|killed|cannot|denied|invalid|assertion|segmentation fault)\b`)
+
+// errorLine is the last line that speaks of an error, else the last line.
+func errorLine(tail []byte) string {
+	last := ""
+	for range 60 {
+		tail = bytes.TrimRight(tail, "\n\r \t")
+		if len(tail) == 0 {
+			break
+		}
+		start, end := lineBounds(tail, len(tail))
+		line := cleanLine(tail[start:end])
+		if last == "" {
+			last = line
+		}
+		if errorWord.MatchString(line) {
+			return line
+		}
+		tail = tail[:start]
+	}
+	return last
+}
+
+var (
+	pathWord   = regexp.MustCompile(`[^\s"'()\[\]<>,;:=]*/[^\s"'()\[\]<>,;:]*`)
+	hexWord    = regexp.MustCompile(`(?i)\b0x[0-9a-f]+\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{12,}\b`)
+	numberWord = regexp.MustCompile(`\d+([.,:]\d+)*([eE][+-]?\d+)?`)
+)
+
+// maxSignature bounds a signature's text, in bytes.
+const maxSignature = 160
+
+// normalise takes out of a line what differs between jobs that fail alike.
+func normalise(line string) string {
+	s := pathWord.ReplaceAllString(line, "PATH")
+	s = hexWord.ReplaceAllString(s, "#")
+	s = numberWord.ReplaceAllString(s, "#")
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxSignature {
+		s = strings.ToValidUTF8(s[:maxSignature], "")
+	}
+	return s
+}

@@ -1,0 +1,147 @@
+package failure
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// A pattern is one text by which a log tells why its program ended.
+type pattern struct {
+	class, name, hint string
+	// any are lower-case texts, one of which a line must hold; re, if set,
+	// must match the lower-case line, too.
+	any []string
+	re  *regexp.Regexp
+	// echo marks what other ranks and launchers say after the one that
+	// failed: it counts only when nothing else explains the end.
+	echo bool
+	gpu  bool // only of jobs that held GPUs
+}
+
+// patterns are the texts of the field, from the programs' own sources. Among
+// those that match, the one nearest to the end of the log decides.
+var patterns = []pattern{
+	{class: GPULost, name: "gpu lost", hint: "the device is gone or needs a reset; another one is tried first", any: []string{
+		"fallen off the bus", "gpu is lost", "cuda_error_ecc_uncorrectable", "uncorrectable ecc error", "cudaerrordevicesunavailable",
+		"cuda-capable device(s) is/are busy or unavailable", "unable to determine the device handle", "nvrm: xid", "cuda error: hardware"},
+	},
+	{class: OOMGPU, name: "gpu memory", hint: "the device's memory is full: a device with more, or a smaller batch", any: []string{
+		"cuda out of memory", "torch.outofmemoryerror", "torch.cuda.outofmemoryerror", "cuda_error_out_of_memory", "cudaerrormemoryallocation",
+		"cuda error: out of memory", "cuda error 2: out of memory", "hip out of memory", "cublas_status_alloc_failed", "cudnn_status_alloc_failed",
+		"resource_exhausted: out of memory", "ran out of memory in memory space hbm", "oom when allocating tensor", "resource_exhausted: oom",
+		"failed to allocate request for", "cudamalloc failed: out of memory"},
+	},
+	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{
+		"oom-kill", "oom_kill event", "out of memory: killed process", "memory cgroup out of memory", "std::bad_alloc", "cannot allocate memory",
+		"defaultcpuallocator: can't allocate memory", "defaultcpuallocator: not enough memory", "numpy.core._exceptions._arraymemoryerror",
+		"_arraymemoryerror", "unable to allocate array", "fatal error: runtime: out of memory", "runtime: out of memory",
+		"java.lang.outofmemoryerror", "oom killed", "oomkilled", "out of memory (oom)", "exceeded job memory limit", "exceeded memory limit"},
+	},
+	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"memoryerror"}, re: regexp.MustCompile(`^\s*memoryerror\b`)},
+	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"out of memory"}, re: regexp.MustCompile(`^[\w./ -]*(fatal|error)?:? ?out of memory\b`)},
+	{class: OOMHost, name: "shared memory", hint: "/dev/shm is full: fewer loader workers, or a larger --shm-size", any: []string{
+		"insufficient shared memory", "unable to write to file </torch_"},
+	},
+	{class: NoInodes, name: "inodes", hint: "the filesystem has no inodes left: remove or pack small files", any: []string{"no space left on device (inodes)", "no free inodes", "out of inodes", "inode quota exceeded", "file count quota"}},
+	{class: DiskFull, name: "disk", hint: "make room on the volume that it writes to, then resume", any: []string{
+		"no space left", "disk quota exceeded", "enospc", "errno 28]", "os error 28)", "disk is full", "disk full", "iostream error", "file write failed: time = "},
+	},
+	{class: MissingModule, name: "module", hint: "a package is missing where the job ran: is setup right?", any: []string{
+		"modulenotfounderror", "no module named", "there is no package called", "error while loading shared libraries", "cannot open shared object file",
+		"lmod has detected the following error", "unable to locate a modulefile", "environmentnamenotfound", "could not find conda environment",
+		"package not found: argumenterror"},
+	},
+	{class: MissingModule, name: "module", hint: "an import fails where the job ran: is setup right?", any: []string{"importerror"}, re: regexp.MustCompile(`^\s*importerror:`)},
+	{class: MissingFile, name: "command", hint: "the command was not found; is setup right, and is it on PATH?", any: []string{"not found"},
+		re: regexp.MustCompile(`(: command not found\b|^\S*sh: (line )?\d+: [^:]+: not found$|^/\S+: \d+: [^:]+: not found$)`)},
+	{class: MissingFile, name: "file", hint: "a file that the job reads is not there", any: []string{
+		"filenotfounderror", "no such file or directory", "can't open file", "cannot find the path"},
+	},
+	{class: NaN, name: "nan", hint: "the computation diverged; a retry with the same parameters diverges again", any: []string{"nan", "non-finite", "not finite", "infinite loss"}, re: regexp.MustCompile(
+		`\b(loss|grad\w*|gradient norm|cost|energy|elbo|objective|weights?|parameters?)\b[^\n]{0,40}\b(is|are|became|becomes|was|went|contains?|has|=|:|to)\s*:?\s*(a )?(nan|-?inf(inity)?|non-finite|not finite)\b` +
+			`|floatingpointerror|\bnans?\b[^\n]{0,30}\b(detected|encountered|found|in (loss|grad\w*|output))\b|non-finite (loss|grad\w*|values?)|(input|array|tensor) (x )?contains nan|found nan\b|loss is not finite|infinite loss`),
+	},
+	{class: NCCLHang, name: "nccl", hint: "a rank stopped answering: look at the first rank that failed, then at the network", echo: true, any: []string{
+		"watchdog caught collective operation timeout", "nccl watchdog", "nccl timeout", "nccl communicator was aborted", "ncclsystemerror",
+		"ncclremoteerror", "some nccl operations have failed or timed out", "nccl error: remote process exited", "gloo timeout", "timed out waiting for clients"},
+	},
+	{class: Transport, name: "transport", hint: "the network or a service did not answer", echo: true, any: []string{
+		"connection reset by peer", "connection refused", "connection timed out", "network is unreachable", "temporary failure in name resolution",
+		"could not resolve host", "no route to host", "broken pipe (os error", "ssh: connect to host", "kex_exchange_identification", "tls handshake timeout",
+		"503 service unavailable", "502 bad gateway", "504 gateway time", "max retries exceeded with url", "stale file handle", "transport endpoint is not connected"},
+	},
+	// A bug in the program: its last word. It keeps an older text, from
+	// which the program had recovered, from being taken for the cause.
+	{class: Unknown, name: "exception", any: []string{"error", "exception", "panic"}, re: regexp.MustCompile(
+		`^\s*(value|type|key|attribute|index|name|assertion|zerodivision|syntax|indentation|lookup|recursion|notimplemented|unboundlocal|unicode\w*|json\.decoder\.jsondecode)error\b` +
+			`|^panic: |^thread '.*' panicked at`),
+	},
+}
+
+// text finds the pattern whose match lies nearest to the end. Of a job that
+// ended 0 without its outputs only the last lines count.
+func text(e Evidence) (Verdict, bool) {
+	tail := e.Tail
+	if e.zero() {
+		tail = lastLines(tail, 20)
+	}
+	low := lower(tail)
+	best, at := -1, -1
+	echo, echoAt := -1, -1
+	for i, p := range patterns {
+		if p.gpu && !e.GPUs {
+			continue
+		}
+		pos := p.last(low)
+		switch {
+		case pos < 0:
+		case p.echo:
+			if pos > echoAt {
+				echo, echoAt = i, pos
+			}
+		case pos > at:
+			best, at = i, pos
+		}
+	}
+	if best < 0 {
+		best, at = echo, echoAt
+	}
+	if best < 0 {
+		return Verdict{}, false
+	}
+	p := patterns[best]
+	v := Verdict{Class: p.class, Rule: p.name, Hint: p.hint, Line: cleanLine(lineAt(tail, at))}
+	return v, true
+}
+
+// last is where the pattern's last line begins in low, or -1.
+func (p pattern) last(low []byte) int {
+	best := -1
+	for _, s := range p.any {
+		if at := lastLineWith(low, []byte(s), p.re); at > best {
+			best = at
+		}
+	}
+	return best
+}
+
+// maxTries bounds how many lines that hold a pattern's text are shown to its
+// expression.
+const maxTries = 200
+
+// lastLineWith is where the last line begins that holds s and matches re.
+func lastLineWith(low, s []byte, re *regexp.Regexp) int {
+	end := len(low)
+	for range maxTries {
+		i := bytes.LastIndex(low[:end], s)
+		if i < 0 {
+			return -1
+		}
+		start, stop := lineBounds(low, i)
+		if re == nil || re.Match(low[start:stop]) {
+			return start
+		}
+		end = start
+	}
+	return -1
+}

@@ -1,0 +1,56 @@
+// Package gpu reads the GPUs of this machine and holds them machine-wide. It
+// never mistakes a driver that does not answer for a machine without GPUs.
+package gpu
+
+import (
+	"context"
+	"errors"
+)
+
+// A Device is one GPU, or one MIG slice of one.
+type Device struct {
+	Index   int    // as nvidia-smi counts; of a slice, its parent's
+	UUID    string // "GPU-…", "MIG-…": what CUDA_VISIBLE_DEVICES takes
+	Name    string // "NVIDIA A100-SXM4-40GB"
+	Model   string // "A100"
+	Memory  int64  // bytes
+	Used    int64  // bytes in use by anybody
+	MIG     bool   // a slice
+	Parent  string // a slice's device, "" otherwise
+	Healthy bool   // false: it cannot be used; Reason says why
+	Reason  string
+	Xid     []int // critical errors since Open, where the driver tells
+	// Processes are those that compute on it, as far as they can be seen:
+	// in a container, or on some drivers, the list is empty while Used is not.
+	Processes []Process
+}
+
+// A Process is one process on a device.
+type Process struct {
+	PID  int
+	User string // name, else number; "" = unknown
+	Used int64  // bytes; -1 = unknown
+}
+
+// A Reader reads the devices of this machine. It may be used concurrently.
+type Reader interface {
+	// Devices answers within a few seconds; an error means that nothing is
+	// known, never that there are none.
+	Devices(ctx context.Context) ([]Device, error)
+	Close() error
+}
+
+// ErrHeld says that another process on this machine, of whatever user, holds
+// the device.
+var ErrHeld = errors.New("the GPU is held by another process")
+
+// None is a machine without GPUs.
+type None struct{}
+
+// Devices has nothing to say.
+func (None) Devices(context.Context) ([]Device, error) { return nil, nil }
+
+// Close does nothing.
+func (None) Close() error { return nil }
+
+var _ Reader = None{}
