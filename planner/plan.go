@@ -233,3 +233,16 @@ type BudgetCheck struct {
 	Warn     []string
 	Left     int // jobs that may be left when at most passes the limit
 }
+
+// Text is the reason in words: "param.steps: 100 → 200".
+func (r Reason) Text() string {
+	switch {
+	case r.Old == "" && r.New == "":
+		return r.Field
+	case r.Old == "":
+		return r.Field + ": now " + r.New
+	case r.New == "":
+		return r.Field + ": was " + r.Old
+	}
+	return r.Field + ": " + r.Old + " → " + r.New
+}

@@ -19,6 +19,8 @@ type Quoted struct {
 type Decision struct {
 	Backend    string
 	Pool       string
+	Word       string // what the site calls a pool: "partition"
+	GPUClass   string // family of the pool's devices, "" when any will do
 	Shape      offer.Shape
 	Price      offer.Price
 	WholeNode  bool

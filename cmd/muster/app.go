@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/state/store"
+)
+
+// version is set by the linker.
+var version = "0.1.0-dev"
+
+// An app is one run of the program: its streams, where it works and how it
+// may speak.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	out, err       term.Style // of stdout and stderr
+	global         global
+	dir            string // absolute directory of the campaign
+	sources        diag.Sources
+	now            func() time.Time
+}
+
+func newApp(stdin, stdout, stderr *os.File) *app {
+	return &app{
+		stdin: stdin, stdout: stdout, stderr: stderr,
+		out: term.Detect(stdout, false), err: term.Detect(stderr, false),
+		global: global{input: os.Getenv("CI") != "true" && os.Getenv("MUSTER_INPUT") != "false"},
+		now:    clock,
+	}
+}
+
+// clock is the time of day. MUSTER_NOW (RFC 3339) fixes it, so that a plan in
+// the documentation or a test can be reproduced to the byte.
+func clock() time.Time {
+	if t, err := time.Parse(time.RFC3339, os.Getenv("MUSTER_NOW")); err == nil {
+		return t
+	}
+	return time.Now().UTC().Truncate(time.Second)
+}
+
+// settle acts on the global flags once they are all parsed.
+func (a *app) settle() error {
+	if a.global.noColor {
+		a.out.Color, a.err.Color = false, false
+	}
+	dir, err := filepath.Abs(a.global.chdir)
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return usagef("there is no directory %s to work in", dir)
+	}
+	a.dir = dir
+	return nil
+}
+
+// path is a file named on the command line: relative to where the person
+// stands, not to -chdir.
+func (a *app) path(name string) string {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	return abs
+}
+
+func (a *app) printf(format string, args ...any) {
+	fmt.Fprint(a.stdout, a.out.Text(fmt.Sprintf(format, args...)))
+}
+
+// notef writes to stderr: progress and remarks, never data.
+func (a *app) notef(format string, args ...any) {
+	fmt.Fprint(a.stderr, a.err.Text(fmt.Sprintf(format, args...)))
+}
+
+// fail prints diagnostics.
+func (a *app) fail(l diag.List) {
+	diag.Printer{Sources: a.sources, Width: a.err.Width, Clean: func(s string) string { return a.err.Text(term.Clean(s)) }, Paint: a.severity}.Print(a.stderr, l)
+}
+
+func (a *app) severity(s diag.Severity, text string) string {
+	if s == diag.Warning {
+		return a.err.Paint(term.Yellow, text)
+	}
+	return a.err.Paint(term.Red, text)
+}
+
+// report prints what was found and tells whether to go on.
+func (a *app) report(l diag.List) error {
+	if len(l) > 0 {
+		a.fail(l)
+	}
+	if l.HasErrors() {
+		return exitStatus(exitError)
+	}
+	return nil
+}
+
+// failErr turns plumbing's errors into what a person can act on.
+func (a *app) failErr(err error) int {
+	var locked *store.LockedError
+	var corrupt *store.CorruptError
+	switch {
+	case errors.As(err, &locked):
+		a.fail(diag.List{lockedDiagnostic(locked, a.now())})
+		return exitLocked
+	case errors.As(err, &corrupt):
+		a.fail(diag.List{{Summary: "The state is damaged", Detail: corrupt.Error() + ".\n\n" + corrupt.Way}})
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	default:
+		a.fail(diag.List{{Summary: capitalise(firstLine(err.Error())), Detail: restLines(err.Error())}})
+	}
+	return exitError
+}
+
+func lockedDiagnostic(e *store.LockedError, now time.Time) diag.Diagnostic {
+	l := e.Lease
+	detail := fmt.Sprintf("%s holds it on %s (pid %d) for %q since %s; the last heartbeat was %s ago.", l.Who, l.Host, l.PID, l.Purpose,
+		l.Since.Local().Format(time.DateTime), now.Sub(l.Heartbeat).Round(time.Second))
+	switch e.Alive {
+	case "alive":
+		detail += " It looks alive: wait for it (-lock-timeout=10m), or ask whoever runs it."
+	case "dead":
+		detail += " It looks dead."
+	default:
+		detail += " Whether it is alive cannot be seen from here."
+	}
+	return diag.Diagnostic{Summary: "The state is locked", Detail: detail + "\n\nIf it is surely gone, clear the lock:\n\n    muster force-unlock " + l.ID}
+}
+
+func firstLine(s string) string { l, _, _ := strings.Cut(s, "\n"); return l }
+func restLines(s string) string { _, r, _ := strings.Cut(s, "\n"); return strings.TrimSpace(r) }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/launch"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state/store"
+	"github.com/muster-run/muster/state/store/file"
+)
+
+// texts is a flag that may be given several times.
+type texts []string
+
+func (t *texts) String() string     { return strings.Join(*t, " ") }
+func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
+
+// varFlags are the variables given on the command line.
+type varFlags struct{ vars, files texts }
+
+func (v *varFlags) register(fs *flag.FlagSet) {
+	fs.Var(&v.vars, "var", "set a variable: `NAME=VALUE` (repeatable)")
+	fs.Var(&v.files, "var-file", "read variables from `FILE` (repeatable)")
+}
+
+// load reads the campaign of the working directory.
+func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
+	files := make([]string, len(v.files))
+	for i, f := range v.files {
+		files[i] = a.path(f)
+	}
+	schemas, diags := a.schemas()
+	c, more := lang.Load(lang.LoadOptions{
+		Dir: a.dir, VarFiles: files, Vars: v.vars, Environ: os.Environ(),
+		Schemas: schemas, AllowUnknownVars: unknown, Version: version,
+		SensitiveKey: a.sensitiveKey(),
+	})
+	if c != nil {
+		a.sources = diag.HCLSources(c.Files)
+	}
+	diags.Append(more...)
+	return c, diags
+}
+
+// mustLoad is load for commands that cannot go on without a campaign. It
+// prints warnings and errors.
+func (a *app) mustLoad(v varFlags) (*lang.Campaign, error) {
+	c, diags := a.load(v, false)
+	return c, a.report(diags)
+}
+
+// store opens the campaign's state store.
+func (a *app) store(c *lang.Campaign) (store.Store, error) {
+	return file.Open(statePath(c), file.Options{Version: version, Campaign: c.Name})
+}
+
+// session takes the lease. A wait of more than 400 ms is announced.
+func (a *app) session(ctx context.Context, s store.Store, purpose string, wait time.Duration) (store.Session, error) {
+	defer a.slow("Waiting for the state lock…")()
+	return s.Acquire(ctx, purpose, wait)
+}
+
+// slowNotice is after how long a wait says what it waits for.
+const slowNotice = 400 * time.Millisecond
+
+// slow announces a wait that takes long; call what it returns when it ends.
+func (a *app) slow(text string) func() {
+	t := time.AfterFunc(slowNotice, func() { a.notef("%s\n", text) })
+	return func() { t.Stop() }
+}
+
+// launcher starts provider processes as they are needed.
+func (a *app) launcher(c *lang.Campaign) *launch.Launcher {
+	return launch.New(launch.Options{CampaignDir: a.dir, Log: os.Stderr})
+}
+
+var _ = filepath.Join
+var _ offer.Schema
