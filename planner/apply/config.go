@@ -1,0 +1,154 @@
+// Package apply drives a plan: it submits what is approved, watches it, retries
+// and records it, and never starts anything twice.
+package apply
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store"
+)
+
+// A Mode is how far a run goes.
+type Mode int
+
+// The modes. Drive stays until the campaign is done, held or failed; Once
+// makes one pass over what was approved; Detach hands over all that runs
+// without muster and leaves.
+const (
+	Drive Mode = iota
+	Once
+	Detach
+)
+
+// Config is everything a run needs. Plan, Campaign, Session and Provider are
+// required; the zero value of the rest works.
+type Config struct {
+	Plan     *planner.Plan
+	Campaign *lang.Campaign
+	Session  store.Session
+	// Provider returns the provider that serves a type of backend.
+	Provider func(backendType string) (providers.Provider, error)
+
+	Mode   Mode
+	Who    string // for approvals and holds
+	Host   string
+	Muster string // version, recorded in the state
+	Saved  bool   // the plan was read from a file
+	// Variables are recorded as what the campaign was applied with; nil
+	// means that they are taken from Campaign.Variables.
+	Variables map[string]state.Variable
+
+	AllowRerun  bool // Once: re-running what completed is covered
+	AllowCancel bool // Once: ending what runs is covered
+
+	// Progress is called from the loop, at most every 100 ms, at notes and
+	// once at the end. It must be cheap and must not keep the value's slices.
+	Progress func(Progress)
+	// Event is called from the loop for every fact folded into the state.
+	Event func(state.Event)
+	// Notify is called for what somebody who is away should hear of.
+	Notify func(Notice)
+
+	// Secrets reads a secret at submission; nil uses ReadSecret.
+	Secrets func(lang.Secret) (string, error)
+	// Environ is where a local job's environment starts from; nil is os.Environ().
+	Environ []string
+	// Requests is the folder through which hold, resume, cancel and override
+	// reach a running apply; "" = none.
+	Requests string
+	// Clock is time.Now, but for tests.
+	Clock func() time.Time
+	// Mint makes a token; nil mints 128 random bits.
+	Mint func() string
+}
+
+// A Stop is why a run ended before its work did.
+type Stop string
+
+// The reasons. None means that nothing is left to start.
+const (
+	None        Stop = ""
+	Budget      Stop = "budget"
+	Hold        Stop = "hold"
+	Interrupted Stop = "interrupted"
+	Beyond      Stop = "beyond approval"
+	Detached    Stop = "detached"
+	LeaseLost   Stop = "lease lost"
+	StoreFailed Stop = "store failed"
+)
+
+// Outcome is how a run ended. Counts are of jobs that the campaign wants,
+// smokes apart.
+type Outcome struct {
+	Stopped Stop
+	Why     string // in words: which budget, whose hold, what is beyond
+
+	Total     int
+	Done      int // completed and verified
+	Failed    int
+	Held      int
+	Blocked   int // wait for something failed or held
+	Unknown   int // their backend cannot be asked
+	Running   int
+	Queued    int // handed over, and will start by themselves unless a hold is set
+	Left      int // not handed over
+	Skipped   int // not selected
+	Cancelled int // ended by this run
+	Smokes    int // smokes in flight
+
+	QueuedOn []BackendCount // where the queued ones lie, most first
+	Handed   int            // submitted by this run
+	First    string         // Detach, Once: the first thing that needs muster
+	Next     string         // the command that carries on, "" when none is needed
+	Results  []lang.ResultValue
+	Spent    state.Amounts // by this run
+}
+
+// A BackendCount is a number of jobs on a backend.
+type BackendCount struct {
+	Backend string
+	Jobs    int
+}
+
+// Progress is a snapshot of a run.
+type Progress struct {
+	At      time.Time
+	Started time.Time
+	Phases  []PhaseProgress
+	Note    string // a line worth printing now, "" if none
+	Address string // what the note is about
+	Bad     bool   // the note is about something that went wrong
+	Waits   string // what the run waits for, when that is not jobs
+	Final   bool
+}
+
+// PhaseProgress counts the jobs of a phase.
+type PhaseProgress struct {
+	Phase     string
+	Total     int // selected jobs
+	Done      int // completed, before or now
+	Before    int // of these, completed before this run
+	Running   int
+	Queued    int
+	Verifying int
+	Waiting   int // wait to be retried
+	Pending   int
+	Failed    int
+	Held      int
+	Blocked   int
+	Cancelled int
+	Smoke     int    // smokes in flight
+	Gate      string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
+}
+
+// A Notice is news for somebody who is away.
+type Notice struct {
+	Kind    string // "done", "failed", "held", "breaker", "budget", "interrupted"
+	Address string
+	Text    string
+	At      time.Time
+}

@@ -1,0 +1,47 @@
+// Package request is how a second muster talks to the apply that holds the
+// lease: one file a request, written whole or not at all, answered by a file
+// beside it.
+package request
+
+import (
+	"context"
+	"time"
+)
+
+// A Request asks a running apply for something.
+type Request struct {
+	ID   string `json:"id"`
+	Verb Verb   `json:"verb"`
+	// Addresses are exact job addresses or "phase.NAME"; empty = everything.
+	Addresses []string  `json:"addresses,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	Who       string    `json:"who"`
+	Host      string    `json:"host,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+// A Verb is what is asked.
+type Verb string
+
+// The verbs.
+const (
+	Hold     Verb = "hold"
+	Resume   Verb = "resume"
+	Cancel   Verb = "cancel"
+	Override Verb = "override"
+)
+
+// An Answer is what became of a request.
+type Answer struct {
+	ID    string    `json:"id"`
+	Error string    `json:"error,omitempty"`
+	Text  string    `json:"text,omitempty"` // what was done, in words
+	Jobs  int       `json:"jobs"`           // how many jobs it touched
+	At    time.Time `json:"at"`
+}
+
+// Send writes a request and waits for its answer. ErrNoAnswer after timeout
+// means that nobody took it: the request is withdrawn.
+func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (Answer, error) {
+	return Answer{}, nil
+}
