@@ -34,6 +34,7 @@ type Forecast struct {
 	Critical  []string // phases, first to last
 	ByPhase   map[string][]Line
 	ByBackend map[string][]Line
+	ByScope   map[string][]Line // by Input.Scopes
 	Basis     []string // "no history yet: expected is half of each walltime, …"
 }
 

@@ -1,0 +1,58 @@
+package place
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Units of amounts, in the order in which costs are compared.
+const (
+	USD          = "usd"
+	ServiceUnits = "service_units"
+	GPUHours     = "gpu_hours"
+	CPUHours     = "cpu_hours"
+	NodeHours    = "node_hours"
+)
+
+// Cost is what one launch of a shape takes for a duration, by unit. Units
+// that are not charged are absent; known is false when the price is not known,
+// and then USD is absent, too.
+func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amounts map[string]decimal.Decimal, known bool) {
+	hours := Hours(billed(d, p.Granularity))
+	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))
+	gpus, cpus := decimal.NewFromInt(int64(s.GPUs)), decimal.NewFromInt(int64(max(s.CPUs, 1)))
+	out := map[string]decimal.Decimal{CPUHours: cpus.Mul(hours)}
+	if s.GPUs > 0 {
+		out[GPUHours] = gpus.Mul(hours)
+	}
+	if wholeNode || s.Nodes > 1 || p.SUPerNodeHour != "" {
+		out[NodeHours] = nodes.Mul(hours)
+	}
+	add := func(unit, rate string, quantity decimal.Decimal) {
+		if r, err := decimal.NewFromString(rate); err == nil {
+			out[unit] = out[unit].Add(r.Mul(quantity).Mul(hours))
+		}
+	}
+	add(USD, p.USDPerGPUHour, gpus)
+	add(USD, p.USDPerHour, nodes)
+	add(ServiceUnits, p.SUPerGPUHour, gpus)
+	add(ServiceUnits, p.SUPerNodeHour, nodes)
+	add(ServiceUnits, p.SUPerCPUHour, cpus)
+	return out, p.Known
+}
+
+// billed rounds up to the granularity of the bill.
+func billed(d, granularity time.Duration) time.Duration {
+	if granularity <= 0 || d%granularity == 0 {
+		return d
+	}
+	return d + granularity - d%granularity
+}
+
+// Hours is a duration in hours, exact to the nanosecond.
+func Hours(d time.Duration) decimal.Decimal {
+	return decimal.NewFromInt(int64(d)).DivRound(decimal.NewFromInt(int64(time.Hour)), 12)
+}

@@ -1,0 +1,79 @@
+package place
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+)
+
+// What a rule may decide.
+const (
+	useLocal           = "local"
+	useCheapestSoonest = "cheapest_soonest"
+	useCheapest        = "cheapest"
+	useSoonest         = "soonest"
+	useOrder           = "order"
+	useRentalIfPressed = "rental_if_urgent_or_long"
+	useProduction      = "production"
+)
+
+// The bounds of the default table (planner.md, Placement).
+const (
+	tinyCPU  = 30 * time.Minute
+	shortGPU = time.Hour
+	midGPU   = 8 * time.Hour
+)
+
+// rule finds what decides for a group: its own preference, the campaign's
+// rules, then the default table.
+func (in Input) rule(g Group, fits []option) (use, why string, diags diag.List) {
+	if g.Prefer != "" {
+		return g.Prefer, "place prefers " + g.Prefer, nil
+	}
+	scope := lang.RuleScope{Shape: g.Shape, Jobs: g.Cells, Urgent: in.Urgent, Long: in.long(g, fits), Smoke: g.Smoke, Phase: g.Phase}
+	for i, r := range in.Policy.Rules {
+		holds, more := r.When(scope)
+		diags.Append(more...)
+		if holds {
+			return r.Use, fmt.Sprintf("rule %d of policy", i+1), diags
+		}
+	}
+	use, why = table(g, scope)
+	return use, why, diags
+}
+
+// table is the default table.
+func table(g Group, s lang.RuleScope) (use, why string) {
+	w := g.Shape.Walltime
+	switch {
+	case g.Smoke:
+		return useCheapestSoonest, "a smoke goes to the cheapest pool of its environment that starts soonest"
+	case g.Shape.GPUs == 0 && w > 0 && w < tinyCPU:
+		return useLocal, "CPU work under 30 min runs where it is cheapest and nearest"
+	case g.Shape.GPUs == 0:
+		return useCheapestSoonest, "CPU work goes to the cheapest place that starts soonest"
+	case w > 0 && w < shortGPU:
+		return useCheapestSoonest, "GPU work under 1 h goes to the cheapest GPU that starts soonest"
+	case w <= midGPU && (s.Urgent || s.Long):
+		return useSoonest, "GPU work of 1 to 8 h is urgent, or the queue is long"
+	}
+	return useProduction, "GPU work goes to the production pool"
+}
+
+// long reports whether the wait at the first choice is longer than the
+// policy bears, or than the job itself.
+func (in Input) long(g Group, fits []option) bool {
+	limit := in.Policy.LongWait
+	if limit == 0 {
+		limit = 4 * time.Hour
+	}
+	wait := time.Duration(0)
+	for i, o := range fits {
+		if i == 0 || o.order < fits[0].order {
+			wait = known(o.wait)
+		}
+	}
+	return wait > limit || g.Shape.Walltime > 0 && wait > g.Shape.Walltime
+}
