@@ -1,6 +1,12 @@
 package verify
 
-import "github.com/muster-run/muster/providers"
+import (
+	"os"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
 
 // A Mark is what a file was before the first attempt of a result hash. For a
 // glob or a dir it stands for the set. Times are nanoseconds.
@@ -12,17 +18,79 @@ type Mark struct {
 	CTime  int64  `json:"ctime,omitempty"` // for a set the latest
 }
 
-// A Baseline is the marks of all declared outputs of a job, by output name.
+// A Baseline is the marks of those declared outputs of a job that were there
+// before, by output name. What is not in it was not there.
 type Baseline map[string]Mark
 
+// tick is within what time, at most, a kernel may give two changes of a file
+// the same timestamp: one period of a 100 Hz clock.
+const tick = 10 * time.Millisecond
+
 // Take records the baseline of a job's outputs. Metrics are read from
-// outputs, so that their files are among them.
+// outputs, so that their files are among them. If an output was written this
+// very moment, Take waits for the filesystem's clock to tick, so that the
+// job's own writing cannot bear the same timestamp.
 func Take(workdir string, outputs []providers.Output) Baseline {
-	panic("not yet")
+	b := Baseline{}
+	var latest int64
+	for _, o := range outputs {
+		if m := look(workdir, o); m.Exists {
+			b[o.Name] = m
+			latest = max(latest, m.CTime)
+		}
+	}
+	if age := time.Since(time.Unix(0, latest)); latest > 0 && age >= 0 && age < tick {
+		time.Sleep(tick - age)
+	}
+	return b
 }
 
 // Fresh reports whether an output exists and differs from what it was when
-// the baseline was taken, else why not. It uses no clock.
-func (b Baseline) Fresh(workdir string, o providers.Output) (bool, string) {
-	panic("not yet")
+// the baseline was taken, else why not. It compares and reads no clock.
+func (b Baseline) Fresh(workdir string, o providers.Output) (ok bool, why string) {
+	now := look(workdir, o)
+	switch before, was := b[o.Name]; {
+	case !now.Exists:
+		return false, "missing: it was not written"
+	case was && now == before:
+		return false, "stale: it is as it was before the job began; the job did not write it"
+	}
+	return true, ""
+}
+
+// look takes the mark of an output as it is now.
+func look(workdir string, o providers.Output) Mark {
+	if isSet(o) {
+		_, _, _, m := statSet(workdir, o)
+		return m
+	}
+	info, err := os.Stat(join(workdir, o.Path))
+	if err != nil || !info.Mode().IsRegular() {
+		return Mark{}
+	}
+	return markOf(info)
+}
+
+// Stat looks at an output without opening it: size, mtime, inode, and for a
+// set the number of files. OK says only that it is there.
+func Stat(workdir string, o providers.Output) offer.Output {
+	if isSet(o) {
+		out, _, _, _ := statSet(workdir, o)
+		return out
+	}
+	out := offer.Output{Name: o.Name, Path: o.Path}
+	info, err := os.Stat(join(workdir, o.Path))
+	if err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return refuse(out, fault(err))
+	}
+	m := markOf(info)
+	out.Size, out.MTime, out.Inode = m.Size, m.MTime, m.Inode
+	if err := sizes(o, m.Size); err != nil {
+		return refuse(out, err)
+	}
+	out.OK, out.Verdict = true, "there, not opened"
+	return out
 }

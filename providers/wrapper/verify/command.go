@@ -1,0 +1,77 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// commandLimit bounds one run of the user's own loader.
+const commandLimit = 10 * time.Minute
+
+// commandTail is how much of what it says is kept, in bytes.
+const commandTail = 4 << 10
+
+// checkCommand runs the user's own loader by /bin/sh in the workdir, with the
+// path in $1 and MUSTER_OUTPUT; it must exit 0 within commandLimit. Of a glob
+// it sees each file, of a dir the folder.
+func checkCommand(ctx context.Context, f *file, c providers.VerifyCheck) error {
+	return runCommand(ctx, f, c.Command, commandLimit)
+}
+
+func runCommand(ctx context.Context, f *file, command string, limit time.Duration) error {
+	if command == "" {
+		return errors.New("there is no command to run")
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	said := &tail{}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command, "sh", f.path)
+	cmd.Dir = f.workdir
+	cmd.Env = append(os.Environ(), "MUSTER_OUTPUT="+f.path)
+	cmd.Stdout, cmd.Stderr = said, said
+	// Its own group, so that what it started ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if cmd.Process != nil {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("it took longer than %s", limit)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	if line := said.last(); line != "" {
+		return fmt.Errorf("%w: %s", err, line)
+	}
+	return err
+}
+
+// A tail keeps the last bytes that were written to it.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p[max(0, len(p)-commandTail):]...)
+	if len(t.b) > commandTail {
+		t.b = append(t.b[:0], t.b[len(t.b)-commandTail:]...)
+	}
+	return len(p), nil
+}
+
+// last is the last line that is not empty.
+func (t *tail) last() string {
+	b := bytes.TrimSpace(t.b)
+	return string(bytes.TrimSpace(b[bytes.LastIndexByte(b, '\n')+1:]))
+}

@@ -1,0 +1,181 @@
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// smallFile is up to which size, in bytes, a file is read into memory once
+// for all its checks.
+const smallFile = 256 << 10
+
+// chunk is how much of a larger file is read at once, in bytes.
+const chunk = 256 << 10
+
+var chunks = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
+
+// A file is one regular file, open while it is checked.
+type file struct {
+	path    string // absolute
+	workdir string
+	f       *os.File
+	mark    Mark
+	pool    *[]byte
+	data    []byte // all of it, if it is small; nil otherwise
+	sum     string // digest, once taken
+}
+
+func join(workdir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(workdir, path)
+}
+
+// open never blocks: what is no regular file is refused, a pipe included.
+func open(path string) (*file, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fault(err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(info)
+	}
+	v := &file{path: path, f: f, mark: markOf(info)}
+	if err == nil && v.mark.Size <= smallFile {
+		err = v.load()
+	}
+	if err != nil {
+		v.close()
+		return nil, fault(err)
+	}
+	return v, nil
+}
+
+func regular(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a folder; declare it with dir")
+	case !info.Mode().IsRegular():
+		return errors.New("it is no regular file")
+	}
+	return nil
+}
+
+func (f *file) load() error {
+	f.pool = chunks.Get().(*[]byte)
+	n, err := io.ReadFull(f.f, (*f.pool)[:f.mark.Size])
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return err
+	}
+	f.data = (*f.pool)[:n]
+	if int64(n) < f.mark.Size {
+		return errChanged
+	}
+	return nil
+}
+
+func (f *file) close() {
+	f.f.Close()
+	if f.pool != nil {
+		chunks.Put(f.pool)
+	}
+}
+
+// ReadAt reads from memory or from the file.
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	if f.data == nil {
+		return f.f.ReadAt(p, off)
+	}
+	if off >= int64(len(f.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// reader reads the file from its start, and ends with ctx.
+func (f *file) reader(ctx context.Context) io.Reader {
+	return &ctxReader{ctx, io.NewSectionReader(f, 0, f.mark.Size)}
+}
+
+type ctxReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *ctxReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// digest is "sha256:…" of the bytes.
+func (f *file) digest(ctx context.Context) (string, error) {
+	if f.sum != "" {
+		return f.sum, nil
+	}
+	var sum [sha256.Size]byte
+	if f.data != nil {
+		sum = sha256.Sum256(f.data)
+	} else {
+		h := sha256.New()
+		buf := chunks.Get().(*[]byte)
+		defer chunks.Put(buf)
+		// Hide WriterTo and ReaderFrom, so that the buffer is used.
+		n, err := io.CopyBuffer(struct{ io.Writer }{h}, f.reader(ctx), *buf)
+		if err != nil {
+			return "", fault(err)
+		}
+		if n < f.mark.Size {
+			return "", errChanged
+		}
+		h.Sum(sum[:0])
+	}
+	f.sum = digestText(sum[:])
+	return f.sum, nil
+}
+
+func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
+
+var errChanged = errors.New("it changed while it was checked: something still writes it")
+
+// unchanged sees that the file is the one that was opened.
+func (f *file) unchanged() error {
+	info, err := f.f.Stat()
+	if err != nil {
+		return fault(err)
+	}
+	if m := markOf(info); m.Size != f.mark.Size || m.MTime != f.mark.MTime {
+		return errChanged
+	}
+	return nil
+}
+
+// fault says in words why a file could not be read, without its path.
+func fault(err error) error {
+	var pe *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return errMissing
+	case errors.As(err, &pe):
+		return fmt.Errorf("cannot be read: %w", pe.Err)
+	}
+	return err
+}
+
+var errMissing = errors.New("missing: there is no such file")

@@ -1,0 +1,31 @@
+package verify
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// checkGzip unpacks every member to its end, where its checksum and length
+// stand. RFC 1952.
+func checkGzip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
+	z, err := gzip.NewReader(f.reader(ctx))
+	if err == nil {
+		_, err = io.Copy(io.Discard, z)
+	}
+	switch {
+	case err == io.EOF:
+		return errors.New("the file is empty")
+	case err == io.ErrUnexpectedEOF:
+		return fmt.Errorf("the stream is cut short: the file ends at byte %d in the middle of a member", f.mark.Size)
+	case errors.Is(err, gzip.ErrChecksum):
+		return errors.New("the checksum does not match")
+	case errors.Is(err, gzip.ErrHeader):
+		return errors.New("what should be a member does not begin like one: no gzip, or something follows the stream")
+	}
+	return err
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package verify
+
+import "io/fs"
+
+// markOf is what the filesystem says of a file; inode and ctime only on Linux.
+func markOf(info fs.FileInfo) Mark {
+	if info == nil {
+		return Mark{}
+	}
+	return Mark{Exists: true, Size: info.Size(), MTime: info.ModTime().UnixNano()}
+}

@@ -1,0 +1,221 @@
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func isSet(o providers.Output) bool { return o.Kind == "glob" || o.Kind == "dir" }
+
+// A member is one file of a set, its name relative to the set's base with
+// slashes: the folder before a glob's first wildcard, or the dir.
+type member struct {
+	name string
+	mark Mark
+}
+
+// members lists a set's files, sorted by name. A dir that is not there is an
+// error, a glob without matches an empty set.
+func members(workdir string, o providers.Output) (base string, list []member, err error) {
+	if o.Kind == "dir" {
+		base = join(workdir, o.Path)
+		list, err = tree(base)
+		return base, list, err
+	}
+	// The workdir may hold characters that a pattern would read, so that only
+	// the declared part is a pattern.
+	head, pattern := doublestar.SplitPattern(filepath.ToSlash(o.Path))
+	base = join(workdir, filepath.FromSlash(head))
+	names, err := doublestar.Glob(os.DirFS(base), pattern, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return base, nil, fmt.Errorf("glob %s: %w", o.Path, fault(err))
+	}
+	for _, name := range names {
+		if list, err = add(list, base, name); err != nil {
+			return base, nil, err
+		}
+	}
+	return base, sorted(list), nil
+}
+
+// tree lists the regular files below a folder. It does not follow links to
+// folders, and leaves muster's own .muster alone.
+func tree(base string) (list []member, err error) {
+	err = filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == base && !d.IsDir():
+			return errors.New("it is a file; declare it with path")
+		case d.IsDir() && d.Name() == ".muster" && path != base:
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		name, err := filepath.Rel(base, path)
+		if err != nil {
+			return err
+		}
+		list, err = add(list, base, filepath.ToSlash(name))
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(base); err != nil {
+			return nil, errors.New("missing: there is no such folder")
+		}
+	}
+	return sorted(list), fault(err)
+}
+
+// add puts a file on the list; what a link points to counts, and what is
+// neither file nor link to one is left out.
+func add(list []member, base, name string) ([]member, error) {
+	info, err := os.Stat(filepath.Join(base, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, fault(err))
+	}
+	if !info.Mode().IsRegular() {
+		return list, nil
+	}
+	return append(list, member{name, markOf(info)}), nil
+}
+
+func sorted(list []member) []member {
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	return list
+}
+
+// statSet looks at a set as a whole.
+func statSet(workdir string, o providers.Output) (out offer.Output, base string, list []member, m Mark) {
+	out = offer.Output{Name: o.Name, Path: o.Path}
+	base, list, err := members(workdir, o)
+	if err != nil {
+		return refuse(out, err), base, nil, Mark{}
+	}
+	m = fold(list)
+	out.Size, out.MTime, out.Inode, out.Files = m.Size, m.MTime, m.Inode, len(list)
+	if err := enough(o, m, len(list)); err != nil {
+		return refuse(out, err), base, list, m
+	}
+	out.OK, out.Verdict = true, "there, not opened"
+	return out, base, list, m
+}
+
+func enough(o providers.Output, m Mark, files int) error {
+	least := max(o.MinCount, 1)
+	switch {
+	case files == 0 && o.Kind == "dir":
+		return errors.New("missing: there is no file in the folder")
+	case files == 0:
+		return errors.New("missing: no file matches")
+	case files < least:
+		return fmt.Errorf("min_count: %d files, at least %d are asked", files, least)
+	case o.Kind == "dir":
+		return sizes(o, m.Size)
+	}
+	return nil
+}
+
+// checkSet checks every file of a set with every check. min_size is of each
+// file of a glob, of a dir's files together.
+func checkSet(ctx context.Context, workdir string, o providers.Output) offer.Output {
+	out, base, list, before := statSet(workdir, o)
+	if !out.OK {
+		return out
+	}
+	if o.Kind == "dir" {
+		var err error
+		if o.Verify, err = checkDir(ctx, workdir, base, o.Verify, before); err != nil {
+			return refuse(out, err)
+		}
+	}
+	h := sha256.New()
+	for _, m := range list {
+		digest, err := checkMember(ctx, workdir, filepath.Join(base, filepath.FromSlash(m.name)), o)
+		if err != nil {
+			return refuse(out, fmt.Errorf("%s: %w", m.name, err))
+		}
+		fmt.Fprintf(h, "%s\x00%s\n", m.name, digest)
+	}
+	if _, _, _, after := statSet(workdir, o); after.Inode != before.Inode {
+		return refuse(out, errChanged)
+	}
+	out.Digest, out.Verdict = digestText(h.Sum(nil)), passed
+	return out
+}
+
+// checkDir runs the checks that are about a folder as a whole, and returns
+// those that are about each file.
+func checkDir(ctx context.Context, workdir, base string, checks []providers.VerifyCheck, m Mark) (each []providers.VerifyCheck, err error) {
+	folder := &file{path: base, workdir: workdir}
+	for _, c := range checks {
+		switch c.Kind {
+		case "nonempty":
+			if m.Size == 0 {
+				err = errors.New("nonempty: the files in the folder are empty")
+			}
+		case "sha256":
+			if c.File == "" {
+				return nil, errors.New("sha256: name the manifest of a folder with file")
+			}
+			err = run(ctx, folder, c)
+		case "command":
+			err = run(ctx, folder, c)
+		default:
+			each = append(each, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return each, nil
+}
+
+func checkMember(ctx context.Context, workdir, path string, o providers.Output) (digest string, err error) {
+	f, err := open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.close()
+	f.workdir = workdir
+	if o.Kind == "glob" {
+		if err := sizes(o, f.mark.Size); err != nil {
+			return "", err
+		}
+	}
+	return f.check(ctx, o.Verify)
+}
+
+// fold makes one mark of a set: it changes when a file comes, goes, is
+// written or replaced.
+func fold(list []member) Mark {
+	m := Mark{Exists: len(list) > 0}
+	h := fnv.New64a()
+	for _, f := range list {
+		fmt.Fprintf(h, "%s\x00%d %d %d %d\n", f.name, f.mark.Inode, f.mark.Size, f.mark.MTime, f.mark.CTime)
+		m.Size += f.mark.Size
+		m.MTime = max(m.MTime, f.mark.MTime)
+		m.CTime = max(m.CTime, f.mark.CTime)
+	}
+	m.Inode = h.Sum64()
+	return m
+}
+
+// Base is the folder before a pattern's first wildcard, as declared.
+func Base(pattern string) string {
+	head, _ := doublestar.SplitPattern(filepath.ToSlash(pattern))
+	return strings.TrimSuffix(filepath.FromSlash(head), "/")
+}
