@@ -246,6 +246,7 @@ type Precondition struct {
 type Lifecycle struct {
 	IgnoreChanges     []string // field names: "env", "setup", …
 	PreventRerun      bool
+	PreventRerunSet   bool // prevent_rerun is written, whatever its value: false disarms what the state remembers
 	RerunOnInputBytes bool
 }
 

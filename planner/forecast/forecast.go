@@ -35,7 +35,7 @@ type Forecast struct {
 	ByPhase   map[string][]Line
 	ByBackend map[string][]Line
 	ByScope   map[string][]Line // by Input.Scopes
-	Basis     []string // "no history yet: expected is half of each walltime, …"
+	Basis     []string          // "no history yet: expected is half of each walltime, …"
 }
 
 // A Span is a duration at two quantiles.

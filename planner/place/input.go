@@ -29,28 +29,24 @@ type Group struct {
 	Candidates []string                   // backend addresses in order; empty = by the policy table
 	Prefer     string
 	Expected   time.Duration // of one job, from evidence; 0 = half its walltime
-	// Smoke marks smokes, which go to the cheapest pool of Class.
-	Smoke bool
-	// Class is the environment class a smoke stands for ("" = any); see Class.
-	Class string
+	Checkpoint bool          // walltime may be cut into chained segments
+	// Smoke marks smokes, which go to the cheapest pool of the environment
+	// class of their phase: backend Within, GPU family Class ("" = any).
+	Smoke  bool
+	Within string
+	Class  string
 }
 
-// Class is the environment class of a pool: backend and GPU family. A testing
-// pool has the class of the pools it stands for.
-func Class(p offer.Pool, pools []offer.Pool) string {
-	family := p.GPUClass
-	if family == "" {
-		family = p.GPUModel
-	}
-	if len(p.StandsFor) > 0 {
-		for _, o := range pools {
-			if o.Backend == p.Backend && o.Name == p.StandsFor[0] && len(o.StandsFor) == 0 {
-				return Class(o, nil)
-			}
+// Family is the GPU family of a pool: a testing pool has that of the pools it
+// stands for. "" when it has no devices.
+func Family(p offer.Pool, pools []offer.Pool) string {
+	for _, o := range pools {
+		if len(p.StandsFor) > 0 && o.Backend == p.Backend && o.Name == p.StandsFor[0] && len(o.StandsFor) == 0 {
+			return Family(o, nil)
 		}
 	}
-	if family == "" {
-		return p.Backend
+	if p.GPUClass != "" {
+		return p.GPUClass
 	}
-	return p.Backend + "/" + family
+	return p.GPUModel
 }

@@ -44,6 +44,6 @@ type Candidate struct {
 	// Unpriced set.
 	Ceiling  map[string]string
 	Unpriced bool
-	Wait          time.Duration
-	Won           bool
+	Wait     time.Duration
+	Won      bool
 }
