@@ -1,0 +1,116 @@
+package forecast
+
+import (
+	"slices"
+	"time"
+)
+
+// Make forecasts cost and walltime.
+func Make(in Input) Forecast {
+	f := Forecast{ByPhase: map[string][]Line{}, ByBackend: map[string][]Line{}}
+	f.addCosts(in)
+	f.Basis = basis(in)
+	mid, late := build(&in, false), build(&in, true)
+	mid.play()
+	late.play()
+	f.Walltime = Span{P50: mid.end, P90: late.end, Mark: walltimeMark(in)}
+	f.Phases = mid.spans()
+	f.Critical = mid.critical()
+	return f
+}
+
+// walltimeMark is the worst mark of any runtime that counts.
+func walltimeMark(in Input) Mark {
+	m := Known
+	eachGroup(in, func(_ string, g Group, n int) {
+		if n > 0 {
+			m = max(m, g.Runtime.Mark)
+		}
+	})
+	return m
+}
+
+// eachGroup calls fn with every group that has work, smokes included.
+func eachGroup(in Input, fn func(phase string, g Group, cells int)) {
+	for _, p := range in.Phases {
+		if n := len(p.Smoke); n > 0 {
+			fn(p.Phase.Name, p.SmokeJob, n)
+		}
+		counts := make([]int, len(p.Groups))
+		for _, g := range p.Of {
+			if g != 0 && g != Never {
+				counts[g]++
+			}
+		}
+		for i, n := range counts {
+			if n > 0 {
+				fn(p.Phase.Name, p.Groups[i], n)
+			}
+		}
+	}
+}
+
+// basis lists how runtimes are known, each once, in the order met.
+func basis(in Input) []string {
+	var out []string
+	eachGroup(in, func(_ string, g Group, _ int) {
+		if b := g.Runtime.Basis; b != "" && !slices.Contains(out, b) {
+			out = append(out, b)
+		}
+	})
+	return out
+}
+
+// spans are the rows of the Gantt chart, one a phase that does anything.
+func (s *sim) spans() []PhaseSpan {
+	var out []PhaseSpan
+	for _, n := range s.nodes {
+		if len(n.busy) == 0 {
+			continue
+		}
+		busy := slices.Clone(n.busy)
+		for i := range busy {
+			if busy[i].To < 0 { // never ended: waits for something held
+				busy[i].To = s.end
+			}
+		}
+		if k := len(out); k > 0 && out[k-1].Phase == n.phase {
+			out[k-1].Busy = join(append(out[k-1].Busy, busy...))
+			continue
+		}
+		out = append(out, PhaseSpan{Phase: n.phase, Busy: busy})
+	}
+	return out
+}
+
+// join merges intervals that touch.
+func join(in []Interval) []Interval {
+	slices.SortFunc(in, func(a, b Interval) int { return int(a.From - b.From) })
+	out := in[:1]
+	for _, iv := range in[1:] {
+		last := &out[len(out)-1]
+		if iv.From <= last.To {
+			last.To = max(last.To, iv.To)
+		} else {
+			out = append(out, iv)
+		}
+	}
+	return out
+}
+
+// critical is the chain of phases whose ends released the last one to end.
+func (s *sim) critical() []string {
+	if s.end == time.Duration(0) {
+		return nil
+	}
+	var out []string
+	seen := map[int]bool{}
+	for at := s.last; at >= 0 && !seen[at]; at = int(s.nodes[at].endedBy) {
+		seen[at] = true
+		if name := s.nodes[at].phase; len(out) == 0 || out[len(out)-1] != name {
+			out = append(out, name)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
