@@ -110,6 +110,10 @@ var lethalXid = map[int]string{
 	140: "an unrecovered memory error",
 }
 
+// Lethal says why a device with this Xid cannot be used until it is reset or
+// repaired, or "" for the errors that are the program's own.
+func Lethal(xid int) string { return lethalXid[xid] }
+
 func lethal(xid int) bool { return lethalXid[xid] != "" }
 
 // counters uses the kernel's own count of what it killed for memory.

@@ -13,8 +13,8 @@ type Device struct {
 	UUID    string // "GPU-…", "MIG-…": what CUDA_VISIBLE_DEVICES takes
 	Name    string // "NVIDIA A100-SXM4-40GB"
 	Model   string // "A100"
-	Memory  int64  // bytes
-	Used    int64  // bytes in use by anybody
+	Memory  int64  // bytes; 0 = unknown
+	Used    int64  // bytes in use by anybody, without what the driver reserves; -1 = unknown
 	MIG     bool   // a slice
 	Parent  string // a slice's device, "" otherwise
 	Healthy bool   // false: it cannot be used; Reason says why

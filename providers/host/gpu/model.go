@@ -1,0 +1,62 @@
+package gpu
+
+import (
+	"os"
+	"os/user"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// families are the names the field uses for models, as they stand in the
+// product names that drivers report.
+var families = regexp.MustCompile(`(?i)\b(G?[BH]\d{2,3}|[AVPTLKM]\d{1,3}[SGX]?|MI\d{2,3}[AX]?)\b|` +
+	`\b((RTX|GTX) (PRO )?A?\d{3,4}( Ti)?( SUPER)?( Ada)?|TITAN [A-Za-z]+)\b`)
+
+// Model is the family in a product name: "A100" of "NVIDIA
+// A100-SXM4-40GB MIG 3g.20gb", "RTX 4090" of "NVIDIA GeForce RTX 4090".
+func Model(name string) string {
+	if m := families.FindString(name); m != "" {
+		return m
+	}
+	for _, brand := range []string{"NVIDIA ", "Tesla ", "GeForce ", "Quadro "} {
+		name = strings.TrimPrefix(name, brand)
+	}
+	return name
+}
+
+// Matches reports whether a model is one of those asked for; none asked for
+// means any. Case, spaces, "-" and "_" do not count, and "4090" means "RTX
+// 4090".
+func Matches(model string, asked []string) bool {
+	for _, a := range asked {
+		if a, m := plain(Model(a)), plain(model); a != "" && (a == m || strings.TrimLeft(m, "rtxg") == a) {
+			return true
+		}
+	}
+	return len(asked) == 0
+}
+
+func plain(s string) string {
+	return strings.NewReplacer(" ", "", "-", "", "_", "", "nvidia", "", "geforce", "").Replace(strings.ToLower(s))
+}
+
+// owner is the user of a process, by name where it has one.
+func owner(pid int) string {
+	uid, ok := uidOf("/proc/" + strconv.Itoa(pid))
+	if !ok {
+		return ""
+	}
+	if u, err := user.LookupId(uid); err == nil {
+		return u.Username
+	}
+	return uid
+}
+
+func uidOf(path string) (string, bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", false
+	}
+	return uidText(info)
+}
