@@ -71,16 +71,16 @@ func figure(unit string, f forecast.Figure) string {
 	case f.Mark == forecast.Unknown:
 		return "unknown"
 	case f.Mark == forecast.Estimated:
-		return units.Quantity(unit, f.Text) + " *"
+		return quantity(unit, f.Text) + " *"
 	}
-	return units.Quantity(unit, f.Text)
+	return quantity(unit, f.Text)
 }
 
 func limit(unit, text string) string {
 	if text == "" {
 		return "–"
 	}
-	return units.Quantity(unit, text)
+	return quantity(unit, text)
 }
 
 func span(d time.Duration, m forecast.Mark) string {

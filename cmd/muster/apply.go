@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/planfile"
+	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store"
+)
+
+// applyFlags are the flags of apply and destroy.
+type applyFlags struct {
+	planFlags
+	autoApprove, allowRerun, allowCancel bool
+	detach, once, json                   bool
+}
+
+func (f *applyFlags) register(fs *flag.FlagSet) {
+	f.planFlags.register(fs)
+	fs.BoolVar(&f.autoApprove, "auto-approve", false, "do not ask; refused when finished work would run again or running work be cancelled")
+	fs.BoolVar(&f.allowRerun, "allow-rerun", false, "with -auto-approve: finished work may run again (old outputs are moved aside)")
+	fs.BoolVar(&f.allowCancel, "allow-cancel", false, "with -auto-approve: running work may be cancelled")
+	fs.BoolVar(&f.detach, "detach", false, "hand over all that runs without muster, say what waits, and leave")
+	fs.BoolVar(&f.once, "once", false, "continue what was approved in one pass, without asking; exit 2 when there is more")
+	fs.BoolVar(&f.json, "json", false, "print events, one JSON object a line; needs a saved plan or -auto-approve")
+}
+
+func applyCommand() *command {
+	return &command{
+		name: "apply", args: "[PLAN]", short: "do what a plan says, until every job is done and verified", maxArgs: 1,
+		long: `Drives a saved plan without asking, or plans, shows the plan, and asks. It goes on until every job is done and its
+outputs are verified, held, or failed. Interrupted, it stops driving and jobs go on: the same command carries on where it
+stopped, and nothing runs twice.`,
+		examples: []example{
+			{"muster apply paper.mplan", "do exactly what was reviewed"},
+			{"muster apply -auto-approve", "plan and do it, in CI"},
+		},
+		exits: []int{exitChanges, exitHeld, exitBudget, exitLocked, exitInterrupted},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var f applyFlags
+			f.register(fs)
+			return func(ctx context.Context, a *app, args []string) error {
+				if err := f.check(args); err != nil {
+					return err
+				}
+				return a.apply(ctx, f, args)
+			}
+		},
+	}
+}
+
+// check refuses combinations that mean nothing.
+func (f applyFlags) check(args []string) error {
+	saved := len(args) == 1
+	switch {
+	case f.detach && f.once:
+		return usagef("-detach hands over everything and -once makes one pass: choose one")
+	case f.json && !saved && !f.autoApprove && !f.once:
+		return usagef("-json cannot ask: give a saved plan, or -auto-approve")
+	case saved && (len(f.targets)+len(f.rerun)+len(f.accept)+len(f.vars)+len(f.files) > 0 || f.destroy || f.refreshOnly):
+		return usagef("a saved plan is applied as it was reviewed: plan again with these options instead")
+	}
+	return nil
+}
+
+func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
+	c, err := a.loadFor(f, args)
+	if err != nil {
+		return err
+	}
+	s, err := a.store(c)
+	if err != nil {
+		return err
+	}
+	session, err := a.session(ctx, s, "apply", f.lockTimeout)
+	if err != nil {
+		return err
+	}
+	err = a.applyWith(ctx, c, session, f, args)
+	if closeErr := session.Close(context.WithoutCancel(ctx)); closeErr != nil && !errors.Is(closeErr, store.ErrLost) {
+		err = errors.Join(err, closeErr)
+	}
+	return err
+}
+
+// loadFor loads the campaign with the variables of the saved plan, if one is
+// applied.
+func (a *app) loadFor(f applyFlags, args []string) (*lang.Campaign, error) {
+	return a.mustLoad(f.varFlags)
+}
+
+func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Session, f applyFlags, args []string) error {
+	var w *work
+	var err error
+	if len(args) == 1 {
+		w, err = a.savedPlan(ctx, c, session.State(), a.path(args[0]), f)
+	} else {
+		w, err = a.freshPlan(ctx, c, session.State(), f)
+	}
+	if w != nil {
+		defer w.close()
+	}
+	if err != nil || w == nil {
+		return err
+	}
+	return a.drive(ctx, w, session, f, len(args) == 1)
+}
+
+// savedPlan reads a plan that was reviewed and checks that it still holds.
+func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, path string, f applyFlags) (*work, error) {
+	file, err := planfile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	f.planFlags = savedFlags(file, f.planFlags)
+	w, err := a.planWith(ctx, c, st, f.planFlags)
+	if err != nil {
+		return nil, err
+	}
+	diags := file.Check(c, st, w.input.Quotes)
+	plan, more := file.Bind(c)
+	diags.Append(more...)
+	if err := a.report(diags); err != nil {
+		w.close()
+		return nil, err
+	}
+	w.plan = plan
+	return w, nil
+}
+
+// savedFlags repeats the options a saved plan was made with.
+func savedFlags(file *planfile.File, p planFlags) planFlags {
+	o := file.Options()
+	p.targets, p.rerun, p.accept, p.destroy, p.reason = o.Targets, o.Rerun, o.Accept, o.Destroy, o.Reason
+	return p
+}
+
+// freshPlan plans, shows the plan and asks. A nil work means that there is
+// nothing to do, or that the answer was no.
+func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, f applyFlags) (*work, error) {
+	w, err := a.planWith(ctx, c, st, f.planFlags)
+	if err != nil {
+		return nil, err
+	}
+	if !f.json {
+		if err := a.showPlan(w, planOutput{verbose: f.verbose}); err != nil {
+			return w, err
+		}
+	} else if err := a.report(w.diags); err != nil {
+		return w, err
+	}
+	if f.once || !w.plan.Counts.Changes() {
+		return w, nil
+	}
+	if err := a.approve(w.plan, f); err != nil {
+		return w, err
+	}
+	return w, nil
+}
+
+// approve asks, or checks that what was said on the command line covers the
+// plan.
+func (a *app) approve(p *planner.Plan, f applyFlags) error {
+	reruns, cancels := p.DestructiveRows()
+	switch {
+	case f.autoApprove:
+		return a.covered(reruns, cancels, f)
+	case p.NeedsSaved(a.now()) != "":
+		a.fail(diag.List{{Summary: "This plan must be saved and reviewed", Detail: p.NeedsSaved(a.now()) + "\n\n    muster plan -out=FILE\n    muster apply FILE"}})
+		return exitStatus(exitError)
+	case !a.global.input:
+		a.fail(diag.List{{Summary: "Nobody can be asked", Detail: "Input is off (-input=false or CI=true). Apply a saved plan, or pass -auto-approve."}})
+		return exitStatus(exitError)
+	}
+	what := "Do this?"
+	if text := ceilingText(p.Ceiling); text != "" {
+		what = fmt.Sprintf("Do this, spending at most %s?", text)
+	}
+	if n := len(reruns) + len(cancels); n > 0 {
+		what += fmt.Sprintf(" It re-runs %d finished and cancels %d running jobs.", len(reruns), len(cancels))
+	}
+	yes, err := a.ask(what + " Only \"yes\" is taken as a yes: ")
+	if err != nil {
+		return err
+	}
+	if !yes {
+		a.printf("\nNothing was started.\n")
+		return exitStatus(exitError)
+	}
+	return nil
+}
+
+// covered refuses a destructive plan whole when a flag is missing, naming the
+// rows and the flag.
+func (a *app) covered(reruns, cancels []string, f applyFlags) error {
+	var l diag.List
+	refuse := func(rows []string, allowed bool, summary, flag string) {
+		if len(rows) == 0 || allowed {
+			return
+		}
+		shown := rows[:min(len(rows), 10)]
+		more := ""
+		if len(rows) > len(shown) {
+			more = fmt.Sprintf("\n  … and %d more", len(rows)-len(shown))
+		}
+		l.Append(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf("-auto-approve does not cover:\n  %s%s\n\nNothing was done. Pass %s as well, or apply a saved plan.", strings.Join(shown, "\n  "), more, flag)})
+	}
+	refuse(reruns, f.allowRerun, "Finished work would run again", "-allow-rerun")
+	refuse(cancels, f.allowCancel, "Running work would be cancelled", "-allow-cancel")
+	return a.report(l)
+}
+
+// drive runs the engine and says how it ended.
+func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags, saved bool) error {
+	who, host := whoami()
+	sink := a.progress(w.plan, f.json)
+	out, err := apply.Run(ctx, apply.Config{
+		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: f.mode(),
+		Who: who, Host: host, Muster: version, Saved: saved,
+		AllowRerun: f.allowRerun, AllowCancel: f.allowCancel,
+		Progress: sink.show, Event: sink.event, Requests: filepath.Join(a.dataDir(), "requests"), Clock: a.now,
+	})
+	sink.close()
+	if err != nil {
+		return err
+	}
+	return a.conclude(w, out, f.json)
+}
+
+func (f applyFlags) mode() apply.Mode {
+	switch {
+	case f.detach:
+		return apply.Detach
+	case f.once:
+		return apply.Once
+	}
+	return apply.Drive
+}
+
+// whoami is recorded with approvals and holds.
+func whoami() (who, host string) {
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	if s := os.Getenv("MUSTER_WHO"); s != "" {
+		who = s
+	}
+	host, _ = os.Hostname()
+	return who, host
+}
+
+// ceilingText names the ceiling in every unit that is not zero.
+func ceilingText(c state.Amounts) string {
+	var parts []string
+	for _, unit := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
+		if text := view.Amount(unit, c[unit]); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+var _ = slices.Sort[[]string]

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/muster-run/muster/planner/apply"
+)
+
+// conclude says how a run ended and turns it into an exit code.
+func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
+	if !asJSON {
+		a.printf("\n%s", conclusion(o))
+		for _, r := range o.Results {
+			a.printf("  %s\n", resultText(r))
+		}
+	}
+	return exitFor(o)
+}
+
+func exitFor(o apply.Outcome) error {
+	switch o.Stopped {
+	case apply.Interrupted:
+		if o.Running+o.Queued+o.Left > 0 {
+			return exitStatus(exitInterrupted)
+		}
+	case apply.Budget:
+		return exitStatus(exitBudget)
+	case apply.Beyond:
+		return exitStatus(exitChanges)
+	case apply.LeaseLost:
+		return exitStatus(exitLocked)
+	case apply.StoreFailed:
+		return exitStatus(exitError)
+	case apply.Hold:
+		return exitStatus(exitHeld)
+	}
+	if o.Held+o.Failed+o.Blocked > 0 {
+		return exitStatus(exitHeld)
+	}
+	return nil
+}
+
+// conclusion is the last word of a run.
+func conclusion(o apply.Outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d of %d jobs done and verified", headline(o), o.Done, o.Total)
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Blocked, "blocked"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.Left, "left"}} {
+		if c.n > 0 {
+			fmt.Fprintf(&b, ", %d %s", c.n, c.word)
+		}
+	}
+	b.WriteString(".\n")
+	if o.Why != "" {
+		fmt.Fprintf(&b, "%s\n", o.Why)
+	}
+	if o.Stopped == apply.Interrupted || o.Stopped == apply.Detached || o.Stopped == apply.LeaseLost || o.Stopped == apply.StoreFailed {
+		b.WriteString(goingOn(o))
+	}
+	if o.First != "" {
+		fmt.Fprintf(&b, "Waits for muster: %s\n", o.First)
+	}
+	if o.Next != "" {
+		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", o.Next)
+	}
+	return b.String()
+}
+
+func headline(o apply.Outcome) string {
+	switch o.Stopped {
+	case apply.Budget:
+		return "Stopped by a budget"
+	case apply.Hold:
+		return "Held"
+	case apply.Interrupted:
+		return "Interrupted"
+	case apply.Beyond:
+		return "More than was approved is left"
+	case apply.Detached:
+		return "Handed over"
+	case apply.LeaseLost:
+		return "The lease was taken over"
+	case apply.StoreFailed:
+		return "The state cannot be written"
+	}
+	if o.Held+o.Failed+o.Blocked > 0 {
+		return "Ended with work that needs you"
+	}
+	return "Done"
+}
+
+// goingOn is what runs on without muster: "6 running; 240 queued on lab will
+// still start. Stop that: muster hold".
+func goingOn(o apply.Outcome) string {
+	var parts []string
+	if o.Running > 0 {
+		parts = append(parts, fmt.Sprintf("%d running", o.Running))
+	}
+	if len(o.QueuedOn) > 0 {
+		var on []string
+		for _, q := range o.QueuedOn {
+			on = append(on, fmt.Sprintf("%d queued on %s", q.Jobs, q.Backend))
+		}
+		parts = append(parts, strings.Join(on, ", ")+" will still start. Stop that: muster hold")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, "; ") + "\n"
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/planner/planfile"
+	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/launch"
+	"github.com/muster-run/muster/state"
+)
+
+// planFlags are what plan and apply without a saved plan have in common.
+type planFlags struct {
+	varFlags
+	targets, rerun, accept texts
+	refresh, refreshOnly   bool
+	destroy, verify        bool
+	verbose                bool
+	reason                 string
+	lockTimeout            time.Duration
+}
+
+func (p *planFlags) register(fs *flag.FlagSet) {
+	p.varFlags.register(fs)
+	fs.Var(&p.targets, "target", "plan only the jobs that `ADDR` selects (repeatable; globs over axes, or a unique suffix such as seed=42)")
+	fs.Var(&p.rerun, "rerun", "run the jobs that `ADDR` selects again (repeatable)")
+	fs.Var(&p.accept, "accept", "let the completed jobs that `ADDR` selects stand although they changed (repeatable)")
+	fs.BoolVar(&p.refresh, "refresh", true, "ask the backends what became of jobs; -refresh=false believes the state")
+	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "only find out what happened, plan nothing")
+	fs.BoolVar(&p.destroy, "destroy", false, "plan to cancel and release everything")
+	fs.BoolVar(&p.verify, "verify", false, "open every recorded output again, instead of comparing size and times")
+	fs.BoolVar(&p.verbose, "verbose", false, "show every job")
+	fs.StringVar(&p.reason, "reason", "", "why, kept with the plan: `TEXT`")
+	fs.DurationVar(&p.lockTimeout, "lock-timeout", 0, "wait this long for the state lock (`DURATION`, such as 30s)")
+}
+
+func planCommand() *command {
+	return &command{
+		name: "plan", short: "show what would be done, what it would cost and how long it would take", maxArgs: 0,
+		long: `Reads the campaign and its state, asks the backends what they see, and shows what would be done and why, what it would
+cost expected, at the 90th percentile and at most, and how long it would take. It spends nothing and starts nothing.
+
+With -out the plan is saved, so that exactly what was reviewed can be applied.`,
+		examples: []example{
+			{"muster plan -out=paper.mplan", "review, then do exactly this"},
+			{"muster plan -target=seed=42 -detailed-exitcode", "only one seed; exit 2 when there is work"},
+		},
+		exits: []int{exitChanges, exitBudget, exitLocked},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var p planFlags
+			p.register(fs)
+			out := fs.String("out", "", "save the plan to `FILE`")
+			asJSON := fs.Bool("json", false, "print the plan as JSON")
+			jsonInto := fs.String("json-into", "", "write the plan as JSON to `FILE` as well")
+			markdown := fs.Bool("markdown", false, "print the plan as Markdown, for a merge request")
+			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
+			scripts := fs.Bool("show-scripts", false, "print the commands and scripts that would be submitted")
+			return func(ctx context.Context, a *app, _ []string) error {
+				w, err := a.plan(ctx, p)
+				if err != nil {
+					return err
+				}
+				defer w.close()
+				return a.showPlan(w, planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: *scripts, verbose: p.verbose})
+			}
+		},
+	}
+}
+
+// work is a plan with everything it was made from, and the provider
+// processes that are up.
+type work struct {
+	campaign *lang.Campaign
+	state    *state.State
+	plan     *planner.Plan
+	input    planner.Input
+	diags    diag.List
+	launcher *launch.Launcher
+}
+
+func (w *work) close() {
+	if w.launcher != nil {
+		w.launcher.Close()
+	}
+}
+
+// provider is what the engine asks for a backend type.
+func (w *work) provider(ctx context.Context) func(string) (providers.Provider, error) {
+	return func(typ string) (providers.Provider, error) { return w.launcher.Provider(ctx, typ) }
+}
+
+// plan loads, observes and plans; errors in the campaign are printed and end
+// the command.
+func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
+	c, err := a.mustLoad(p.varFlags)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.store(c)
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.planWith(ctx, c, st, p)
+}
+
+// planWith plans against a state that is already open.
+func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
+	w := &work{campaign: c, state: st, launcher: a.launcher(c)}
+	w.input = planner.Input{Campaign: c, State: st, Now: a.now(), Options: planner.Options{
+		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Reason: p.reason,
+	}}
+	seen := refresh.Observe(ctx, refresh.Input{
+		Campaign: c, State: st, Provider: w.provider(ctx), Options: w.input.Options, Now: w.input.Now,
+		Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy,
+		Waiting: func(what string) { a.notef("%s\n", what) },
+	})
+	w.input.Observed, w.input.Pools, w.input.Quotes = seen.Observed, seen.Pools, seen.Quotes
+	diags := seen.Diags
+	plan, more := planner.Make(w.input)
+	diags.Append(more...)
+	w.plan, w.diags = plan, diags
+	if ctx.Err() != nil {
+		w.close()
+		return nil, errInterrupted
+	}
+	return w, nil
+}
+
+type planOutput struct {
+	out, jsonInto                               string
+	json, markdown, detailed, scripts, verbose bool
+}
+
+func (a *app) showPlan(w *work, o planOutput) error {
+	if err := a.printPlan(w, o); err != nil {
+		return err
+	}
+	if o.jsonInto != "" {
+		if err := writeFile(a.path(o.jsonInto), func(f *os.File) error { return view.JSON(f, w.plan, w.diags, a.sources) }); err != nil {
+			return err
+		}
+	}
+	if w.diags.HasErrors() {
+		return exitStatus(exitError)
+	}
+	if o.out != "" {
+		if err := planfile.Write(a.path(o.out), w.plan, planfile.Meta{Muster: version, Input: w.input}); err != nil {
+			return err
+		}
+		if !o.json && !o.markdown {
+			a.printf("Saved to %s. To do exactly this:\n\n    muster apply %s\n", o.out, o.out)
+		}
+	}
+	if w.plan.BudgetBroken() {
+		return exitStatus(exitBudget)
+	}
+	if o.detailed && w.plan.Counts.Changes() {
+		return exitStatus(exitChanges)
+	}
+	return nil
+}
+
+func (a *app) printPlan(w *work, o planOutput) error {
+	switch {
+	case o.json:
+		return view.JSON(a.stdout, w.plan, w.diags, a.sources)
+	case o.markdown:
+		a.fail(w.diags)
+		return view.Markdown(a.stdout, w.plan)
+	}
+	a.printf("\n")
+	if err := (view.Human{Style: a.out, Verbose: o.verbose}).Print(a.stdout, w.plan); err != nil {
+		return err
+	}
+	a.fail(w.diags)
+	if o.scripts {
+		return a.printScripts(w)
+	}
+	return nil
+}

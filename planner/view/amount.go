@@ -1,0 +1,23 @@
+package view
+
+import (
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/internal/units"
+)
+
+// unitWords are the units as they follow a number.
+var unitWords = map[string]string{"service_units": "service units", "gpu_hours": "GPU-hours", "cpu_hours": "CPU-hours", "node_hours": "node-hours"}
+
+// Amount is a quantity in words, "42.7 GPU-hours"; "" when it is zero or not
+// stated.
+func Amount(unit, text string) string {
+	d, err := decimal.NewFromString(text)
+	if err != nil || d.IsZero() {
+		return ""
+	}
+	if word := unitWords[unit]; word != "" {
+		return quantity(unit, text) + " " + word
+	}
+	return quantity(unit, text)
+}
