@@ -68,11 +68,18 @@ func (s *SMI) devices(ctx context.Context) (list []Device, mig bool, err error) 
 	if err != nil && strings.Contains(err.Error(), "not a valid field") {
 		out, err = s.run(ctx, "--query-gpu="+smiFields, "--format=csv,noheader,nounits")
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoDevices):
+		return nil, false, nil
+	case err != nil:
 		return nil, false, err
+	case len(bytes.TrimSpace(out)) == 0:
+		return nil, false, errors.New(smiName + " says nothing about devices")
 	}
 	return parseDevices(out)
 }
+
+var errNoDevices = errors.New("no devices were found")
 
 // run is one call within the limit. nvidia-smi exits 6 when it finds no
 // device, which is an answer; nvidia-smi(1), RETURN VALUE.
@@ -96,7 +103,7 @@ func (s *SMI) run(ctx context.Context, args ...string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case strings.Contains(said, "No devices were found"):
-		return nil, nil
+		return nil, errNoDevices
 	case err != nil:
 		line, _, _ := strings.Cut(said, "\n")
 		return nil, fmt.Errorf("%s: %w: %s", smiName, err, term.CleanLine(line))

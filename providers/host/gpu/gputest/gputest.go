@@ -1,0 +1,87 @@
+// Package gputest makes machines with GPUs out of machines without: a shared
+// library with NVML's symbols and a stand-in nvidia-smi, both fed from a text
+// file that a test may rewrite while jobs run.
+package gputest
+
+import (
+	_ "embed"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+//go:embed testdata/nvml.c
+var nvml string
+
+//go:embed testdata/nvidia-smi
+var smi string
+
+// Env names the variable that holds the path of the stand-ins' state; its
+// form is described in testdata/nvml.c.
+const Env = "MUSTER_FAKE_NVML"
+
+// Library builds the stand-in library, sets Env to a file with this state,
+// and returns the library's path. A process that is started with the
+// library's folder in LD_LIBRARY_PATH, and with Env, finds it by itself.
+// Without a C compiler the test is skipped, or fails under
+// MUSTER_SYSTEM_TESTS=1.
+func Library(t testing.TB, state string) (path string, set func(state string)) {
+	t.Helper()
+	dir := t.TempDir()
+	cc := Need(t, "cc")
+	source, path := filepath.Join(dir, "nvml.c"), filepath.Join(dir, "libnvidia-ml.so.1")
+	write(t, source, nvml, 0o600)
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-Wall", "-o", path, source).CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, out)
+	}
+	return path, State(t, dir, state)
+}
+
+// SMI writes the stand-in nvidia-smi, sets Env to a file with this state, and
+// returns its path.
+func SMI(t testing.TB, state string) (path string, set func(state string)) {
+	t.Helper()
+	dir := t.TempDir()
+	path = filepath.Join(dir, "nvidia-smi")
+	write(t, path, smi, 0o700)
+	return path, State(t, dir, state)
+}
+
+// State sets Env to a file in dir with this state and returns what replaces
+// it, atomically.
+func State(t testing.TB, dir, state string) (set func(state string)) {
+	t.Helper()
+	path := filepath.Join(dir, "gpus.txt")
+	set = func(state string) {
+		t.Helper()
+		write(t, path+".new", state, 0o600)
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(state)
+	t.Setenv(Env, path)
+	return set
+}
+
+// Need finds a tool, or skips the test with the reason.
+func Need(t testing.TB, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("MUSTER_SYSTEM_TESTS") == "1" {
+		t.Fatalf("this machine has no %s", tool)
+	}
+	t.Skipf("this machine has no %s", tool)
+	return ""
+}
+
+func write(t testing.TB, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,103 @@
+package gpu
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+)
+
+const held = "MUSTER_TEST_HOLD_GPU" // the device that this process is to hold
+
+func TestMain(m *testing.M) {
+	if uuid := os.Getenv(held); uuid != "" {
+		os.Exit(hold(uuid))
+	}
+	os.Exit(m.Run())
+}
+
+// hold plays the queue: it locks a device, starts a job that inherits the
+// lock and ends when its standard input does, says so, and waits.
+func hold(uuid string) int {
+	f, err := Lock(uuid)
+	if err != nil {
+		return 1
+	}
+	job := exec.Command("/bin/cat")
+	job.Stdin, job.ExtraFiles = os.Stdin, []*os.File{f}
+	if job.Start() != nil {
+		return 1
+	}
+	os.Stdout.WriteString("held\n")
+	time.Sleep(time.Minute)
+	return 0
+}
+
+func name(t *testing.T) string {
+	return "GPU-test-" + strconv.Itoa(os.Getpid()) + "-" + t.Name()
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	f, err := Lock(name(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(name(t)); !errors.Is(err, ErrHeld) {
+		t.Errorf("the second lock: %v", err)
+	}
+	other, err := Lock(name(t) + "-other")
+	if err != nil {
+		t.Errorf("another device: %v", err)
+	}
+	other.Close()
+	f.Close()
+	if f, err = Lock(name(t)); err != nil {
+		t.Errorf("after release: %v", err)
+	}
+	f.Close()
+}
+
+// TestLockOutlivesQueue: the queue is killed, its job keeps the device; the
+// job ends, and the device is free.
+func TestLockOutlivesQueue(t *testing.T) {
+	t.Parallel()
+	queue := exec.Command(os.Args[0])
+	queue.Env = append(os.Environ(), held+"="+name(t))
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	queue.Stdin = read
+	out, err := queue.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := queue.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
+		t.Fatalf("the queue says %q, %v", line, err)
+	}
+	queue.Process.Kill()
+	queue.Wait()
+	if _, err := Lock(name(t)); !errors.Is(err, ErrHeld) {
+		t.Errorf("while the job runs: %v", err)
+	}
+	write.Close() // the job ends
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		f, err := Lock(name(t))
+		if err == nil {
+			f.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after the job: %v", err)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+//go:build cgo && linux
+
+package gpu
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-run/muster/providers/host/gpu/gputest"
+)
+
+const twoA100 = `device 0 GPU-aaaa NVIDIA_A100-SXM4-40GB 40960 3
+device 1 GPU-bbbb NVIDIA_A100-SXM4-40GB 40960 12000
+`
+
+func openFake(t *testing.T, state string) (Reader, func(string)) {
+	t.Helper()
+	path, set := gputest.Library(t, state)
+	r, err := openNVML(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r, set
+}
+
+func devices(t *testing.T, r Reader) []Device {
+	t.Helper()
+	list, err := r.Devices(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestNVML(t *testing.T) {
+	pid := strconv.Itoa(os.Getpid())
+	r, set := openFake(t, twoA100+"process 1 "+pid+" 11000\n"+"process 1 999999999 500\n")
+	me := owner(os.Getpid())
+	want := []Device{
+		{Index: 0, UUID: "GPU-aaaa", Name: "NVIDIA A100-SXM4-40GB", Model: "A100", Memory: 40 << 30, Used: 3 << 20, Healthy: true},
+		{Index: 1, UUID: "GPU-bbbb", Name: "NVIDIA A100-SXM4-40GB", Model: "A100", Memory: 40 << 30, Used: 12000 << 20, Healthy: true,
+			Processes: []Process{{os.Getpid(), me, 11000 << 20}, {999999999, "", 500 << 20}}},
+	}
+	if diff := cmp.Diff(want, devices(t, r)); diff != "" {
+		t.Errorf("at first (-want +got):\n%s", diff)
+	}
+
+	set(strings.Replace(twoA100, "12000", "0", 1))
+	if got := devices(t, r)[1]; got.Used != 0 || len(got.Processes) != 0 {
+		t.Errorf("after the job: %+v", got)
+	}
+
+	set(twoA100 + "slice 0 MIG-1 20096 10\nslice 0 MIG-2 20096 20\n")
+	got := devices(t, r)
+	if len(got) != 3 || !got[0].MIG || got[1].UUID != "MIG-2" || got[1].Parent != "GPU-aaaa" || got[1].Memory != 20096<<20 || got[2].MIG {
+		t.Errorf("cut up: %+v", got)
+	}
+
+	set(twoA100 + "xid 0 31\nxid 1 79\n")
+	got = devices(t, r)
+	if !got[0].Healthy || got[1].Healthy || !strings.Contains(got[1].Reason, "fallen off the bus") || len(got[0].Xid) != 1 {
+		t.Errorf("after Xid 31 on 0 and 79 on 1: %+v", got)
+	}
+
+	set(twoA100 + "lost 1\n")
+	got = devices(t, r)
+	if len(got) != 2 || !got[0].Healthy || got[1].Healthy || got[1].Reason != "GPU is lost" {
+		t.Errorf("1 is lost: %+v", got)
+	}
+
+	set("")
+	if got := devices(t, r); len(got) != 0 {
+		t.Errorf("no device: %+v", got)
+	}
+}
+
+func TestNVMLHangs(t *testing.T) {
+	r, set := openFake(t, twoA100)
+	r.(*nvmlReader).limit = 50 * time.Millisecond
+	set(twoA100 + "hang 2\n")
+	for range 2 { // the second finds the first in the library
+		if list, err := r.Devices(t.Context()); err == nil {
+			t.Fatalf("a driver that hangs answers %+v", list)
+		}
+	}
+	set(twoA100)
+	r.(*nvmlReader).limit = 10 * time.Second
+	if got := devices(t, r); len(got) != 2 {
+		t.Errorf("once it answers again: %+v", got)
+	}
+}
+
+func TestNVMLDoesNotStart(t *testing.T) {
+	path, _ := gputest.Library(t, "init 4\n") // NO_PERMISSION
+	if r, err := openNVML(path); err == nil {
+		t.Fatalf("without permission there is a reader: %v", r)
+	}
+	if _, err := openNVML("/nonexistent/libnvidia-ml.so.1"); err != errNoNVML {
+		t.Errorf("without a library: %v", err)
+	}
+}
