@@ -40,8 +40,10 @@ func name(t *testing.T) string {
 	return "GPU-test-" + strconv.Itoa(os.Getpid()) + "-" + t.Name()
 }
 
+// The tests here are not parallel: a fork elsewhere holds every descriptor of
+// this process for a moment.
+
 func TestLock(t *testing.T) {
-	t.Parallel()
 	f, err := Lock(name(t))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +66,6 @@ func TestLock(t *testing.T) {
 // TestLockOutlivesQueue: the queue is killed, its job keeps the device; the
 // job ends, and the device is free.
 func TestLockOutlivesQueue(t *testing.T) {
-	t.Parallel()
 	queue := exec.Command(os.Args[0])
 	queue.Env = append(os.Environ(), held+"="+name(t))
 	read, write, err := os.Pipe()
