@@ -65,6 +65,10 @@ func (a *app) dispatch(ctx context.Context, args []string) error {
 	if args[0] == "-version" || args[0] == "--version" {
 		args[0] = "version"
 	}
+	if args[0] == "__complete" { // its words are another command's, flags and all
+		printLines(a.stdout, a.complete(args[1:]))
+		return nil
+	}
 	c, rest, ok := find(args)
 	if ok {
 		return c.run(ctx, a, rest)

@@ -140,7 +140,7 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 }
 
 type planOutput struct {
-	out, jsonInto                               string
+	out, jsonInto                              string
 	json, markdown, detailed, scripts, verbose bool
 }
 

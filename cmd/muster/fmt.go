@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/pmezard/go-difflib/difflib"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// formatter is one run of fmt.
+type formatter struct {
+	check, diff, recursive, write, list bool
+	changed                             int
+	diags                               diag.List
+	files                               map[string]*hcl.File
+}
+
+func fmtCommand() *command {
+	return &command{
+		name: "fmt", args: "[FILE|DIR|-]…", short: "rewrite campaign files in the canonical format", maxArgs: -1,
+		long: `Rewrites *.muster.hcl and *.mustervars.hcl files in the canonical format and prints the names of those that changed.
+"-" formats standard input to standard output.`,
+		examples: []example{{"muster fmt", "format this directory"}, {"muster fmt -check -diff -recursive", "in CI: show what is not canonical and exit 1"}},
+		setup: func(fs *flag.FlagSet) runFunc {
+			f := &formatter{files: map[string]*hcl.File{}}
+			fs.BoolVar(&f.check, "check", false, "change nothing; exit 1 when a file is not canonical")
+			fs.BoolVar(&f.diff, "diff", false, "show the changes")
+			fs.BoolVar(&f.recursive, "recursive", false, "descend into directories")
+			fs.BoolVar(&f.write, "write", true, "write the files; -write=false only lists them")
+			fs.BoolVar(&f.list, "list", true, "list files that change")
+			return func(_ context.Context, a *app, args []string) error { return f.run(a, args) }
+		},
+	}
+}
+
+func (f *formatter) run(a *app, args []string) error {
+	if len(args) == 0 {
+		args = []string{a.dir}
+	}
+	for _, arg := range args {
+		if arg == "-" {
+			if err := f.stdin(a); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := f.path(a, a.path(arg)); err != nil {
+			return err
+		}
+	}
+	a.sources = diag.HCLSources(f.files)
+	if err := a.report(f.diags); err != nil {
+		return err
+	}
+	if f.check && f.changed > 0 {
+		return exitStatus(exitError)
+	}
+	return nil
+}
+
+func (f *formatter) stdin(a *app) error {
+	src, err := io.ReadAll(a.stdin)
+	if err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	if !f.parses("<stdin>", src) {
+		return nil
+	}
+	out := hclwrite.Format(src)
+	if !bytes.Equal(src, out) {
+		f.changed++
+	}
+	if !f.check {
+		_, err = a.stdout.Write(out)
+	}
+	return err
+}
+
+func (f *formatter) path(a *app, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("format %s: %w", path, err)
+	}
+	if !info.IsDir() {
+		return f.file(a, path, info.Mode())
+	}
+	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != path && (!f.recursive || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case d.IsDir() || !campaignFile(d.Name()):
+			return nil
+		}
+		return f.file(a, p, 0o644)
+	})
+}
+
+func campaignFile(name string) bool {
+	return strings.HasSuffix(name, ".muster.hcl") || strings.HasSuffix(name, ".mustervars.hcl")
+}
+
+func (f *formatter) file(a *app, path string, mode fs.FileMode) error {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("format %s: %w", path, err)
+	}
+	name := path
+	if rel, err := filepath.Rel(a.dir, path); err == nil {
+		name = rel
+	}
+	if !f.parses(name, src) {
+		return nil
+	}
+	out := hclwrite.Format(src)
+	if bytes.Equal(src, out) {
+		return nil
+	}
+	f.changed++
+	if f.list {
+		a.printf("%s\n", name)
+	}
+	if f.diff {
+		text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(string(src)), B: difflib.SplitLines(string(out)), FromFile: "old/" + name, ToFile: "new/" + name, Context: 3})
+		a.printf("%s", text)
+	}
+	if f.check || !f.write {
+		return nil
+	}
+	return replaceFile(path, out, mode.Perm())
+}
+
+// parses keeps fmt from touching what it cannot read.
+func (f *formatter) parses(name string, src []byte) bool {
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	f.files[name] = file
+	f.diags.Append(diag.FromHCL(diags)...)
+	return !diags.HasErrors()
+}

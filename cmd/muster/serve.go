@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/local"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/sdk"
+	"github.com/muster-run/muster/providers/slurm"
+	"github.com/muster-run/muster/providers/ssh"
+)
+
+// A builtin is a provider that is part of this binary. One without New has
+// its schema checked and its jobs planned, but nothing drives it yet.
+type builtin struct {
+	schema func() offer.Schema
+	new    func() providers.Provider
+}
+
+var builtins = map[string]builtin{
+	"local": {local.Schema, func() providers.Provider { return local.New() }},
+	"ssh":   {schema: ssh.Schema},
+	"slurm": {schema: slurm.Schema},
+}
+
+// schemas are the schemas a campaign is checked against: the built-in ones,
+// read without starting a process, and those of locked external providers.
+func (a *app) schemas() (map[string]offer.Schema, diag.List) {
+	out := map[string]offer.Schema{}
+	for name, b := range builtins {
+		out[name] = b.schema()
+	}
+	return out, nil
+}
+
+// helperProcess runs the parts of muster that are processes of their own:
+// providers and the queue of this machine.
+func helperProcess(args []string) (int, bool) {
+	if len(args) < 2 || args[0] != "provider" {
+		return 0, false
+	}
+	switch args[1] {
+	case "queue":
+		return host.Main(context.Background(), args[2:]), true
+	case "serve":
+		return serve(args[2:]), true
+	}
+	return 0, false
+}
+
+func serve(args []string) int {
+	name := ""
+	if len(args) == 1 {
+		name = args[0]
+	}
+	b, ok := builtins[name]
+	if !ok || b.new == nil {
+		fmt.Fprintf(os.Stderr, "muster provider serve: there is no built-in provider %q; there are: %s\n", name, strings.Join(served(), ", "))
+		return exitError
+	}
+	sdk.Serve(b.new())
+	return exitDone
+}
+
+// served are the built-in types that can be driven.
+func served() []string {
+	var out []string
+	for name, b := range builtins {
+		if b.new != nil {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// serveCommand stands in the table so that help and completion know it; main
+// takes it before anything else is set up.
+func serveCommand() *command {
+	return &command{
+		name: "provider serve", args: "TYPE", short: "serve a built-in provider (internal)", hidden: true, minArgs: 1, maxArgs: 1,
+		long:  "Started by muster itself, one process per type of backend.",
+		setup: func(*flag.FlagSet) runFunc { return func(context.Context, *app, []string) error { return nil } },
+	}
+}

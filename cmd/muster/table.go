@@ -1,0 +1,18 @@
+package main
+
+import "sync"
+
+// commands is the command table, in the order of the reference.
+var commands = sync.OnceValue(func() []*command {
+	return []*command{
+		validateCommand(),
+		planCommand(),
+		applyCommand(),
+		fmtCommand(),
+		versionCommand(),
+		completionCommand(),
+		docsCommand(),
+		serveCommand(),
+		forceUnlockCommand(),
+	}
+})

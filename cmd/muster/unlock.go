@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"flag"
+)
+
+func forceUnlockCommand() *command {
+	return &command{
+		name: "force-unlock", args: "ID", short: "clear a lock whose holder is surely gone", minArgs: 1, maxArgs: 1,
+		long: `Clears the state lock with the given id, as the message about the lock shows it. Should its holder be alive after all, it
+is fenced out: it can write nothing more, and backends refuse what it sends.`,
+		examples: []example{{"muster force-unlock 5f0c1d2e", "after a machine died"}, {"muster force-unlock -force 5f0c1d2e", "without being asked"}},
+		exits:    []int{exitLocked},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			force := fs.Bool("force", false, "do not ask")
+			return func(ctx context.Context, a *app, args []string) error {
+				c, err := a.mustLoad(v)
+				if err != nil {
+					return err
+				}
+				s, err := a.store(c)
+				if err != nil {
+					return err
+				}
+				if !*force {
+					if yes, err := a.ask("Clear the lock " + args[0] + "? Whoever holds it can write nothing more. Only \"yes\" is taken as a yes: "); err != nil || !yes {
+						return err
+					}
+				}
+				if err := s.ForceUnlock(ctx, args[0]); err != nil {
+					return err
+				}
+				a.printf("The lock is cleared.\n")
+				return nil
+			}
+		},
+	}
+}

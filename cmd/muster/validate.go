@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+func validateCommand() *command {
+	return &command{
+		name: "validate", short: "check everything that can be known without a backend", maxArgs: 0,
+		long: `Reads all files of the campaign and reports every mistake in them at once. No backend is asked and no state is read;
+variables without a value are taken as unknown.`,
+		examples: []example{{"muster validate", "check the campaign in this directory"}, {"muster validate -json", "for an editor or CI"}},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			asJSON := fs.Bool("json", false, "print the result as JSON")
+			return func(_ context.Context, a *app, _ []string) error {
+				c, diags := a.load(v, true)
+				if *asJSON {
+					return a.validateJSON(diags)
+				}
+				if err := a.report(diags); err != nil {
+					return err
+				}
+				jobs := 0
+				for _, p := range c.Phases {
+					jobs += p.Len()
+				}
+				a.printf("The campaign %q is valid: %d phases, %d jobs.\n", c.Name, len(c.Phases), jobs)
+				return nil
+			}
+		},
+	}
+}
+
+func (a *app) validateJSON(diags diag.List) error {
+	errors, warnings := 0, 0
+	for _, d := range diags {
+		if d.Severity == diag.Error {
+			errors++
+		} else {
+			warnings++
+		}
+	}
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(map[string]any{
+		"format_version": "1.0", "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, a.sources),
+	})
+	if err == nil && errors > 0 {
+		err = exitStatus(exitError)
+	}
+	return err
+}
