@@ -22,7 +22,10 @@ type (
 		Variables map[string]Variable `json:"variables,omitempty"`
 		Backends  map[string]Backend  `json:"backends,omitempty"`
 		Protected []string            `json:"protected,omitempty"`
-		At        time.Time           `json:"at"`
+		// Unprotected are phases still in the campaign that no longer ask for
+		// prevent_rerun; a phase that left stays protected.
+		Unprotected []string  `json:"unprotected,omitempty"`
+		At          time.Time `json:"at"`
 	}
 	// Defined stores a definition by content.
 	Defined struct {

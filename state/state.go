@@ -4,6 +4,7 @@ package state
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type State struct {
 	Serial   uint64 `json:"serial"`  // count of snapshots
 	Campaign string `json:"campaign"`
 	Muster   string `json:"muster"` // version that wrote it
+	Fence    uint64 `json:"fence"`  // holder of the lease that wrote the last event folded in
+	Seq      uint64 `json:"seq"`    // number of the last event folded in; kept by the store
 
 	Variables   map[string]Variable        `json:"variables,omitempty"`
 	Definitions map[string]json.RawMessage `json:"definitions,omitempty"` // by digest
@@ -31,6 +34,13 @@ type State struct {
 	Overrides   []Override                 `json:"overrides,omitempty"`
 	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase
 	Protected   map[string]bool            `json:"protected,omitempty"` // phases with prevent_rerun, remembered when the block is gone
+
+	ledger map[ledgerKey]int // last entry of each key, so that a correction costs the same in any ledger
+}
+
+// New is the state of a campaign to which nothing has happened.
+func New(campaign string) *State {
+	return &State{Version: SchemaVersion, Campaign: campaign, Jobs: map[string]*Job{}}
 }
 
 // A Variable is a value the campaign was last applied with. Sensitive ones
@@ -103,7 +113,17 @@ type Job struct {
 }
 
 // SmokeAddress is the key in State.Jobs of the smoke of an address.
-func SmokeAddress(address string) string { return "smoke." + address }
+func SmokeAddress(address string) string { return smokePrefix + address }
+
+const smokePrefix = "smoke."
+
+// Key is the job's key in State.Jobs: its address, or SmokeAddress of it.
+func (j *Job) Key() string {
+	if j.Smoke && !strings.HasPrefix(j.Address, smokePrefix) {
+		return SmokeAddress(j.Address)
+	}
+	return j.Address
+}
 
 // An Attempt is one execution of a job on a backend.
 type Attempt struct {
@@ -130,6 +150,9 @@ type Attempt struct {
 	Why      string    `json:"why,omitempty"`     // why it waits, or why placed here
 	// Resources as asked for in this attempt, where scaling changed them.
 	Scaled map[string]string `json:"scaled,omitempty"`
+	// Duplicates are handles that showed the token of this attempt beside
+	// Handle; at most one of them ran.
+	Duplicates []string `json:"duplicates,omitempty"`
 }
 
 // Usage is what an attempt used. -1 is unknown.

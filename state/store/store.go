@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/state"
@@ -66,7 +68,8 @@ type Lease struct {
 	Fence     uint64    `json:"fence"`
 	Who       string    `json:"who"`
 	Host      string    `json:"host"`
-	Boot      string    `json:"boot"`
+	Boot      string    `json:"boot"`    // id of the boot and of the pid namespace
+	Machine   string    `json:"machine"` // id of the installation, empty where there is none
 	PID       int       `json:"pid"`
 	PIDStart  uint64    `json:"pid_start"` // start time of the process, against reused pids
 	Since     time.Time `json:"since"`
@@ -100,3 +103,46 @@ type CorruptError struct {
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d: %s", e.Path, e.Offset, e.Why)
 }
+
+// WayJournal is the way out of a journal that is damaged at a byte.
+func WayJournal(path string, offset int64) string {
+	dir, base := filepath.Split(path)
+	lock := dir + strings.TrimSuffix(base, filepath.Ext(base)) // less the fence
+	lock = strings.TrimSuffix(lock, ".journal") + ".lock"
+	return fmt.Sprintf("Put the file back from a copy of your own. Without one, what was recorded before the damage can be kept: copy the directory aside, "+
+		"then run \"truncate -s %d %s\" and \"rm -f %s\". What was recorded later is lost; jobs that were started since are found by their tokens at the next plan.",
+		offset, path, lock)
+}
+
+// WaySnapshot is the way out of a snapshot that is damaged.
+func WaySnapshot(path string) string {
+	return fmt.Sprintf("Nothing is lost if the backup beside it is whole: copy the directory aside, then run \"cp %s.backup %s\"; what was recorded since comes from the journals and the history at the next command. "+
+		"If it was edited on purpose, give it to \"muster state push\" instead.", path, path)
+}
+
+// A NewerError says that a file was written by a later muster.
+type NewerError struct {
+	Path   string
+	Format int    // of the file
+	Known  int    // the latest this muster reads
+	Muster string // version that wrote it
+}
+
+func (e *NewerError) Error() string {
+	if e.Muster == "" {
+		return fmt.Sprintf("%s has format %d; this muster reads formats up to %d: use a newer one", e.Path, e.Format, e.Known)
+	}
+	return fmt.Sprintf("%s has format %d, written by muster %s; this muster reads formats up to %d: use muster %s or a newer one",
+		e.Path, e.Format, e.Muster, e.Known, e.Muster)
+}
+
+// A WriteError says what could not be made durable, and the way out. Nothing
+// after the last acknowledged event was recorded.
+type WriteError struct {
+	Path string
+	Err  error
+	Way  string // what to do next
+}
+
+func (e *WriteError) Error() string { return fmt.Sprintf("write %s: %v", e.Path, e.Err) }
+func (e *WriteError) Unwrap() error { return e.Err }

@@ -1,0 +1,332 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// intend opens an attempt. What the job was before gives way: its identity and
+// hashes are those of the intent, and what an earlier run left is not this
+// run's. Fresh drops the attempts of an earlier result; otherwise the new one
+// is counted after them.
+func (s *State) intend(e Intended) {
+	key := e.Job.Key()
+	if key == "" {
+		return
+	}
+	old := s.Jobs[key]
+	if old != nil {
+		if i := old.attempt(e.Attempt.Token, e.Attempt.N); i >= 0 && !old.Attempts[i].Ended.IsZero() {
+			return // came late: that attempt is over
+		}
+	}
+	j := identity(e.Job)
+	if old != nil {
+		j.Moved = old.Moved
+		if !e.Fresh {
+			j.Attempts = old.Attempts
+		}
+	}
+	a := copied(e.Attempt)
+	if a.Intent.IsZero() {
+		a.Intent = plain(e.At)
+	}
+	last := j.Last()
+	switch i := j.attempt(a.Token, a.N); {
+	case i >= 0: // the same intent again
+		j.Attempts[i].merge(a)
+	case last != nil && a.N <= last.N:
+		a.N = last.N + 1
+		fallthrough
+	default:
+		a.N = max(a.N, 1)
+		j.Attempts = append(j.Attempts, a)
+	}
+	j.Status, j.Updated = Submitting, plain(e.At)
+	s.Jobs[key] = &j
+}
+
+// identity is what an intent says of a job, and nothing of its progress.
+func identity(j Job) Job {
+	return Job{
+		Address: j.Address, Phase: j.Phase, Axes: some(j.Axes), Smoke: j.Smoke, Name: j.Name,
+		Definition: j.Definition, Scheme: j.Scheme, Result: j.Result, Request: j.Request, Source: j.Source,
+		Inputs: some(j.Inputs), InputBytes: some(j.InputBytes),
+	}
+}
+
+// submitted gives an attempt its handle. Another handle for the same token is
+// kept beside the first: the claim decides which of them runs.
+func (s *State) submitted(e Submitted) {
+	j := s.known(e.Address, e.Token)
+	if j == nil {
+		return
+	}
+	i := j.attempt(e.Token, 0)
+	if i < 0 {
+		return
+	}
+	a := &j.Attempts[i]
+	switch {
+	case a.Handle == "":
+		a.Handle = e.Handle
+	case e.Handle != "" && a.Handle != e.Handle && !slices.Contains(a.Duplicates, e.Handle):
+		a.Duplicates = append(a.Duplicates, e.Handle)
+	}
+	if a.Queued.IsZero() {
+		a.Queued = plain(e.At)
+	}
+	if j.Status == Submitting && i == len(j.Attempts)-1 {
+		j.Status = Queued
+	}
+	j.Updated = plain(e.At)
+}
+
+// withdraw takes an intent back that no backend has. What remains is the job
+// as its last attempt left it; without one it is pending again, which is no
+// record at all.
+func (s *State) withdraw(e NotSubmitted) {
+	j := s.known(e.Address, e.Token)
+	if j == nil {
+		return
+	}
+	i := j.attempt(e.Token, 0)
+	if i < 0 || i != len(j.Attempts)-1 || !j.Attempts[i].Started.IsZero() || !j.Attempts[i].Ended.IsZero() {
+		return
+	}
+	j.Attempts = slices.Delete(j.Attempts, i, i+1)
+	j.Reason, j.Updated = e.Reason, plain(e.At)
+	if last := j.Last(); last != nil {
+		if j.Status != Held {
+			j.Status, j.Class = Failed, last.Class
+		}
+		return
+	}
+	j.Attempts = nil
+	if j.Status != Held {
+		delete(s.Jobs, j.Key())
+	}
+}
+
+// observe folds a backend's report in. What the report names is found by
+// token and launch number; a report about an attempt nobody knows changes no
+// job, but what it cost is counted.
+func (s *State) observe(e Observed) {
+	j := s.known(e.Address, e.Token)
+	since := time.Time{}
+	if j != nil {
+		if i := j.observed(e); i >= 0 {
+			since = j.Attempts[i].Intent
+			j.fold(i, e)
+		}
+	}
+	if e.Spent != nil {
+		s.spend(*e.Spent, since)
+	}
+}
+
+// observed is the index of the attempt that the report is about; a launch
+// that a host queue made by itself is appended first. -1: not known.
+func (j *Job) observed(e Observed) int {
+	if i := j.attempt(e.Token, e.Attempt.N); i >= 0 {
+		return i
+	}
+	last := j.Last()
+	if last == nil || stem(last.Token) != stem(e.Token) || e.Attempt.N <= last.N {
+		return -1
+	}
+	next := Attempt{
+		N: e.Attempt.N, Token: e.Token, Backend: last.Backend, Pool: last.Pool, Plan: last.Plan,
+		Fence: last.Fence, Ceiling: last.Ceiling, Handle: last.Handle, Intent: last.Intent,
+	}
+	if last.Ended.IsZero() { // its end was not seen, but it did end
+		last.Ended = plain(e.At)
+	}
+	j.Attempts = append(j.Attempts, next)
+	j.Status, j.Class, j.Reason, j.Retry = Submitting, "", "", time.Time{}
+	return len(j.Attempts) - 1
+}
+
+// fold merges a report into attempt i and, where that is the last, moves the
+// job on.
+func (j *Job) fold(i int, e Observed) {
+	a := &j.Attempts[i]
+	over := !a.Ended.IsZero()
+	a.merge(e.Attempt)
+	if e.Status.ended() && a.Ended.IsZero() {
+		a.Ended = plain(e.At)
+	}
+	j.Updated = plain(e.At)
+	if i != len(j.Attempts)-1 || !j.follows(e.Status, over) {
+		return
+	}
+	j.Status = e.Status
+	j.Reason, j.Retry = e.Reason, plain(e.Retry)
+	switch e.Status {
+	case Completed:
+		j.Class = ""
+	case Failed, Waiting, Cancelled:
+		if a.Class != "" {
+			j.Class = a.Class
+		}
+	}
+	if len(e.Outputs) > 0 {
+		j.seeOutputs(e.Outputs)
+	}
+	for name, v := range e.Metrics {
+		put(&j.Metrics, name, v)
+	}
+}
+
+// follows reports whether a report of the job's last attempt moves the job to
+// status to. A late report of an earlier stage does not; what a person holds
+// or forgot moves only where the work turned out to go on.
+func (j *Job) follows(to Status, over bool) bool {
+	switch j.Status {
+	case Completed:
+		return to == Completed
+	case Forgotten:
+		return false
+	case Held:
+		return to == Completed || !over && (to == Running || to == Verifying)
+	}
+	return to.stage() > 0 && to.stage() >= j.Status.stage()
+}
+
+// stage orders what one attempt goes through. 0: nothing a backend reports.
+func (s Status) stage() int {
+	switch s {
+	case Queued:
+		return 1
+	case Running:
+		return 2
+	case Verifying:
+		return 3
+	case Waiting:
+		return 4
+	case Completed, Failed, Cancelled:
+		return 5
+	}
+	return 0
+}
+
+// ended reports whether an attempt with this status is over.
+func (s Status) ended() bool { return s.stage() >= 4 }
+
+// merge takes over what b knows: non-zero fields win. N and Token stay.
+func (a *Attempt) merge(b Attempt) {
+	b = copied(b)
+	or(&a.Backend, b.Backend)
+	or(&a.Pool, b.Pool)
+	if b.Handle != "" && a.Handle != "" && a.Handle != b.Handle && !slices.Contains(a.Duplicates, b.Handle) {
+		a.Duplicates = append(a.Duplicates, b.Handle)
+	} else if a.Handle == "" {
+		a.Handle = b.Handle
+	}
+	or(&a.Plan, b.Plan)
+	or(&a.Fence, b.Fence)
+	or(&a.Node, b.Node)
+	or(&a.Signal, b.Signal)
+	or(&a.Class, b.Class)
+	or(&a.Why, b.Why)
+	or(&a.Exit, b.Exit)
+	or(&a.Usage, b.Usage)
+	for _, t := range []struct{ to, from *time.Time }{
+		{&a.Intent, &b.Intent}, {&a.Queued, &b.Queued}, {&a.Started, &b.Started}, {&a.Ended, &b.Ended}, {&a.Expected, &b.Expected},
+	} {
+		or(t.to, *t.from)
+	}
+	if len(b.GPUs) > 0 {
+		a.GPUs = b.GPUs
+	}
+	if len(b.Tail) > 0 {
+		a.Tail = b.Tail
+	}
+	if len(b.Ceiling) > 0 {
+		a.Ceiling = b.Ceiling
+	}
+	if len(b.Scaled) > 0 {
+		a.Scaled = b.Scaled
+	}
+	for _, h := range b.Duplicates {
+		if !slices.Contains(a.Duplicates, h) {
+			a.Duplicates = append(a.Duplicates, h)
+		}
+	}
+}
+
+func or[T comparable](to *T, from T) {
+	var zero T
+	if from != zero {
+		*to = from
+	}
+}
+
+// copied is an attempt that shares nothing with a.
+func copied(a Attempt) Attempt {
+	for _, t := range []*time.Time{&a.Intent, &a.Queued, &a.Started, &a.Ended, &a.Expected} {
+		*t = plain(*t)
+	}
+	a.Ceiling, a.Scaled = some(a.Ceiling), some(a.Scaled)
+	a.GPUs, a.Tail, a.Duplicates = list(a.GPUs), list(a.Tail), list(a.Duplicates)
+	if a.Exit != nil {
+		exit := *a.Exit
+		a.Exit = &exit
+	}
+	if a.Usage != nil {
+		usage := *a.Usage
+		a.Usage = &usage
+	}
+	return a
+}
+
+func list[T any](l []T) []T {
+	if len(l) == 0 {
+		return nil
+	}
+	return slices.Clone(l)
+}
+
+// known is the job at the address, or its smoke, if one of its attempts has
+// the token.
+func (s *State) known(address, token string) *Job {
+	for _, key := range []string{address, SmokeAddress(address)} {
+		if j := s.Jobs[key]; j != nil && j.holds(token) {
+			return j
+		}
+	}
+	return nil
+}
+
+func (j *Job) holds(token string) bool {
+	for i := range j.Attempts {
+		if stem(j.Attempts[i].Token) == stem(token) {
+			return true
+		}
+	}
+	return false
+}
+
+// attempt is the index of launch n of a token; n = 0 takes the one with
+// exactly this token, or the token's last. -1: there is none.
+func (j *Job) attempt(token string, n int) int {
+	found := -1
+	for i := range j.Attempts {
+		a := &j.Attempts[i]
+		switch {
+		case stem(a.Token) != stem(token):
+		case n > 0 && a.N == n, n <= 0 && a.Token == token && token != stem(token):
+			return i
+		case n <= 0:
+			found = i
+		}
+	}
+	return found
+}
+
+// stem is a token without the launch number: TOKEN of TOKEN/2.
+func stem(token string) string {
+	token, _, _ = strings.Cut(token, "/")
+	return token
+}

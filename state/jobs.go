@@ -1,0 +1,144 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Last is the job's last attempt, or nil.
+func (j *Job) Last() *Attempt {
+	if j == nil || len(j.Attempts) == 0 {
+		return nil
+	}
+	return &j.Attempts[len(j.Attempts)-1]
+}
+
+// hold keeps a job from starting. One that is done, forgotten or already
+// running is not held: there is no start left to stop.
+func (s *State) hold(e HeldJob) {
+	if e.Address == "" {
+		return
+	}
+	j := s.Jobs[e.Address]
+	if j == nil {
+		j = &Job{Address: strings.TrimPrefix(e.Address, smokePrefix), Smoke: strings.HasPrefix(e.Address, smokePrefix)}
+		j.Phase = phaseOf(j.Address)
+		s.Jobs[e.Address] = j
+	}
+	switch j.Status {
+	case Completed, Forgotten, Running, Verifying:
+		return
+	}
+	j.Status, j.Reason, j.By, j.Retry, j.Updated = Held, e.Reason, e.By, time.Time{}, plain(e.At)
+}
+
+// free lets a held, failed or cancelled job start again, attempts from 1: its
+// record goes, for a job without one is pending. Where its last attempt may
+// still be with a backend, it goes back there instead.
+func (s *State) free(e Freed) {
+	j := s.Jobs[e.Address]
+	if j == nil {
+		return
+	}
+	switch j.Status {
+	case Held, Failed, Cancelled, Waiting:
+	default:
+		return
+	}
+	if last := j.Last(); last != nil && last.Ended.IsZero() && j.Status == Held {
+		j.Status, j.Reason, j.By, j.Updated = Submitting, "", "", plain(e.At)
+		if last.Handle != "" {
+			j.Status = Queued
+		}
+		return
+	}
+	delete(s.Jobs, e.Address)
+}
+
+// move gives a record another address. An address that is taken, other than
+// by a forgotten job, stays taken.
+func (s *State) move(e MovedJob) {
+	j := s.Jobs[e.From]
+	if j == nil || e.To == "" || e.To == e.From {
+		return
+	}
+	if there := s.Jobs[e.To]; there != nil && there.Status != Forgotten {
+		return
+	}
+	delete(s.Jobs, e.From)
+	was := j.Address
+	if e.Job != nil {
+		n := identity(*e.Job)
+		or(&j.Phase, n.Phase)
+		or(&j.Name, n.Name)
+		or(&j.Definition, n.Definition)
+		or(&j.Scheme, n.Scheme)
+		or(&j.Result, n.Result)
+		or(&j.Request, n.Request)
+		or(&j.Source, n.Source)
+		if n.Axes != nil {
+			j.Axes = n.Axes
+		}
+		if n.Inputs != nil {
+			j.Inputs = n.Inputs
+		}
+		if n.InputBytes != nil {
+			j.InputBytes = n.InputBytes
+		}
+	}
+	if e.Axes != nil {
+		j.Axes = some(e.Axes)
+	}
+	j.Smoke = strings.HasPrefix(e.To, smokePrefix)
+	j.Address = strings.TrimPrefix(e.To, smokePrefix)
+	if phase := phaseOf(j.Address); phase != "" {
+		j.Phase = phase
+	}
+	j.Moved, j.Updated = was, plain(e.At)
+	s.Jobs[e.To] = j
+}
+
+func (s *State) forget(e Forgot) {
+	j := s.Jobs[e.Address]
+	switch {
+	case j == nil:
+	case e.Hard:
+		delete(s.Jobs, e.Address)
+	default:
+		j.Status, j.Updated = Forgotten, plain(e.At)
+	}
+}
+
+// seeOutputs takes over what was found of outputs; those not named stay.
+// Copies elsewhere stay with an output as long as its bytes do.
+func (j *Job) seeOutputs(found []Output) {
+	for _, o := range found {
+		o.Copies = list(o.Copies)
+		for i := range o.Copies {
+			o.Copies[i].At = plain(o.Copies[i].At)
+		}
+		i := slices.IndexFunc(j.Outputs, func(old Output) bool { return old.Name == o.Name && old.Backend == o.Backend && old.Path == o.Path })
+		if i < 0 {
+			i = slices.IndexFunc(j.Outputs, func(old Output) bool { return old.Name == o.Name && o.Name != "" })
+		}
+		if i < 0 {
+			j.Outputs = append(j.Outputs, o)
+			continue
+		}
+		if old := j.Outputs[i]; o.Copies == nil && o.Digest != "" && o.Digest == old.Digest {
+			o.Copies = old.Copies
+		}
+		j.Outputs[i] = o
+	}
+}
+
+// phaseOf is NAME of phase.NAME and of phase.NAME["axis=value"].
+func phaseOf(address string) string {
+	name, ok := strings.CutPrefix(address, "phase.")
+	if !ok {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "[")
+	return name
+}

@@ -1,0 +1,85 @@
+package state
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// A ledgerKey names what an entry paid for. Attempts count from 1 again after
+// a change, so a key may occur more than once; the last one counts as current.
+type ledgerKey struct {
+	address string
+	attempt int
+	backend string
+}
+
+// spend enters what something cost. What is known better of the same attempt
+// (one that began at since, or any entry that was unknown) replaces what was
+// entered before; the same entry twice counts once.
+func (s *State) spend(e Entry, since time.Time) {
+	e.At, e.Spent = plain(e.At), some(e.Spent)
+	if s.ledger == nil {
+		s.ledger = make(map[ledgerKey]int, len(s.Ledger))
+		for i := range s.Ledger {
+			s.ledger[s.Ledger[i].key()] = i
+		}
+	}
+	if i, ok := s.ledger[e.key()]; ok {
+		old := s.Ledger[i]
+		if old.At.Equal(e.At) || old.Unknown || !since.IsZero() && !old.At.Before(since) {
+			s.Ledger[i] = e
+			return
+		}
+	}
+	s.ledger[e.key()] = len(s.Ledger)
+	s.Ledger = append(s.Ledger, e)
+}
+
+func (e Entry) key() ledgerKey { return ledgerKey{e.Address, e.Attempt, e.Backend} }
+
+// Spent sums the ledger by unit, over the entries that the filter takes (nil:
+// all). An entry whose price is not known counts with the ceiling of its
+// attempt; unknown is how many there were without even that.
+func (s *State) Spent(filter func(Entry) bool) (spent Amounts, unknown int) {
+	sum := map[string]decimal.Decimal{}
+	for _, e := range s.Ledger {
+		if filter != nil && !filter(e) {
+			continue
+		}
+		amounts := e.Spent
+		if e.Unknown && len(amounts) == 0 {
+			amounts = s.ceiling(e)
+		}
+		if e.Unknown && len(amounts) == 0 {
+			unknown++
+			continue
+		}
+		for unit, text := range amounts {
+			d, err := decimal.NewFromString(text)
+			if err != nil {
+				unknown++
+				continue
+			}
+			sum[unit] = sum[unit].Add(d)
+		}
+	}
+	spent = Amounts{}
+	for unit, d := range sum {
+		spent[unit] = d.String()
+	}
+	return spent, unknown
+}
+
+func (s *State) ceiling(e Entry) Amounts {
+	j := s.Jobs[e.Address]
+	if j == nil {
+		return nil
+	}
+	for _, a := range j.Attempts {
+		if a.N == e.Attempt {
+			return a.Ceiling
+		}
+	}
+	return nil
+}

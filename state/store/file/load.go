@@ -1,0 +1,245 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/journal"
+	"github.com/muster-run/muster/state/snapshot"
+	"github.com/muster-run/muster/state/store"
+)
+
+// Read returns the state as last acknowledged. It takes no lock. What looks
+// like damage is looked at again before it is believed: over NFS a file that
+// grows may be seen half.
+func (s *Store) Read(ctx context.Context) (*state.State, error) {
+	for try := 1; ; try++ {
+		l, err := s.load(math.MaxUint64)
+		if err == nil {
+			return l.state, nil
+		}
+		var corrupt *store.CorruptError
+		if !errors.As(err, &corrupt) || try == 3 {
+			return nil, err
+		}
+		if err := pause(ctx, time.Duration(try)*20*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// loaded is what the files say.
+type loaded struct {
+	state    *state.State
+	journals []*journal.Journal // in order of their fences
+	accepted []int              // lines of each that are accepted
+	snapshot int64              // bytes; 0 if there is none
+	folded   uint64             // last event in the snapshot
+}
+
+// load reads everything, up to event limit. The order matters, as nothing is
+// locked: the lease first, so that what it says was acknowledged must be found
+// afterwards; journals before the snapshot, because a fold writes the snapshot
+// first and removes journals then, so none is missed; the history last.
+func (s *Store) load(limit uint64) (*loaded, error) {
+	held, err := s.readLease(s.lock())
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{}
+	if err := s.loadJournals(l); err != nil {
+		return nil, err
+	}
+	if err := s.loadSnapshot(l, held); err != nil {
+		return nil, err
+	}
+	if err := s.replayHistory(l, limit); err != nil {
+		return nil, err
+	}
+	if err := s.replay(l, limit); err != nil {
+		return nil, err
+	}
+	if held != nil && limit == math.MaxUint64 && l.state.Seq < held.lease.Acked {
+		return nil, s.missing(l, held)
+	}
+	return l, nil
+}
+
+// missing says that what was acknowledged is not there.
+func (s *Store) missing(l *loaded, held *found) error {
+	e := &store.CorruptError{Path: s.path, Offset: l.snapshot, Why: fmt.Sprintf(
+		"events %d to %d were acknowledged and are gone", l.state.Seq+1, held.lease.Acked)}
+	if n := len(l.journals); n > 0 {
+		e.Path, e.Offset = l.journals[n-1].Path, l.journals[n-1].Size
+	}
+	e.Way = fmt.Sprintf("Put the file back from a copy of your own. To go on without these events: copy the directory aside, then run \"rm %s\"; "+
+		"jobs that they started are found by their tokens at the next plan.", s.lock())
+	return e
+}
+
+func (s *Store) loadJournals(l *loaded) error {
+	fences, err := s.journals()
+	if err != nil {
+		return err
+	}
+	for _, fence := range fences {
+		path := s.journal(fence)
+		data, err := s.fs.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // folded in this moment
+		}
+		if err != nil {
+			return fmt.Errorf("read journal: %w", err)
+		}
+		j, err := journal.Parse(path, data)
+		if err != nil {
+			return err
+		}
+		if j.Header.Fence != fence {
+			return &store.CorruptError{Path: path, Why: fmt.Sprintf("it is the journal of holder %d", j.Header.Fence), Way: "Give the file its own name back."}
+		}
+		l.journals = append(l.journals, j)
+	}
+	return nil
+}
+
+func (s *Store) loadSnapshot(l *loaded, held *found) error {
+	data, err := s.fs.ReadFile(s.path)
+	if err == nil {
+		l.snapshot = int64(len(data))
+		if l.state, err = snapshot.Decode(s.path, data); err != nil {
+			return err
+		}
+		l.folded = l.state.Seq
+		return s.outlived(l)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read state: %w", err)
+	}
+	l.state = state.New("")
+	var witness string
+	switch {
+	case s.there(s.backup()):
+		witness = s.backup()
+	case s.there(s.history()):
+		witness = s.history()
+	case len(l.journals) > 0:
+		witness = l.journals[0].Path
+	case held != nil && held.lease.Acked > 0:
+		witness = s.lock()
+	default:
+		return nil // never applied
+	}
+	return &store.CorruptError{Path: s.path, Why: fmt.Sprintf("it is gone, but %s shows that there was one", witness), Way: fmt.Sprintf(
+		"Put it back from a copy of your own, or run \"cp %s %s\": what was recorded since comes from the journals and the history. To begin anew, set every file named %s.* aside.",
+		s.backup(), s.path, s.base)}
+}
+
+func (s *Store) there(path string) bool {
+	_, err := s.fs.Stat(path)
+	return err == nil
+}
+
+// outlived finds a snapshot that a holder wrote after it had lost the lease:
+// it has events that the next holder did not accept.
+func (s *Store) outlived(l *loaded) error {
+	for _, j := range l.journals {
+		if h := j.Header; h.Fence > l.state.Fence && h.After.Seq < l.state.Seq {
+			return &store.CorruptError{Path: s.path, Why: fmt.Sprintf(
+				"it was written by holder %d after it had lost the lease, and has events that holder %d did not accept", l.state.Fence, h.Fence),
+				Way: fmt.Sprintf("Copy the directory aside, then run \"cp %s %s\".", s.backup(), s.path)}
+		}
+	}
+	return nil
+}
+
+// replay folds the journals in. Of each only what the holders after it
+// accepted counts: a holder that lost its lease may have gone on writing.
+func (s *Store) replay(l *loaded, limit uint64) error {
+	l.accept(limit)
+	for i, j := range l.journals {
+		if after := j.Header.After.Seq; after > l.state.Seq {
+			return s.gap(l, i, after)
+		}
+		lines := j.Lines[:l.accepted[i]]
+		if skip := l.state.Seq - j.Header.After.Seq; skip < uint64(len(lines)) {
+			if err := apply(l.state, j.Path, lines[skip:]); err != nil {
+				return err
+			}
+		}
+		if a, b := j.Header.Lineage, l.state.Lineage; a != "" && b != "" && a != b {
+			return &store.CorruptError{Path: j.Path, Why: "it belongs to another state, of lineage " + a, Way: "Move it back to where it came from."}
+		}
+	}
+	return nil
+}
+
+// accept counts how many lines of each journal are accepted, up to event
+// limit.
+func (l *loaded) accept(limit uint64) {
+	l.accepted = make([]int, len(l.journals))
+	for i := len(l.journals) - 1; i >= 0; i-- {
+		j := l.journals[i]
+		l.accepted[i] = len(j.Lines)
+		if j.Last() > limit {
+			l.accepted[i] = int(max(limit, j.Header.After.Seq) - j.Header.After.Seq)
+		}
+		limit = min(limit, j.Header.After.Seq)
+	}
+}
+
+// gap says which events should stand before journal i and are not there.
+func (s *Store) gap(l *loaded, i int, after uint64) error {
+	e := &store.CorruptError{Path: s.path, Offset: l.snapshot}
+	if i > 0 {
+		e.Path, e.Offset = l.journals[i-1].Path, l.journals[i-1].Size
+	}
+	e.Why = fmt.Sprintf("events %d to %d are missing, which %s comes after", l.state.Seq+1, after, l.journals[i].Path)
+	e.Way = fmt.Sprintf("Put the missing part back from a copy of your own. Without one, copy the directory aside, then run \"rm %s\" and \"rm -f %s\": "+
+		"what it holds is lost, too; jobs started since are found by their tokens at the next plan.", l.journals[i].Path, s.lock())
+	return e
+}
+
+// perPart is how many lines a core decodes in one go.
+const perPart = 512
+
+// apply folds lines into the state, decoding them on all cores.
+func apply(st *state.State, path string, lines []journal.Line) error {
+	events := make([]state.Event, len(lines))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for from := 0; from < len(lines); from += perPart {
+		g.Go(func() error {
+			for i := from; i < min(from+perPart, len(lines)); i++ {
+				e, err := lines[i].Decode()
+				if err != nil {
+					return undecoded(path, lines[i], err)
+				}
+				events[i] = e
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, e := range events {
+		st.Apply(e)
+		st.Seq, st.Fence = lines[i].Seq, lines[i].Fence
+	}
+	return nil
+}
+
+// undecoded: the checksum held, so the line is as it was written, but not for
+// this muster.
+func undecoded(path string, l journal.Line, err error) error {
+	return fmt.Errorf("read event %d of %s: %w; was it written by a newer muster? Use that one", l.Seq, path, err)
+}

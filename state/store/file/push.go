@@ -1,0 +1,85 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/muster-run/muster/state/snapshot"
+)
+
+// Pull returns the snapshot's bytes, with the journals folded in.
+func (s *Store) Pull(ctx context.Context) ([]byte, error) {
+	st, err := s.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Bytes(st)
+}
+
+// Push replaces the snapshot by one that may have been edited; a digest that
+// does not match any more is not minded. Without force it must have the
+// state's lineage, and a serial that is not smaller. With force a state that
+// cannot be read is replaced, too: what it was stays beside it, as .replaced.
+func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
+	st, err := snapshot.Read("the pushed state", data)
+	if err != nil {
+		return err
+	}
+	l, err := s.take("state push")
+	if err != nil {
+		return err
+	}
+	folded := false
+	defer func() { l.release(folded) }()
+	now, err := s.load(math.MaxUint64)
+	switch {
+	case err != nil && !force:
+		return err
+	case err == nil && !force && now.state.Lineage != "" && now.state.Lineage != st.Lineage:
+		return fmt.Errorf("push state: it has lineage %q, the state here has %q: it is another campaign's", st.Lineage, now.state.Lineage)
+	case err == nil && !force && st.Serial < now.state.Serial:
+		return fmt.Errorf("push state: it has serial %d, the state here has %d: it is older", st.Serial, now.state.Serial)
+	}
+	var last uint64
+	if err == nil {
+		last = now.state.Seq
+		st.Serial = max(st.Serial, now.state.Serial)
+	} else if err := s.setAside(); err != nil {
+		return s.writeError(s.path, err)
+	}
+	kept, _, _ := s.historyTail()
+	// One number is left out, so that nothing older is ever taken to lead up
+	// to what was pushed.
+	st.Seq = max(last, kept, l.acked, st.Seq) + 1
+	if _, err := s.writeSnapshot(l, st, l.terms.Fence); err != nil {
+		return err
+	}
+	if now != nil {
+		if err := s.keep(now); err != nil {
+			return s.writeError(s.history(), err)
+		}
+	}
+	s.sweep(l.terms.Fence)
+	folded = true
+	return nil
+}
+
+// setAside keeps files that cannot be read under another name.
+func (s *Store) setAside() error {
+	fences, err := s.journals()
+	if err != nil {
+		return err
+	}
+	stamp := ".replaced-" + s.opt.Now().UTC().Format("20060102T150405Z")
+	paths := []string{s.path, s.history(), s.older()}
+	for _, f := range fences {
+		paths = append(paths, s.journal(f))
+	}
+	for _, p := range paths {
+		if err := gone(s.fs.Rename(p, p+stamp)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

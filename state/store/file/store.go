@@ -1,0 +1,146 @@
+// Package file keeps a state in files beside the campaign, on any file system
+// with atomic rename, NFS and Lustre included. What Sync acknowledged is
+// durable and is found again or missed loudly; one holder writes at a time;
+// reading takes no lock.
+//
+//	muster.state.json            the snapshot
+//	muster.state.json.backup     the one before
+//	muster.state.journal.FENCE   events since, one file per holder
+//	muster.state.lock            the lease
+//	muster.state.history         events already folded into the snapshot
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/state/store"
+)
+
+// Options say who opens a store. The zero value works.
+type Options struct {
+	Muster    string           // version of muster, noted in what is written
+	Who       string           // shown to whoever finds the lease taken; the login name if empty
+	Now       func() time.Time // time.Now if nil
+	Heartbeat time.Duration    // between signs of life; 10 s if 0
+	FoldAbove int64            // bytes of journal before it may be folded while held; 16 MiB if 0
+
+	fs fsys
+}
+
+const (
+	heartbeat = 10 * time.Second // between signs of life of a holder
+	missed    = 6                // signs of life missed before a holder looks dead
+	foldAbove = 16 << 20         // bytes of journal below which folding is not worth its time
+	private   = 0o600            // mode of every file: states hold paths and logs
+)
+
+// DefaultName is the snapshot's name where none is given.
+const DefaultName = "muster.state.json"
+
+// A Store is a state in files.
+type Store struct {
+	dir  string
+	path string // of the snapshot
+	base string // path less .json: what the other files' names begin with
+	opt  Options
+	fs   fsys
+	self holder
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open names the state kept in a directory (under DefaultName) or at a path.
+// It touches nothing: a state that is not there yet is made by the first
+// Acquire.
+func Open(path string, opt Options) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open state %s: %w", path, err)
+	}
+	if opt.fs == nil {
+		opt.fs = disk{}
+	}
+	info, err := opt.fs.Stat(path)
+	switch {
+	case err == nil && info.IsDir(), err != nil && filepath.Ext(path) != ".json":
+		path = filepath.Join(path, DefaultName)
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("open state %s: it is no regular file", path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("open state: %w", err)
+	}
+	s := &Store{dir: filepath.Dir(path), path: path, base: strings.TrimSuffix(path, ".json"), opt: opt, fs: opt.fs}
+	s.opt.defaults()
+	s.self = self()
+	return s, nil
+}
+
+func (o *Options) defaults() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = heartbeat
+	}
+	if o.FoldAbove <= 0 {
+		o.FoldAbove = foldAbove
+	}
+	if o.Who == "" {
+		if u, err := user.Current(); err == nil {
+			o.Who = u.Username
+		} else {
+			o.Who = "uid " + strconv.Itoa(os.Getuid())
+		}
+	}
+}
+
+// Path is where the snapshot lies.
+func (s *Store) Path() string { return s.path }
+
+func (s *Store) backup() string  { return s.path + ".backup" }
+func (s *Store) lock() string    { return s.base + ".lock" }
+func (s *Store) history() string { return s.base + ".history" }
+func (s *Store) journal(fence uint64) string {
+	return s.base + ".journal." + strconv.FormatUint(fence, 10)
+}
+
+// journals are the fences of the journals there are, in order.
+func (s *Store) journals() ([]uint64, error) {
+	entries, err := s.fs.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for journals: %w", err)
+	}
+	prefix := filepath.Base(s.base) + ".journal."
+	var fences []uint64
+	for _, e := range entries {
+		if rest, ok := strings.CutPrefix(e.Name(), prefix); ok {
+			if fence, err := strconv.ParseUint(rest, 10, 64); err == nil && rest == strconv.FormatUint(fence, 10) {
+				fences = append(fences, fence)
+			}
+		}
+	}
+	slices.Sort(fences)
+	return fences, nil
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,59 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/muster-run/muster/state/store"
+)
+
+// ForceUnlock clears the lease with the given id, held by whom it may: a
+// holder that is alive after all finds its lease gone and stops. What the
+// lease says was acknowledged stays on record.
+func (s *Store) ForceUnlock(ctx context.Context, id string) error {
+	for _, path := range []string{s.lock() + ".next", s.lock()} {
+		old, err := s.readLease(path)
+		var corrupt *store.CorruptError
+		switch {
+		case errors.As(err, &corrupt):
+			if data, e := s.fs.ReadFile(path); e == nil && damagedID(data) == id {
+				return s.writeError(path, s.fs.Rename(path, path+"."+id))
+			}
+			return err
+		case err != nil:
+			return err
+		case old == nil, path == s.lock() && !old.held:
+			continue
+		case old.lease.ID == id && path == s.lock():
+			return s.clear(old)
+		case old.lease.ID == id:
+			s.removeIf(path, old.info)
+			return nil
+		case path == s.lock():
+			l := old.lease
+			return fmt.Errorf("unlock state: the lease held has id %s, of %s on %s (pid %d, %s), not %s", l.ID, l.Who, l.Host, l.PID, l.Purpose, id)
+		}
+	}
+	return fmt.Errorf("unlock state: no lease is held")
+}
+
+// clear puts a free lease in place of one that is held.
+func (s *Store) clear(old *found) error {
+	data, err := leaseBytes(old.lease, false)
+	if err != nil {
+		return err
+	}
+	temp := s.lock() + "." + newID()
+	f, err := s.create(temp, func(w io.Writer) error { _, err := w.Write(data); return err })
+	if err != nil {
+		return s.writeError(s.lock(), err)
+	}
+	f.Close()
+	if err := s.replaceLease(temp, old); err != nil {
+		_ = s.fs.Remove(temp)
+		return s.writeError(s.lock(), err)
+	}
+	return s.writeError(s.lock(), s.syncDir())
+}
