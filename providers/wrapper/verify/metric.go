@@ -94,16 +94,8 @@ func lastGroup(data []byte, pattern string) (string, error) {
 		return "", fmt.Errorf("regex: %w", err)
 	}
 	var last []int
-	for at := 0; at <= len(data); {
-		loc := re.FindSubmatchIndex(data[at:])
-		if loc == nil {
-			break
-		}
-		last = last[:0]
-		for _, i := range loc {
-			last = append(last, i+at)
-		}
-		at += max(loc[1], loc[0]+1)
+	if all := re.FindAllSubmatchIndex(data, -1); all != nil {
+		last = all[len(all)-1]
 	}
 	switch {
 	case last == nil:
