@@ -25,7 +25,7 @@ import (
 type applyFlags struct {
 	planFlags
 	autoApprove, allowRerun, allowCancel bool
-	detach, once, json                   bool
+	detach, once, json, outputs          bool
 }
 
 func (f *applyFlags) register(fs *flag.FlagSet) {

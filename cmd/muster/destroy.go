@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"flag"
+)
+
+func destroyCommand() *command {
+	return &command{
+		name: "destroy", short: "cancel and release everything, after a plan and a yes", maxArgs: 0,
+		long: `Plans to cancel everything that runs or waits and to release what is rented, shows the plan and asks. Results stay where
+they are; -outputs deletes declared outputs, too.`,
+		examples: []example{{"muster destroy", "stop everything this campaign started"}, {"muster destroy -auto-approve -allow-cancel", "without being asked"}},
+		exits:    []int{exitHeld, exitLocked, exitInterrupted},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var f applyFlags
+			f.varFlags.register(fs)
+			f.refresh, f.destroy = true, true
+			fs.BoolVar(&f.autoApprove, "auto-approve", false, "do not ask")
+			fs.BoolVar(&f.allowCancel, "allow-cancel", false, "with -auto-approve: running work may be cancelled")
+			fs.BoolVar(&f.outputs, "outputs", false, "delete declared outputs, too")
+			fs.BoolVar(&f.json, "json", false, "print events, one JSON object a line; needs -auto-approve")
+			fs.DurationVar(&f.lockTimeout, "lock-timeout", 0, "wait this long for the state lock (`DURATION`)")
+			return func(ctx context.Context, a *app, _ []string) error {
+				if err := f.check(nil); err != nil {
+					return err
+				}
+				return a.apply(ctx, f, nil)
+			}
+		},
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"path/filepath"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/state/store"
+)
+
+// answerWithin is how long a running apply may take to answer a request: a
+// few turns of its loop.
+const answerWithin = 30 * time.Second
+
+func holdCommand() *command {
+	return requestCommand(request.Hold, &command{
+		name: "hold", args: "[ADDR…]", short: "stop starting jobs, here or everywhere", maxArgs: -1,
+		long: `Stops starts: of everything, or of the jobs that the addresses select. Running jobs go on. The hold is kept in the state
+and sent to the backends, until muster resume.`,
+		examples: []example{{"muster hold", "start nothing more"}, {"muster hold -reason='node is sick' phase.students", "only one phase"}},
+	})
+}
+
+func resumeCommand() *command {
+	return requestCommand(request.Resume, &command{
+		name: "resume", args: "[ADDR…]", short: "clear a hold, an open breaker, or a held job", maxArgs: -1,
+		long: `Clears holds and open breakers, and lets held jobs start again with their attempts counted from 1: all, or those that the
+addresses select.`,
+		examples: []example{{"muster resume", "everything may start again"}, {"muster resume seed=42", "only what one seed holds"}},
+	})
+}
+
+func cancelCommand() *command {
+	return requestCommand(request.Cancel, &command{
+		name: "cancel", args: "ADDR…", short: "hold jobs, then end them: politely, then hard", minArgs: 1, maxArgs: -1,
+		long: `Holds the jobs that the addresses select, so that nothing starts them again, fetches the end of their logs, and ends them:
+TERM, a grace, then KILL. Nobody else's jobs are touched.`,
+		examples: []example{{"muster cancel seed=42", "every job of one seed"}, {"muster cancel -reason='wrong data' 'phase.students[\"N=384,*\"]'", "a part of one phase"}},
+	})
+}
+
+func overrideCommand() *command {
+	return requestCommand(request.Override, &command{
+		name: "override", args: "ADDR", short: "let a gate pass on your word, recorded with name and reason", minArgs: 1, maxArgs: 1,
+		long: `Lets the smoke gate of a phase pass although the smoke failed or has not run. The word is recorded with your name and
+-reason, and shown in every later plan.`,
+		examples: []example{{"muster override -reason='loss is noisy at 50 steps' phase.teachers", "after looking at the smoke's log"}, {"muster override -reason='checked by hand' teachers", "by the phase's name alone"}},
+	})
+}
+
+// requestCommand finishes a command that is done by a running apply, or by
+// itself when none runs.
+func requestCommand(verb request.Verb, c *command) *command {
+	c.exits = []int{exitLocked}
+	c.complete = jobAddresses
+	c.setup = func(fs *flag.FlagSet) runFunc {
+		var v varFlags
+		v.register(fs)
+		reason := fs.String("reason", "", "why, kept in the state: `TEXT`")
+		return func(ctx context.Context, a *app, args []string) error {
+			if verb == request.Override && *reason == "" {
+				return usagef("an override is a person's word: say why with -reason=TEXT")
+			}
+			return a.request(ctx, v, verb, *reason, args)
+		}
+	}
+	return c
+}
+
+func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason string, args []string) error {
+	c, st, err := a.open(ctx, v)
+	if err != nil {
+		return err
+	}
+	who, host := whoami()
+	r := request.Request{Verb: verb, Reason: reason, Who: who, Host: host, At: a.now()}
+	if r.Addresses, err = a.requestAddresses(c, st, verb, args); err != nil {
+		return err
+	}
+	answer, err := a.submit(ctx, c, r)
+	if err != nil {
+		return err
+	}
+	if answer.Error != "" {
+		return usagef("%s", answer.Error)
+	}
+	a.printf("%s\n", answer.Text)
+	return nil
+}
+
+// submit does a request under the lease, or hands it to whoever holds it.
+func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (request.Answer, error) {
+	var answer request.Answer
+	w := &work{launcher: a.launcher(c)}
+	defer w.close()
+	err := a.change(ctx, c, string(r.Verb), func(s store.Session) error {
+		var err error
+		answer, err = apply.Do(ctx, apply.DoInput{Campaign: c, Session: s, Provider: w.provider(ctx), Clock: a.now}, r)
+		return err
+	})
+	var locked *store.LockedError
+	if errors.As(err, &locked) {
+		defer a.slow("Waiting for the running apply to answer…")()
+		answer, err = request.Send(ctx, filepath.Join(a.dataDir(), "requests"), r, answerWithin)
+		if err != nil {
+			return answer, errors.Join(err, locked)
+		}
+	}
+	return answer, err
+}
