@@ -126,15 +126,22 @@ func counters(e Evidence) (Verdict, bool) {
 
 const memoryHint = "the kernel ended it for using more memory than it may; raise resources.memory"
 
+// signal is what ended the job, also when a shell says it by exit status.
+func (e Evidence) signal() string {
+	if e.Signal == "" && e.Exit != nil {
+		return signalNumbers[*e.Exit-128]
+	}
+	return signalName(e.Signal)
+}
+
+// outside are the signals that others send.
+var outside = map[string]bool{"KILL": true, "TERM": true, "INT": true, "HUP": true, "QUIT": true}
+
 // ending is what the exit status alone says.
 func ending(e Evidence) (Verdict, bool) {
-	code := 0
+	code, sig := 0, e.signal()
 	if e.Exit != nil {
 		code = *e.Exit
-	}
-	sig := signalName(e.Signal)
-	if sig == "" && code > 128 && code <= 128+31 {
-		sig = signalNumbers[code-128] // a shell's way to say it
 	}
 	switch {
 	case sig == "KILL" && e.HostOOMKills > 0 && e.OOMKills != 0,
@@ -142,7 +149,7 @@ func ending(e Evidence) (Verdict, bool) {
 		return Verdict{Class: OOMHost, Rule: "kill", Hint: memoryHint}, true
 	case sig == "KILL":
 		return Verdict{Class: Killed, Rule: "signal", Hint: "ended by KILL from outside; if memory was short, raise resources.memory"}, true
-	case slices.Contains([]string{"TERM", "INT", "HUP", "QUIT"}, sig):
+	case outside[sig]:
 		return Verdict{Class: Killed, Rule: "signal", Hint: "ended by " + sig + " from outside"}, true
 	case sig == "XFSZ":
 		return Verdict{Class: DiskFull, Rule: "signal", Hint: "a file grew beyond the limit of ulimit -f"}, true

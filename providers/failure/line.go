@@ -109,7 +109,7 @@ func errorLine(tail []byte) string {
 var (
 	pathWord   = regexp.MustCompile(`[^\s"'()\[\]<>,;:=]*/[^\s"'()\[\]<>,;:]*`)
 	hexWord    = regexp.MustCompile(`(?i)\b0x[0-9a-f]+\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{12,}\b`)
-	numberWord = regexp.MustCompile(`\d+([.,:]\d+)*([eE][+-]?\d+)?`)
+	numberWord = regexp.MustCompile(`\d+([.,:]\d+)*([eE][+-]?\d+)?( ?[KMGT]i?B\b)?`)
 )
 
 // maxSignature bounds a signature's text, in bytes.

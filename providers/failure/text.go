@@ -15,7 +15,7 @@ type pattern struct {
 	// echo marks what other ranks and launchers say after the one that
 	// failed: it counts only when nothing else explains the end.
 	echo bool
-	gpu  bool // only of jobs that held GPUs
+	near bool // only within the last lines: earlier, a program often goes on
 }
 
 // patterns are the texts of the field, from the programs' own sources. Among
@@ -57,9 +57,9 @@ var patterns = []pattern{
 	{class: MissingFile, name: "file", hint: "a file that the job reads is not there", any: []string{
 		"filenotfounderror", "no such file or directory", "can't open file", "cannot find the path"},
 	},
-	{class: NaN, name: "nan", hint: "the computation diverged; a retry with the same parameters diverges again", any: []string{"nan", "non-finite", "not finite", "infinite loss"}, re: regexp.MustCompile(
-		`\b(loss|grad\w*|gradient norm|cost|energy|elbo|objective|weights?|parameters?)\b[^\n]{0,40}\b(is|are|became|becomes|was|went|contains?|has|=|:|to)\s*:?\s*(a )?(nan|-?inf(inity)?|non-finite|not finite)\b` +
-			`|floatingpointerror|\bnans?\b[^\n]{0,30}\b(detected|encountered|found|in (loss|grad\w*|output))\b|non-finite (loss|grad\w*|values?)|(input|array|tensor) (x )?contains nan|found nan\b|loss is not finite|infinite loss`),
+	{class: NaN, name: "nan", hint: "the computation diverged; a retry with the same parameters diverges again", near: true, any: []string{"nan", "non-finite", "not finite", "infinite loss", "= inf", ": inf", "floatingpointerror"}, re: regexp.MustCompile(
+		`\b(loss|grad\w*|gradient norm|cost|energy|elbo|objective|weights?|parameters?)\b[^\n]{0,40}(\b(is|are|became|becomes|was|went|contains?|has|to)\b|[=:])\s*(a )?(nan|-?inf(inity)?|non-finite|not finite)\b` +
+			`|floatingpointerror|\bnans?\b[^\n]{0,30}\b(detected|encountered|found|in (loss|grad\w*|output))\b|non-finite (loss|grad\w*|values?)|(input|array|tensor) (x )?contains nan|found nan\b|loss is not finite|infinite loss|returned nan values`),
 	},
 	{class: NCCLHang, name: "nccl", hint: "a rank stopped answering: look at the first rank that failed, then at the network", echo: true, any: []string{
 		"watchdog caught collective operation timeout", "nccl watchdog", "nccl timeout", "nccl communicator was aborted", "ncclsystemerror",
@@ -78,23 +78,25 @@ var patterns = []pattern{
 	},
 }
 
+// nearLines is how many lines at the end of a log are its last words.
+const nearLines = 20
+
 // text finds the pattern whose match lies nearest to the end. Of a job that
-// ended 0 without its outputs only the last lines count.
+// ended 0 without its outputs, or by a signal from outside, only the last
+// words count: it had gone on after whatever it said before.
 func text(e Evidence) (Verdict, bool) {
 	tail := e.Tail
-	if e.zero() {
-		tail = lastLines(tail, 20)
+	if e.zero() || outside[e.signal()] {
+		tail = lastLines(tail, nearLines)
 	}
 	low := lower(tail)
+	near := len(tail) - len(lastLines(tail, nearLines))
 	best, at := -1, -1
 	echo, echoAt := -1, -1
 	for i, p := range patterns {
-		if p.gpu && !e.GPUs {
-			continue
-		}
 		pos := p.last(low)
 		switch {
-		case pos < 0:
+		case pos < 0, p.near && pos < near:
 		case p.echo:
 			if pos > echoAt {
 				echo, echoAt = i, pos
@@ -127,11 +129,14 @@ func (p pattern) last(low []byte) int {
 
 // maxTries bounds how many lines that hold a pattern's text are shown to its
 // expression.
-const maxTries = 200
+const maxTries = 50
 
 // lastLineWith is where the last line begins that holds s and matches re.
 func lastLineWith(low, s []byte, re *regexp.Regexp) int {
 	end := len(low)
+	if !bytes.Contains(low, s) { // far quicker than LastIndex
+		return -1
+	}
 	for range maxTries {
 		i := bytes.LastIndex(low[:end], s)
 		if i < 0 {
