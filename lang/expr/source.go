@@ -1,0 +1,53 @@
+package expr
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Bounds of a source that HCL is asked to read. Its parser and its evaluation
+// recurse, so what nests without end would end the program, not the reading.
+const (
+	maxNesting    = 250    // brackets within brackets
+	maxChain      = 10_000 // operators, calls and indices after one another
+	maxDirectives = 10_000 // %{ } in all of the source
+)
+
+// CheckSource refuses a source that is nested too deeply to be read, in one
+// pass and without parsing it. The bounds are far beyond what people write.
+func CheckSource(src []byte) error {
+	if n := bytes.Count(src, []byte("%{")); n > maxDirectives {
+		return fmt.Errorf("it has %d template directives, at most %d are read", n, maxDirectives)
+	}
+	chain := make([]int, 1, 32) // operators per open bracket
+	var open []byte
+	for i, c := range src {
+		top := len(chain) - 1
+		switch c {
+		case '{', '[', '(':
+			chain[top]++
+			open, chain = append(open, c), append(chain, 0)
+			if len(open) > maxNesting {
+				return fmt.Errorf("line %d: brackets are nested more than %d deep", line(src, i), maxNesting)
+			}
+		case '}', ']', ')':
+			if top > 0 {
+				open, chain = open[:top-1], chain[:top]
+			}
+		case '\n':
+			if top == 0 || open[top-1] == '{' {
+				chain[top] = 0
+			}
+		case ',':
+			chain[top] = 0
+		case '+', '-', '*', '/', '%', '!', '?', '&', '|', '<', '>', '.':
+			chain[top]++
+		}
+		if chain[len(chain)-1] > maxChain {
+			return fmt.Errorf("line %d: an expression has more than %d operators", line(src, i), maxChain)
+		}
+	}
+	return nil
+}
+
+func line(src []byte, at int) int { return bytes.Count(src[:at], []byte("\n")) + 1 }

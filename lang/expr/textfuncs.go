@@ -1,0 +1,287 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// maxText bounds the text that one call makes, in bytes.
+const maxText = 16 << 20
+
+var errTooLong = fmt.Errorf("the text would be longer than %d MiB", maxText>>20)
+
+func textFunctions() []Function {
+	return []Function{
+		{Name: "format", Doc: "values in a format: %s text, %d whole, %05d padded, %.3f digits, %v any", impl: bounded(stdlib.FormatFunc, formatSize)},
+		{Name: "formatlist", Doc: "as format, for each element of lists", impl: bounded(stdlib.FormatListFunc, formatSize)},
+		{Name: "join", Doc: "texts with a separator between them", impl: bounded(stdlib.JoinFunc, joinSize)},
+		{Name: "indent", Doc: "every line but the first moved right by n spaces", impl: bounded(stdlib.IndentFunc, indentSize)},
+		{Name: "replace", Doc: "a part of a text replaced; /…/ is a regular expression", impl: bounded(replace, replaceSize)},
+		{Name: "startswith", Doc: "whether a text begins with another", impl: textTest("prefix", strings.HasPrefix)},
+		{Name: "endswith", Doc: "whether a text ends with another", impl: textTest("suffix", strings.HasSuffix)},
+		{Name: "strcontains", Doc: "whether a text holds another", impl: textTest("substr", strings.Contains)},
+		{Name: "shellquote", Doc: "a text, or each element of a list, quoted for /bin/sh", impl: shellQuote},
+		{Name: "alltrue", Doc: "whether all elements are true", impl: truth(true)},
+		{Name: "anytrue", Doc: "whether any element is true", impl: truth(false)},
+		{Name: "one", Doc: "the only element of a list, or null for an empty one", impl: one},
+		{Name: "index", Doc: "the place of a value in a list", impl: indexOf},
+	}
+}
+
+// bounded refuses a call whose result would be too long, before it is made.
+func bounded(f function.Function, size func(args []cty.Value) float64) function.Function {
+	return function.New(&function.Spec{
+		Description: f.Description(), Params: f.Params(), VarParam: f.VarParam(),
+		Type: func(args []cty.Value) (cty.Type, error) { return f.ReturnTypeForValues(args) },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if size(args) > maxText {
+				return cty.NilVal, errTooLong
+			}
+			return f.Call(args)
+		},
+	})
+}
+
+func textLen(v cty.Value) float64 {
+	v, _ = v.Unmark()
+	if !v.IsKnown() || v.IsNull() {
+		return 0
+	}
+	if v.Type() == cty.String {
+		return float64(len(v.AsString()))
+	}
+	if !v.CanIterateElements() {
+		return 8
+	}
+	total := 0.0
+	for it := v.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		total += textLen(e)
+	}
+	return total
+}
+
+// wideVerb finds a width or precision of four digits and more.
+var wideVerb = regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{4,}`)
+
+func formatSize(args []cty.Value) float64 {
+	spec, _ := args[0].Unmark()
+	if spec.IsKnown() && !spec.IsNull() && spec.Type() == cty.String && wideVerb.MatchString(spec.AsString()) {
+		return maxText + 1
+	}
+	verbs, longest := 0.0, 0.0
+	if spec.IsKnown() && !spec.IsNull() && spec.Type() == cty.String {
+		verbs = float64(strings.Count(spec.AsString(), "%"))
+	}
+	for _, a := range args {
+		longest = max(longest, textLen(a))
+	}
+	return verbs * longest
+}
+
+func joinSize(args []cty.Value) float64 {
+	total, n := 0.0, 0
+	for _, a := range args[1:] {
+		total += textLen(a)
+		if a, _ = a.Unmark(); a.IsKnown() && !a.IsNull() && a.CanIterateElements() {
+			n += a.LengthInt()
+		}
+	}
+	return total + float64(n)*textLen(args[0])
+}
+
+func indentSize(args []cty.Value) float64 {
+	n, _ := args[0].AsBigFloat().Float64()
+	return max(n, 0)*float64(strings.Count(args[1].AsString(), "\n")) + n
+}
+
+func replaceSize(args []cty.Value) float64 {
+	return textLen(args[0]) + textLen(args[0])*textLen(args[2])
+}
+
+var replace = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "text", Type: cty.String}, {Name: "part", Type: cty.String}, {Name: "replacement", Type: cty.String}},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if p := args[1].AsString(); len(p) > 1 && p[0] == '/' && p[len(p)-1] == '/' {
+			return stdlib.RegexReplaceFunc.Call([]cty.Value{args[0], cty.StringVal(p[1 : len(p)-1]), args[2]})
+		}
+		return stdlib.ReplaceFunc.Call(args)
+	},
+})
+
+func textTest(name string, test func(s, part string) bool) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "text", Type: cty.String}, {Name: name, Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(test(args[0].AsString(), args[1].AsString())), nil
+		},
+	})
+}
+
+// toString prints numbers by the language's rule; numbered has done so.
+var toString = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "value", Type: cty.String, AllowNull: true}},
+	Type:   function.StaticReturnType(cty.String),
+	Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return args[0], nil },
+})
+
+// ShellQuote quotes a text for sh unless it is plain.
+func ShellQuote(s string) string {
+	plain := s != ""
+	for i := 0; i < len(s) && plain; i++ {
+		c := s[i]
+		plain = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._+-/:=@%,", c) >= 0
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+var shellQuote = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType}},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		v := args[0]
+		if !v.IsWhollyKnown() {
+			return cty.UnknownVal(cty.String), nil
+		}
+		ty := v.Type()
+		if ty.IsPrimitiveType() {
+			v = cty.TupleVal([]cty.Value{v})
+		} else if !ty.IsListType() && !ty.IsTupleType() && !ty.IsSetType() {
+			return cty.NilVal, function.NewArgErrorf(0, "must be a text or a list of texts")
+		}
+		var words []string
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			t, err := textOf(e)
+			if err == nil {
+				t, err = convert.Convert(t, cty.String)
+			}
+			if err != nil || t.IsNull() {
+				return cty.NilVal, function.NewArgErrorf(0, "must be a text or a list of texts")
+			}
+			if strings.Contains(t.AsString(), "\x00") {
+				return cty.NilVal, function.NewArgErrorf(0, "holds a NUL byte, which no command line can")
+			}
+			words = append(words, ShellQuote(t.AsString()))
+		}
+		return cty.StringVal(strings.Join(words, " ")), nil
+	},
+})
+
+func truth(all bool) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			for _, e := range args[0].AsValueSlice() {
+				if !e.IsKnown() {
+					return cty.UnknownVal(cty.Bool), nil
+				}
+				if e.IsNull() || e.True() != all {
+					if all == (e.IsNull() || e.False()) {
+						return cty.BoolVal(!all), nil
+					}
+				}
+			}
+			return cty.BoolVal(all), nil
+		},
+	})
+}
+
+var one = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+	Type:   func(args []cty.Value) (cty.Type, error) { return cty.DynamicPseudoType, nil },
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		ty := args[0].Type()
+		if !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
+			return cty.NilVal, function.NewArgErrorf(0, "must be a list")
+		}
+		switch list := args[0].AsValueSlice(); len(list) {
+		case 0:
+			return cty.NullVal(cty.DynamicPseudoType), nil
+		case 1:
+			return list[0], nil
+		}
+		return cty.NilVal, function.NewArgErrorf(0, "must have one element or none")
+	},
+})
+
+var indexOf = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if ty := args[0].Type(); !ty.IsTupleType() && !ty.IsListType() {
+			return cty.NilVal, function.NewArgErrorf(0, "must be a list")
+		}
+		for i, e := range args[0].AsValueSlice() {
+			if eq, err := stdlib.Equal(e, args[1]); err == nil && eq.IsKnown() && !eq.IsNull() && eq.True() {
+				return cty.NumberIntVal(int64(i)), nil
+			}
+		}
+		return cty.NilVal, errors.New("the list does not hold the value")
+	},
+})
+
+var length = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if args[0].Type() == cty.String {
+			return stdlib.Strlen(args[0])
+		}
+		if ty := args[0].Type(); ty.IsPrimitiveType() {
+			return cty.NilVal, function.NewArgErrorf(0, "must be a list, a map or a text")
+		}
+		if args[0].Type().IsObjectType() {
+			return cty.NumberIntVal(int64(len(args[0].Type().AttributeTypes()))), nil
+		}
+		return stdlib.Length(args[0])
+	},
+})
+
+// coalesce passes over empty texts, too, as Terraform's does.
+var coalesce = function.New(&function.Spec{
+	VarParam: &function.Parameter{Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		if len(args) == 0 {
+			return cty.NilType, errors.New("coalesce needs an argument")
+		}
+		types := make([]cty.Type, len(args))
+		for i, a := range args {
+			types[i] = a.Type()
+		}
+		ty, _ := convert.UnifyUnsafe(types)
+		if ty == cty.NilType {
+			return cty.NilType, errors.New("all arguments must have one type")
+		}
+		return ty, nil
+	},
+	Impl: func(args []cty.Value, ty cty.Type) (cty.Value, error) {
+		for _, a := range args {
+			v, err := argument(a, ty)
+			if err != nil {
+				return cty.NilVal, err
+			}
+			if !v.IsKnown() {
+				return cty.UnknownVal(ty), nil
+			}
+			if v.IsNull() || ty == cty.String && v.AsString() == "" {
+				continue
+			}
+			return v, nil
+		}
+		return cty.NilVal, errors.New("all arguments are null or empty")
+	},
+})
