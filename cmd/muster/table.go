@@ -1,24 +1,21 @@
 package main
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // commands is the command table, in the order of the reference.
 var commands = sync.OnceValue(func() []*command {
-	return []*command{
-		validateCommand(),
-		planCommand(),
-		applyCommand(),
-		destroyCommand(),
-		statusCommand(),
-		holdCommand(),
-		resumeCommand(),
-		cancelCommand(),
-		overrideCommand(),
-		fmtCommand(),
-		versionCommand(),
-		completionCommand(),
-		docsCommand(),
-		serveCommand(),
-		forceUnlockCommand(),
-	}
+	return slices.Concat(
+		[]*command{
+			validateCommand(), planCommand(), applyCommand(), destroyCommand(),
+			statusCommand(), logsCommand(), explainCommand(), holdCommand(), resumeCommand(), cancelCommand(), overrideCommand(),
+			outputsCommand(), reportCommand(), costCommand(),
+		},
+		stateCommands(),
+		[]*command{
+			graphCommand(), fmtCommand(), forceUnlockCommand(), versionCommand(), completionCommand(), docsCommand(), serveCommand(),
+		},
+	)
 })

@@ -372,3 +372,6 @@ func digitWidth(s string) int {
 	}
 	return n
 }
+
+// Word is an action's symbol and word: "+ run".
+func Word(k planner.Kind) string { return strings.TrimSpace(symbols[k]) }

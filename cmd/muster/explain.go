@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/view"
+)
+
+func explainCommand() *command {
+	return &command{
+		name: "explain", args: "ADDR", short: "one job: what it would do and why, every candidate, what it waits for", minArgs: 1, maxArgs: 1,
+		long: `Shows everything a plan knows of one job: what would be done with it and why, what determines its result, every candidate
+place with its figures and why it won or lost, and what the job waits for.`,
+		examples: []example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var p planFlags
+			p.varFlags.register(fs)
+			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends; -refresh=false believes the state")
+			asJSON := fs.Bool("json", false, "print as JSON")
+			return func(ctx context.Context, a *app, args []string) error {
+				w, err := a.plan(ctx, p)
+				if err != nil {
+					return err
+				}
+				defer w.close()
+				x, err := a.explain(w, args[0])
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return json.NewEncoder(a.stdout).Encode(x)
+				}
+				a.printf("%s", explanation(x))
+				a.fail(w.diags)
+				return nil
+			}
+		},
+		complete: jobAddresses,
+	}
+}
+
+func (a *app) explain(w *work, arg string) (planner.Explanation, error) {
+	address, err := a.chooseOne(w.campaign, w.state, arg)
+	if err != nil {
+		return planner.Explanation{}, err
+	}
+	job, err := addr.Parse(address)
+	if err != nil {
+		return planner.Explanation{}, err
+	}
+	for _, p := range w.campaign.Phases {
+		if cell, ok := p.Index(job.Key); ok && p.Name == job.Phase {
+			return planner.Explain(w.plan, w.input, p.Name, cell)
+		}
+	}
+	return planner.Explanation{}, usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
+}
+
+// explanation is the page of one job.
+func explanation(x planner.Explanation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n  %s", term.CleanLine(x.Address))
+	if x.Label != "" && x.Label != x.Address {
+		fmt.Fprintf(&b, "   (%s)", term.CleanLine(x.Label))
+	}
+	fmt.Fprintf(&b, "\n\n  %s", view.Word(x.Kind))
+	for _, r := range x.Detail.Reasons {
+		fmt.Fprintf(&b, "\n      %s", term.CleanLine(r.Text()))
+	}
+	for _, line := range strings.Split(strings.TrimSpace(x.Detail.Text), "\n") {
+		if line != "" {
+			fmt.Fprintf(&b, "\n      %s", term.CleanLine(line))
+		}
+	}
+	b.WriteString("\n")
+	explainPlace(&b, x)
+	explainWaits(&b, x)
+	b.WriteString("\n  What determines its result  (" + x.Result.String() + ")\n")
+	t := term.Table{Indent: "    "}
+	for _, f := range x.Fields {
+		t.Row(f.Name, term.Fit(term.CleanLine(f.Text), 70))
+	}
+	b.WriteString(t.String())
+	return b.String()
+}
+
+func explainPlace(b *strings.Builder, x planner.Explanation) {
+	d := x.Decision
+	if d.Backend != "" {
+		fmt.Fprintf(b, "\n  Goes to %s: %s\n", strings.TrimSuffix(d.Backend+", "+d.Pool, ", "), d.Why)
+	}
+	if d.Fallback != "" {
+		fmt.Fprintf(b, "    %s\n", d.Fallback)
+	}
+	t := term.Table{Indent: "    "}
+	for _, c := range d.Candidates {
+		mark, why := " ", c.Why
+		if c.Won {
+			mark, why = "*", "chosen"
+		}
+		if c.Would != "" {
+			why += "; would fit: " + c.Would
+		}
+		wait := "wait unknown"
+		if c.Wait >= 0 {
+			wait = "wait " + units.ShortDuration(c.Wait)
+		}
+		t.Row(mark, strings.TrimSuffix(c.Backend+", "+c.Pool, ", "), costText(c.Cost), wait, why)
+	}
+	b.WriteString(t.String())
+	if text := ceilingText(x.Ceiling); text != "" {
+		fmt.Fprintf(b, "    at most %s in %s\n", text, launches(max(x.Attempts, 1)))
+	}
+}
+
+func costText(c map[string]string) string {
+	var parts []string
+	for _, u := range []string{"usd", "service_units", "gpu_hours", "cpu_hours"} {
+		if text := view.Amount(u, c[u]); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func explainWaits(b *strings.Builder, x planner.Explanation) {
+	if x.Smoke != "" {
+		fmt.Fprintf(b, "\n  Gate: %s\n", term.CleanLine(x.Smoke))
+	}
+	for _, w := range x.Waits {
+		if w.Open == 0 {
+			fmt.Fprintf(b, "\n  %s: all %d done\n", w.On, w.Jobs)
+			continue
+		}
+		fmt.Fprintf(b, "\n  Waits for %s: %d of %d not done, first %s\n", w.On, w.Open, w.Jobs, term.CleanLine(w.Address))
+	}
+	if len(x.Unlocks) > 0 {
+		fmt.Fprintf(b, "\n  Read by %s\n", strings.Join(x.Unlocks, ", "))
+	}
+}
+
+func launches(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
