@@ -1,13 +1,147 @@
 package planner
 
-import "github.com/muster-run/muster/internal/diag"
+import (
+	"slices"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/state"
+)
+
+// A maker is one plan in the making. Its steps run in order, each over whole
+// phases; nothing in it outlives the plan but the columns.
+type maker struct {
+	in      Input
+	st      *state.State
+	plan    *Plan
+	diags   diag.List
+	works   []*work
+	byPhase map[string]*work
+
+	hash     *hasher
+	older    map[int]*hasher // for records made under earlier schemes
+	loose    []*state.Job    // records of jobs that are not wanted, by address
+	smokes   map[string]*state.Job
+	holds    []hold
+	digest   map[*lang.Input][]string // bytes read by each group, by input
+	urgent   bool
+	verdicts map[string]state.Validation // by fingerprint
+}
+
+// A work is one phase in the making.
+type work struct {
+	p  *lang.Phase
+	pp *PhasePlan
+
+	reqs      []lang.Request // distinct requests of runs
+	rec       []*state.Job   // by cell; nil as a whole when there is none
+	from      map[int]string // former address of moved records
+	forgotten map[int]*state.Job
+	same      map[int]Hash // computed hash of accepted and ignored changes
+	older     map[int][]Hash
+
+	selected []bool // nil: every cell
+	rerun    []bool // nil: none
+	accept   []bool
+	first    []Kind // as diffed, before gates and blocks
+	holds    []int  // index into maker.holds of those that concern the phase
+	gated    []int  // cells that a gate or a block stopped, and what they said before
+	before   map[int]Detail
+	jobs     []int // that start, by request
+}
 
 // Make plans. The list holds what the person should know; with errors in it
 // the plan is for showing only.
 func Make(in Input) (*Plan, diag.List) {
-	panic("planner.Make: to be written")
+	m := newMaker(in)
+	m.indexRecords()
+	m.selectCells()
+	m.hashPhases()
+	m.inferMoves()
+	if in.Options.Destroy {
+		m.destroyAll()
+	} else {
+		m.diffPhases()
+		m.importJobs()
+		m.rerunMissing()
+		m.narrow()
+		m.protect()
+		m.arrange()
+	}
+	m.looseRows()
+	m.rentals()
+	m.preflight()
+	m.budgets()
+	m.finish()
+	return m.plan, m.plan.Diags
 }
 
-// Groups are the distinct questions to ask of backends before planning: like
-// jobs with their candidates, so that one quote serves them all.
-func Groups(in Input) []Group { panic("planner.Groups: to be written") }
+func newMaker(in Input) *maker {
+	st := in.State
+	if st == nil {
+		st = &state.State{}
+	}
+	m := &maker{in: in, st: st, byPhase: map[string]*work{}, older: map[int]*hasher{}, smokes: map[string]*state.Job{}, digest: map[*lang.Input][]string{}}
+	m.hash = newHasher(Scheme, in.Observed.Sources)
+	m.plan = &Plan{
+		Campaign: in.Campaign.Name, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
+		Reason: in.Options.Reason, Destroy: in.Options.Destroy, hash: m.hash,
+	}
+	for _, p := range in.Campaign.Phases {
+		w := &work{p: p, reqs: p.Requests(lang.Run), pp: &PhasePlan{Phase: p, Details: map[int]Detail{}}}
+		n := p.Len()
+		w.pp.Kind, w.pp.Place = make([]Kind, n), make([]uint16, n)
+		if p.Source != nil {
+			w.pp.Source = in.Observed.Sources[p.Source.Key()]
+		}
+		w.pp.why = func(cell int) Detail { return m.explainKept(w, cell) }
+		m.works = append(m.works, w)
+		m.byPhase[p.Name] = w
+		m.plan.Phases = append(m.plan.Phases, w.pp)
+	}
+	m.indexHolds()
+	return m
+}
+
+// record is a cell's record, or nil.
+func (w *work) record(i int) *state.Job {
+	if w.rec == nil {
+		return nil
+	}
+	return w.rec[i]
+}
+
+func (w *work) is(column []bool, i int) bool { return column != nil && column[i] }
+
+// chosen reports whether -target leaves a cell in the plan.
+func (w *work) chosen(i int) bool { return w.selected == nil || w.selected[i] }
+
+// Detail is why a cell gets its action: what is kept, or worked out now. Large
+// plans keep the details of the first cells of each phase only.
+func (pp *PhasePlan) Detail(cell int) Detail {
+	if d, ok := pp.Details[cell]; ok {
+		return d
+	}
+	if pp.why != nil {
+		return pp.why(cell)
+	}
+	return Detail{}
+}
+
+// Record is a cell's record in the state, or nil.
+func (pp *PhasePlan) Record(cell int) *state.Job {
+	if pp.Records == nil {
+		return nil
+	}
+	return pp.Records[cell]
+}
+
+// sortedDetails are the cells with a kept detail, ascending.
+func (pp *PhasePlan) sortedDetails() []int {
+	out := make([]int, 0, len(pp.Details))
+	for i := range pp.Details {
+		out = append(out, i)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -24,8 +24,10 @@ type Input struct {
 	Observed Observed
 	Pools    []offer.Pool
 	Quotes   []place.Quoted
-	Now      time.Time
-	Options  Options
+	// Can is what each type of backend can do; a missing type can nothing.
+	Can     map[string]offer.Capabilities
+	Now     time.Time
+	Options Options
 }
 
 // Options force or narrow a plan.
@@ -43,6 +45,8 @@ type Observed struct {
 	Refreshed bool
 	// Jobs is by token.
 	Jobs map[string]offer.Observation
+	// Gone is when a token was first not listed by a backend that answered.
+	Gone map[string]time.Time
 	// Unreachable backends, with the reason.
 	Unreachable map[string]string
 	// Outputs is what a stat (or with -verify an opening) of recorded outputs
@@ -105,6 +109,18 @@ const (
 	kinds
 )
 
+// Starts reports whether an action launches something.
+func (k Kind) Starts() bool {
+	switch k {
+	case Run, Rerun, Restart, Retry, Resubmit:
+		return true
+	}
+	return false
+}
+
+// Destroys reports whether an action cancels something or replaces results.
+func (k Kind) Destroys() bool { return k == Rerun || k == Restart || k == Cancel }
+
 // A Plan is what will be done, why, and what it may cost.
 type Plan struct {
 	ID       string // from the content: the same plan has the same id
@@ -125,8 +141,11 @@ type Plan struct {
 	Forecast forecast.Forecast
 	Budgets  []BudgetCheck
 	Ceiling  state.Amounts // the smaller of at most and the budgets, by unit
+	Asks     []string      // why a flag does not approve this plan and a saved plan or a typed yes must
 	Counts   Counts
 	Diags    diag.List
+
+	hash *hasher
 }
 
 // Counts is the summary line.
@@ -167,6 +186,11 @@ type PhasePlan struct {
 	Pilot      []int // cells still to be run alone first
 	Hold       string
 	Source     SourceDigest
+	// Records are the jobs' records by cell, nil where there is none; nil as a
+	// whole when the phase has none.
+	Records []*state.Job
+
+	why func(cell int) Detail // works a detail out that is not kept; nil after a plan file
 }
 
 // A Detail is why a job gets the action it gets.
@@ -177,6 +201,12 @@ type Detail struct {
 	Waits   []string   // addresses it is blocked by
 	Text    string     // class and last lines for a held job, the reason for an unknown one
 	Destroy bool       // needs approval
+	// Same says to submit under the token of the record's intent, which its
+	// backend surely does not have.
+	Same bool
+	// Computed is the hash of the job as written where the plan keeps an older
+	// one, because the change is accepted or ignored.
+	Computed Hash
 }
 
 // A Reason is one cause as data: which field, from what, to what.

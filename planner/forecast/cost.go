@@ -21,12 +21,20 @@ type sums map[string]*sum
 
 // addCosts fills Lines, ByPhase and ByBackend.
 func (f *Forecast) addCosts(in Input) {
-	total, phases, backends := sums{}, map[string]sums{}, map[string]sums{}
+	total, phases, backends, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
 	eachGroup(in, func(phase string, g Group, n int) {
 		for _, s := range []sums{total, at(phases, phase), at(backends, g.Decision.Backend)} {
 			s.add(g, n)
 		}
+		for _, sc := range in.Scopes {
+			if sc.holds(phase, g.Decision.Backend) {
+				at(scopes, sc.Name).add(g, n)
+			}
+		}
 	})
+	for name, s := range scopes {
+		f.ByScope[name] = s.lines()
+	}
 	f.Lines = total.lines()
 	for name, s := range phases {
 		f.ByPhase[name] = s.lines()

@@ -1,67 +1,57 @@
 package forecast
 
 import (
+	"math"
 	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/state"
 )
 
 // An Input is everything a forecast depends on.
 type Input struct {
-	Now         time.Time
-	MaxParallel int // of the campaign; 0 = no cap
-	Phases      []Phase
-	Backends    []*lang.Backend
+	Phases      []Phase // producers before consumers
 	Pools       []offer.Pool
-	Quotes      []place.Quoted
-	Scopes      []Scope // what budgets want summed
-	Transfers   []Transfer
+	CampaignCap int            // most jobs at once; 0 = no cap
+	BackendCaps map[string]int // the same by backend
+	Scopes      []Scope        // what budgets want summed
 }
 
-// A Phase is what will run of one phase, columns by job: Cells ascending, and
-// beside each its index into Groups.
+// Never is the group of a cell that waits for something held: whoever waits
+// for it waits, too.
+const Never = math.MaxUint16
+
+// A Phase is what one phase still has to do.
 type Phase struct {
-	Phase   *lang.Phase
-	Cells   []int32
-	Group   []uint16
-	Groups  []Group // index 0 is unused
-	Edges   []Edge
-	Smokes  []int32 // cells whose smoke runs first
-	Smoke   Group   // of the smokes
-	Pilot   []int32 // cells that run alone, after the smokes
-	Running []Running
-	// Past are the phase's records, by address: evidence for runtimes.
-	Past []*state.Job
-	// Validated are passed smokes of the phase, with their elapsed time.
-	Validated []state.Validation
+	Phase  *lang.Phase
+	Of     []uint16 // by cell: index into Groups; 0 = nothing to do, or Never
+	Groups []Group  // index 0 is unused
+	Cap    int      // most jobs at once; 0 = no cap
+
+	Smoke    []int // cells whose smoke runs first
+	SmokeJob Group
+	Parallel bool  // smokes run beside one another
+	Pilot    []int // cells that run alone, after the smokes
 }
 
 // A Group is like jobs of one phase and where they go.
 type Group struct {
-	Jobs     int
-	Attempts int // most launches of one job
 	Decision place.Decision
+	Dearest  place.Decision // of the approved candidates, for at most; zero = Decision
+	Runtime  Runtime
+	Launches int           // most launches of one job
+	Failing  float64       // share of launches seen to fail and be retried
+	Delay    time.Duration // before the next launch
+	Running  time.Duration // how long its jobs have run already
 }
 
-// An Edge orders jobs after those of an earlier phase. A producer cell that is
-// not among the producer's Cells or Running is done.
-type Edge struct {
-	From  int         // index into Input.Phases
-	Input *lang.Input // nil: depends_on, after the whole phase
-}
-
-// A Running job is in flight already and counts at its ceiling.
-type Running struct {
-	Cell     int32
-	Backend  string
-	Pool     string
-	Queued   bool
-	Started  time.Time
-	Ceiling  state.Amounts // of the attempt, as approved
-	Walltime time.Duration
+// A Runtime is how long one launch takes, and how that is known.
+type Runtime struct {
+	Expected, P90 time.Duration
+	Ceiling       time.Duration // the walltime; 0 = not stated
+	Mark          Mark
+	Basis         string
 }
 
 // A Scope is a set of jobs whose cost is wanted: those of any of the phases
@@ -72,9 +62,7 @@ type Scope struct {
 	Backends map[string]bool
 }
 
-// A Transfer delays the consumer phase.
-type Transfer struct {
-	Phase    string // consumer
-	From, To string // backends
-	Bytes    int64  // -1 = unknown
+// holds reports whether a job counts in the scope.
+func (s Scope) holds(phase, backend string) bool {
+	return len(s.Phases)+len(s.Backends) == 0 || s.Phases[phase] || s.Backends[backend]
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -152,10 +151,13 @@ func ShapeKey(s offer.Shape) string {
 func choose(rule string, fits []option) option {
 	compare := []func(a, b option) int{byCost, byWait, byOrder}
 	switch rule {
-	case useOrder:
+	case useOrder, useProduction:
 		compare = []func(a, b option) int{byOrder, byCost, byWait}
-	case useSoonest:
+	case useSoonest, useRentalIfPressed:
 		compare = []func(a, b option) int{byWait, byCost, byOrder}
+	case useCheapest, useCheapestSoonest:
+	default: // "local", or a backend by name
+		compare = append([]func(a, b option) int{byName(rule)}, compare...)
 	}
 	return slices.MinFunc(fits, func(a, b option) int {
 		if c := cmp.Compare(keepsGPUs(a), keepsGPUs(b)); c != 0 {
@@ -198,6 +200,17 @@ func byWait(a, b option) int { return cmp.Compare(known(a.wait), known(b.wait)) 
 // known counts an unknown wait as none: it is said on the plan.
 func known(d time.Duration) time.Duration { return max(d, 0) }
 
+// byName prefers the backend that a rule names; "local" is the local type.
+func byName(name string) func(a, b option) int {
+	rank := func(o option) int {
+		if o.pool.Backend == name || name == useLocal && strings.HasPrefix(o.pool.Backend, "local.") {
+			return 0
+		}
+		return 1
+	}
+	return func(a, b option) int { return cmp.Compare(rank(a), rank(b)) }
+}
+
 func byOrder(a, b option) int { return cmp.Compare(a.order, b.order) }
 
 // fallback says that the first choice was not taken because it was away.
@@ -219,7 +232,7 @@ func (in Input) fallback(names []string, best option, options []option) string {
 func candidates(options []option, best *option) []Candidate {
 	var out []Candidate
 	for _, o := range options {
-		c := Candidate{Backend: o.pool.Backend, Pool: o.pool.Name, Fits: o.bad == nil, Wait: o.wait, Cost: map[string]string{}}
+		c := Candidate{Backend: o.pool.Backend, Pool: o.pool.Name, Fits: o.bad == nil, Wait: o.wait, Price: o.price, WholeNode: o.pool.WholeNode, Cost: map[string]string{}}
 		for unit, v := range o.cost {
 			c.Cost[unit] = v.Round(4).String()
 		}
@@ -276,5 +289,3 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 	}
 	return d
 }
-
-var _ lang.Policy

@@ -39,11 +39,8 @@ type Candidate struct {
 	Why           string // why it lost, or what does not fit
 	Would         string // what would fit
 	Cost          map[string]string
-	// Ceiling is one launch of one job at its full walltime, boot included, by
-	// unit as decimal text; a unit whose price is unknown is left out and
-	// Unpriced set.
-	Ceiling  map[string]string
-	Unpriced bool
-	Wait     time.Duration
-	Won      bool
+	Price         offer.Price
+	WholeNode     bool
+	Wait          time.Duration
+	Won           bool
 }

@@ -32,7 +32,7 @@ func (in Input) rule(g Group, fits []option) (use, why string, diags diag.List) 
 	if g.Prefer != "" {
 		return g.Prefer, "place prefers " + g.Prefer, nil
 	}
-	scope := lang.RuleScope{Shape: g.Shape, Jobs: g.Cells, Urgent: in.Urgent, Long: in.long(g, fits), Smoke: g.Smoke, Phase: g.Phase}
+	scope := lang.RuleScope{Shape: g.Shape, Jobs: g.Jobs, Urgent: in.Urgent, Long: in.long(g, fits), Smoke: g.Smoke, Phase: g.Phase.Name}
 	for i, r := range in.Policy.Rules {
 		holds, more := r.When(scope)
 		diags.Append(more...)

@@ -1,0 +1,154 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
+)
+
+// mostRequests is how many different requests a phase may hold: placements are
+// two bytes a cell.
+const mostRequests = 1<<16 - 2
+
+// arrange places what starts, opens or shuts gates, blocks what waits for
+// something held, and forecasts. Whether work is urgent follows from the
+// forecast and decides placements, so an urgent plan is arranged twice.
+func (m *maker) arrange() {
+	for _, w := range m.works {
+		w.first = slices.Clone(w.pp.Kind)
+	}
+	diags := m.diags
+	m.arrangeOnce()
+	if !m.pressed() {
+		return
+	}
+	m.urgent, m.diags = true, slices.Clip(diags)
+	m.plan.Transfers = nil
+	for _, w := range m.works {
+		copy(w.pp.Kind, w.first)
+		for _, i := range w.gated {
+			w.restore(i)
+		}
+		w.gated, w.pp.Hold, w.pp.Smoke, w.pp.Pilot, w.pp.Placements = nil, "", nil, nil, nil
+		clear(w.pp.Place)
+	}
+	m.arrangeOnce()
+}
+
+func (m *maker) arrangeOnce() {
+	for _, w := range m.works {
+		m.block(w)
+		m.placePhase(w)
+		m.gate(w)
+		m.pilot(w)
+	}
+	m.transfers()
+	m.plan.Forecast = forecast.Make(m.forecastInput())
+}
+
+// pressed reports whether the p90 end comes too near to a deadline.
+func (m *maker) pressed() bool {
+	within := m.in.Campaign.Policy.UrgentWithin
+	end := m.in.Now.Add(m.plan.Forecast.Walltime.P90)
+	for _, b := range m.in.Campaign.Budgets {
+		if !b.Deadline.IsZero() && within > 0 && b.Deadline.Sub(end) < within && m.plan.Forecast.Walltime.P90 > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// stop turns the starting cells of a phase to another kind and remembers how
+// to undo it.
+func (w *work) stop(i int, kind Kind, d Detail) {
+	w.pp.Kind[i] = kind
+	if len(w.gated) >= mostDetails {
+		return
+	}
+	w.gated = append(w.gated, i)
+	if old, ok := w.pp.Details[i]; ok {
+		if w.before == nil {
+			w.before = map[int]Detail{}
+		}
+		if _, kept := w.before[i]; !kept {
+			w.before[i] = old
+		}
+		d.State, d.Reasons, d.From, d.Computed = old.State, old.Reasons, old.From, old.Computed
+	}
+	w.pp.Details[i] = d
+}
+
+func (w *work) restore(i int) {
+	if old, ok := w.before[i]; ok {
+		w.pp.Details[i] = old
+	} else {
+		delete(w.pp.Details, i)
+	}
+}
+
+// placePhase groups the starting cells by request and asks where they go.
+func (m *maker) placePhase(w *work) {
+	reqs := w.reqs
+	if len(reqs) > mostRequests {
+		m.diags.Append(diag.Diagnostic{Summary: "a phase asks for too many different things", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
+			Detail: fmt.Sprintf("Its jobs have %d different resource requests; at most %d can be placed. Let resources depend on fewer axis values.", len(reqs), mostRequests)})
+		return
+	}
+	jobs := make([]int, len(reqs))
+	for i, k := range w.pp.Kind {
+		if k.Starts() || k == Blocked {
+			r := w.p.RequestOf(i, lang.Run)
+			w.pp.Place[i] = uint16(r + 1)
+			jobs[r]++
+		}
+	}
+	var groups []place.Group
+	var of []int
+	ev := m.evidence(w)
+	for r, n := range jobs {
+		if n > 0 {
+			g := m.placeGroup(w, reqs[r], n)
+			g.Expected = ev.runtime(g.Shape.Walltime).Expected
+			groups = append(groups, g)
+			of = append(of, r)
+		}
+	}
+	w.pp.Placements = make([]place.Decision, len(reqs)+1)
+	w.jobs = jobs
+	if len(groups) == 0 {
+		return
+	}
+	decisions, diags := place.Decide(m.placeInput(groups))
+	m.diags.Append(diags...)
+	for k, d := range decisions {
+		w.pp.Placements[of[k]+1] = d
+	}
+}
+
+func (m *maker) placeGroup(w *work, r lang.Request, n int) place.Group {
+	return place.Group{
+		Phase: w.p, Jobs: n, Shape: r.Shape, Options: r.Options, Candidates: w.p.Candidates, Prefer: w.p.Prefer,
+		Checkpoint: w.p.Checkpoint != nil,
+	}
+}
+
+func (m *maker) placeInput(groups []place.Group) place.Input {
+	return place.Input{
+		Groups: groups, Backends: m.in.Campaign.Backends, Pools: m.in.Pools, Quotes: m.in.Quotes, Policy: m.in.Campaign.Policy,
+		Unreachable: m.in.Observed.Unreachable, Urgent: m.urgent, Now: m.in.Now,
+	}
+}
+
+// Decision is where a cell goes; zero when it does not start.
+func (pp *PhasePlan) Decision(cell int) place.Decision {
+	if cell < len(pp.Place) {
+		if at := int(pp.Place[cell]); at > 0 && at < len(pp.Placements) {
+			return pp.Placements[at]
+		}
+	}
+	return place.Decision{}
+}

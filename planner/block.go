@@ -1,0 +1,102 @@
+package planner
+
+import "github.com/muster-run/muster/lang"
+
+// shownWaits is how many blockers a detail names.
+const shownWaits = 3
+
+// block stops cells that wait for something held. Producers are decided
+// already; each group of an input is looked at once.
+func (m *maker) block(w *work) {
+	for _, name := range w.p.DependsOn {
+		if from := m.byPhase[name]; from != nil {
+			if waits := from.stuck(); len(waits) > 0 {
+				w.stopStarting(Blocked, Detail{Waits: waits})
+				return
+			}
+		}
+	}
+	for _, in := range w.p.Inputs {
+		from := m.byPhase[in.From.Name]
+		if len(from.stuck()) == 0 {
+			continue
+		}
+		waits := make([][]string, in.Groups())
+		seen := make([]bool, in.Groups())
+		for i, k := range w.pp.Kind {
+			if !k.Starts() || k == Resubmit {
+				continue
+			}
+			g := in.GroupOf(i)
+			if !seen[g] {
+				seen[g], waits[g] = true, from.stuckAmong(in.Members(g))
+			}
+			if waits[g] != nil {
+				w.stop(i, Blocked, Detail{Waits: waits[g]})
+			}
+		}
+	}
+}
+
+func stuck(k Kind) bool { return k == HeldKind || k == Blocked }
+
+// stuck names the first cells of a phase that are held or blocked.
+func (w *work) stuck() []string {
+	var out []string
+	for i, k := range w.pp.Kind {
+		if stuck(k) {
+			if out = append(out, w.p.Address(i)); len(out) == shownWaits {
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (w *work) stuckAmong(cells []int) []string {
+	var out []string
+	for _, i := range cells {
+		if stuck(w.pp.Kind[i]) {
+			if out = append(out, w.p.Address(i)); len(out) == shownWaits {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// blockedBy names what a cell waits for, nil when nothing is held.
+func (m *maker) blockedBy(w *work, i int) []string {
+	for _, name := range w.p.DependsOn {
+		if from := m.byPhase[name]; from != nil {
+			if waits := from.stuck(); len(waits) > 0 {
+				return waits
+			}
+		}
+	}
+	for _, in := range w.p.Inputs {
+		if waits := m.byPhase[in.From.Name].stuckAmong(members(in, i)); waits != nil {
+			return waits
+		}
+	}
+	return nil
+}
+
+func members(in *lang.Input, cell int) []int { return in.Members(in.GroupOf(cell)) }
+
+// stopped is the detail of a cell that a gate or a block stopped and whose
+// detail is not kept.
+func (m *maker) stopped(w *work, i int, kind Kind) Detail {
+	if kind == HeldKind {
+		return Detail{State: w.record(i), Text: w.pp.Hold}
+	}
+	d := Detail{State: w.record(i), Waits: m.blockedBy(w, i)}
+	if d.Waits == nil {
+		for _, cell := range w.p.Pilot {
+			if cell != i && stuck(w.pp.Kind[cell]) {
+				d.Waits = append(d.Waits, w.p.Address(cell))
+			}
+		}
+	}
+	return d
+}

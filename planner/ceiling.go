@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// JobCeiling is the most one job may cost: every launch at its full walltime
+// on the dearest approved candidate. known is false when a price is not known,
+// and then money is absent.
+func (p *Plan) JobCeiling(phase string, cell int) (amounts state.Amounts, known bool) {
+	pp := p.Phase(phase)
+	if pp == nil {
+		return nil, false
+	}
+	return text(ceiling(pp.Decision(cell), attempts(pp.Phase)))
+}
+
+// SmokeCeiling is the most one smoke of a phase may cost: it has one launch.
+func (p *Plan) SmokeCeiling(phase string) (amounts state.Amounts, known bool) {
+	pp := p.Phase(phase)
+	if pp == nil || pp.Smoke == nil {
+		return nil, false
+	}
+	return text(ceiling(pp.Smoke.Place, 1))
+}
+
+// Phase finds a phase of the plan by name.
+func (p *Plan) Phase(name string) *PhasePlan {
+	for _, pp := range p.Phases {
+		if pp.Phase.Name == name {
+			return pp
+		}
+	}
+	return nil
+}
+
+// ceiling is the dearest candidate's full walltime by unit, over all launches.
+func ceiling(d place.Decision, launches int) (map[string]decimal.Decimal, bool) {
+	out := map[string]decimal.Decimal{}
+	known := true
+	n := decimal.NewFromInt(int64(launches))
+	if d.Backend == "" {
+		return out, false
+	}
+	take := func(p offer.Price, wholeNode bool) {
+		cost, priced := place.Cost(d.Shape, p, wholeNode, d.Shape.Walltime)
+		known = known && priced
+		for unit, a := range cost {
+			if a = a.Mul(n); a.GreaterThan(out[unit]) {
+				out[unit] = a
+			}
+		}
+	}
+	take(d.Price, d.WholeNode)
+	for _, c := range d.Candidates {
+		if c.Fits {
+			take(c.Price, c.WholeNode)
+		}
+	}
+	if !known {
+		delete(out, place.USD)
+	}
+	return out, known
+}
+
+// dearest is the decision at the price of the dearest approved candidate:
+// in money first, then in service units and node-hours. Zero when it is the
+// decision itself.
+func dearest(d place.Decision) place.Decision {
+	best, found := place.Decision{}, false
+	most, _ := place.Cost(d.Shape, d.Price, d.WholeNode, d.Shape.Walltime)
+	for _, c := range d.Candidates {
+		if !c.Fits || c.Won {
+			continue
+		}
+		cost, _ := place.Cost(d.Shape, c.Price, c.WholeNode, d.Shape.Walltime)
+		for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
+			if o := cost[unit].Cmp(most[unit]); o != 0 {
+				if o > 0 {
+					best, found, most = d, true, cost
+					best.Backend, best.Pool, best.Price, best.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
+				}
+				break
+			}
+		}
+	}
+	if !found {
+		return place.Decision{}
+	}
+	return best
+}
+
+func text(in map[string]decimal.Decimal, known bool) (state.Amounts, bool) {
+	out := make(state.Amounts, len(in))
+	for unit, a := range in {
+		out[unit] = a.String()
+	}
+	return out, known
+}
+
+// requestOf is a cell's request as a run.
+func requestOf(p *lang.Phase, cell int) lang.Request {
+	return p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)]
+}

@@ -1,0 +1,140 @@
+package planner
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// finish counts, notes assumptions and gives the plan its id.
+func (m *maker) finish() {
+	m.headBackends()
+	m.note()
+	m.count()
+	m.plan.Diags = m.diags
+	m.plan.ID = m.plan.id()
+}
+
+func (m *maker) note() {
+	untracked := false
+	for _, w := range m.works {
+		untracked = untracked || w.p.Source == nil
+		if s := w.pp.Source; s.Dirty && w.starting() {
+			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, short(s.Commit)))
+		}
+	}
+	if untracked && m.in.Campaign.Source == nil && len(m.works) > 0 {
+		m.plan.Notes = append(m.plan.Notes, "code: untracked (add a source block)")
+	}
+	for _, w := range m.works {
+		for _, d := range w.pp.Placements {
+			if d.Backend != "" && d.Wait < 0 {
+				m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not known and counted as none.", strings.TrimSuffix(d.Backend+" "+d.Pool, " ")))
+			}
+		}
+	}
+	m.plan.Notes = append(m.plan.Notes, m.musterOff()...)
+	m.plan.Notes = dedupe(m.plan.Notes)
+}
+
+func dedupe(in []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(in, func(s string) bool {
+		was := seen[s]
+		seen[s] = true
+		return was
+	})
+}
+
+func (m *maker) count() {
+	c := &m.plan.Counts
+	for _, w := range m.works {
+		var n [kinds]int
+		for _, k := range w.pp.Kind {
+			n[k]++
+		}
+		c.addKinds(&n)
+		if g := w.pp.Smoke; g != nil && w.pp.Hold == "" {
+			c.Smoke += len(g.Run)
+		}
+	}
+	var n [kinds]int
+	for _, r := range m.plan.Loose {
+		if r.Release {
+			c.Release++
+		} else if r.Detail.State != nil || r.PerHour == "" {
+			n[r.Kind]++
+		}
+	}
+	c.addKinds(&n)
+	if max := m.in.Campaign.Policy.MaxCancel; max > 0 && c.Cancel > max {
+		m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("it cancels %d jobs, and policy max_cancel is %d", c.Cancel, max))
+	}
+}
+
+func (c *Counts) addKinds(n *[kinds]int) {
+	c.Run += n[Run]
+	c.Rerun += n[Rerun] + n[Restart]
+	c.Cancel += n[Cancel]
+	c.Unchanged += n[None]
+	c.Retry += n[Retry]
+	c.Resubmit += n[Resubmit]
+	c.Continue += n[Continue]
+	c.Adopt += n[Adopt]
+	c.Move += n[Move]
+	c.Accept += n[Accept]
+	c.Held += n[HeldKind]
+	c.Blocked += n[Blocked]
+	c.Unknown += n[UnknownAt]
+	c.Missing += n[Missing]
+	c.Bytes += n[Bytes]
+	c.Forget += n[Forget]
+	c.Record += n[Record]
+}
+
+// id is taken over what the plan does, so that the same plan has the same id.
+func (p *Plan) id() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "muster plan 1\n%s\n%s\n%s\n%d\n%d\n%t\n", p.Campaign, p.Digest, p.Lineage, p.Serial, p.Now.UnixNano(), p.Destroy)
+	for _, pp := range p.Phases {
+		pp.digest(h)
+	}
+	for _, r := range p.Loose {
+		fmt.Fprintf(h, "%d %s %s %t\n", r.Kind, r.Address, r.Backend, r.Release)
+	}
+	for _, t := range p.Transfers {
+		fmt.Fprintf(h, "%s %s %s %s %d %d\n", t.Phase, t.Input, t.From, t.To, t.Files, t.Bytes)
+	}
+	for _, unit := range slices.Sorted(maps.Keys(p.Ceiling)) {
+		fmt.Fprintf(h, "%s %s\n", unit, p.Ceiling[unit])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func (pp *PhasePlan) digest(h hash.Hash) {
+	fmt.Fprintf(h, "phase %s %d %s %s\n", pp.Phase.Name, len(pp.Kind), pp.Hold, pp.Source.Digest)
+	const chunk = 4096 // cells hashed at a time
+	buf := make([]byte, 0, chunk*19)
+	for i, k := range pp.Kind {
+		buf = append(buf, byte(k))
+		buf = append(buf, pp.Result[i][:]...)
+		buf = binary.LittleEndian.AppendUint16(buf, pp.Place[i])
+		if len(buf) == cap(buf) {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	h.Write(buf)
+	for _, d := range pp.Placements {
+		fmt.Fprintf(h, "%s %s %v %d\n", d.Backend, d.Pool, d.Price, d.Segments)
+	}
+	if g := pp.Smoke; g != nil {
+		fmt.Fprintf(h, "smoke %v %v %v %s %s\n", g.Run, g.Passed, g.Failed, g.Place.Backend, g.Place.Pool)
+	}
+	fmt.Fprintf(h, "pilot %v\n", pp.Pilot)
+}

@@ -1,0 +1,140 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// ended reports whether a backend is through with a job.
+func ended(s offer.Status) bool {
+	switch s {
+	case offer.Completed, offer.Failed, offer.Cancelled, offer.Lost:
+		return true
+	}
+	return false
+}
+
+// bytesChanged compares the bytes a job read with the bytes its producers
+// have now, for producers that stand.
+func (m *maker) bytesChanged(w *work, i int, job *state.Job) []Reason {
+	if len(job.InputBytes) == 0 {
+		return nil
+	}
+	var out []Reason
+	for _, in := range m.hash.inputs[w.p] {
+		old := job.InputBytes[in.Name]
+		if old == "" {
+			continue
+		}
+		if now := m.inputDigest(in, in.GroupOf(i)); now != "" && now != old {
+			out = append(out, Reason{"input." + in.Name, short(old), short(now)})
+		}
+	}
+	return out
+}
+
+const unknownDigest = "?" // worked out, and not known
+
+// inputDigest is the digest of the bytes a group reads now; "" if a producer
+// has not made them or will make them again.
+func (m *maker) inputDigest(in *lang.Input, g int) string {
+	cache := m.digest[in]
+	if cache == nil {
+		cache = make([]string, in.Groups())
+		m.digest[in] = cache
+	}
+	if cache[g] == "" {
+		cache[g] = unknownDigest
+		if d := m.digestOf(in, g); d != "" {
+			cache[g] = d
+		}
+	}
+	if cache[g] == unknownDigest {
+		return ""
+	}
+	return cache[g]
+}
+
+func (m *maker) digestOf(in *lang.Input, g int) string {
+	from := m.byPhase[in.From.Name]
+	members := in.Members(g)
+	digests := make([]string, 0, len(members))
+	for _, p := range members {
+		switch from.pp.Kind[p] {
+		case None, Move, Bytes, Accept, Record, Skipped:
+		default:
+			return ""
+		}
+		d := m.outputDigest(from.record(p), in.Output)
+		if d == "" {
+			return ""
+		}
+		digests = append(digests, d)
+	}
+	return InputBytes(digests)
+}
+
+// outputDigest is the digest of an output as last seen.
+func (m *maker) outputDigest(job *state.Job, name string) string {
+	if job == nil {
+		return ""
+	}
+	for _, o := range m.in.Observed.Outputs[job.Address] {
+		if o.Name == name && o.OK && o.Digest != "" {
+			return o.Digest
+		}
+	}
+	for k := range job.Outputs {
+		if job.Outputs[k].Name == name {
+			return job.Outputs[k].Digest
+		}
+	}
+	return ""
+}
+
+// rerunMissing re-runs completed jobs whose files are gone and needed by a job
+// of this plan, consumers first, so that need travels up.
+func (m *maker) rerunMissing() {
+	missing := false
+	for _, w := range m.works {
+		for _, k := range w.pp.Kind {
+			missing = missing || k == Missing
+		}
+	}
+	if !missing {
+		return
+	}
+	for at := len(m.works) - 1; at >= 0; at-- {
+		w := m.works[at]
+		for _, in := range w.p.Inputs {
+			from := m.byPhase[in.From.Name]
+			needed := make([]bool, in.Groups())
+			for i, k := range w.pp.Kind {
+				g := in.GroupOf(i)
+				if needed[g] || !k.Starts() || !w.chosen(i) {
+					continue
+				}
+				needed[g] = true
+				m.need(from, in.Members(g), w.p.Address(i))
+			}
+		}
+	}
+}
+
+func (m *maker) need(from *work, producers []int, by string) {
+	for _, p := range producers {
+		if from.pp.Kind[p] != Missing {
+			continue
+		}
+		d := from.pp.Details[p]
+		d.Reasons = append(d.Reasons, Reason{"outputs", "as recorded", fmt.Sprintf("%s, and %s needs them", d.Text, by)})
+		d.Text, d.Destroy = "", true
+		kind := m.unlessHeld(from, p, &d, Rerun)
+		d.Destroy = kind.Destroys()
+		from.pp.Kind[p] = kind
+		from.pp.Details[p] = d
+	}
+}

@@ -1,0 +1,212 @@
+package planner
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/state"
+)
+
+// scheme is the scheme of a record's hashes.
+func scheme(job *state.Job) int {
+	if job.Scheme == 0 {
+		return Scheme
+	}
+	return job.Scheme
+}
+
+func (m *maker) schemesInUse() iter.Seq[int] {
+	return slices.Values(append([]int{Scheme}, slices.Sorted(maps.Keys(m.older))...))
+}
+
+// column is the hashes of a phase under a scheme.
+func (w *work) column(scheme int) []Hash {
+	if scheme == Scheme {
+		return w.pp.Result
+	}
+	return w.older[scheme]
+}
+
+// hashPhases computes result hashes, producers first. Where a changed job is
+// accepted or the change ignored, what it made stands, and so its consumers
+// see the hash it was made under.
+func (m *maker) hashPhases() {
+	m.findSchemes()
+	for _, w := range m.works {
+		w.pp.Result = m.hash.phase(w.p)
+		for s, h := range m.older {
+			if w.older == nil {
+				w.older = map[int][]Hash{}
+			}
+			w.older[s] = h.phase(w.p)
+		}
+		if w.rec == nil || m.in.Options.Destroy {
+			continue
+		}
+		for i, job := range w.rec {
+			if job != nil {
+				m.letStand(w, i, job)
+			}
+		}
+	}
+}
+
+func (m *maker) findSchemes() {
+	newer := 0
+	for _, job := range m.st.Jobs {
+		s := scheme(job)
+		if s == Scheme || job.Result == "" {
+			continue
+		}
+		if _, ok := schemes[s]; !ok {
+			newer = max(newer, s)
+			continue
+		}
+		if m.older[s] == nil {
+			m.older[s] = newHasher(s, m.in.Observed.Sources)
+		}
+	}
+	if newer > 0 {
+		m.diags.Errorf("the state was written by a newer muster", "It holds hashes of scheme %d, and this muster knows schemes up to %d. Use the newer version for this campaign.", newer, Scheme)
+	}
+}
+
+// letStand keeps the recorded hash of a job whose change is accepted.
+func (m *maker) letStand(w *work, i int, job *state.Job) {
+	column := w.column(scheme(job))
+	recorded, ok := ParseHash(job.Result)
+	if column == nil || !ok || column[i] == recorded {
+		return
+	}
+	computed := column[i]
+	switch {
+	case job.Accepted != "" && job.Accepted == computed.String():
+	case w.is(w.accept, i) && m.observe(job).status == state.Completed:
+	case m.ignored(w, i, job):
+	default:
+		return
+	}
+	if w.same == nil {
+		w.same = map[int]Hash{}
+	}
+	w.same[i] = computed
+	column[i] = recorded
+}
+
+// ignored reports whether a record differs only in fields that the phase's
+// lifecycle ignores.
+func (m *maker) ignored(w *work, i int, job *state.Job) bool {
+	ignore := w.p.Lifecycle.IgnoreChanges
+	if len(ignore) == 0 || job.Status == state.Forgotten {
+		return false
+	}
+	reasons, known := m.changes(w, i, job)
+	if !known || len(reasons) == 0 {
+		return false
+	}
+	for _, r := range reasons {
+		if !slices.ContainsFunc(ignore, func(f string) bool { return r.Field == f || strings.HasPrefix(r.Field, f+".") }) {
+			return false
+		}
+	}
+	return true
+}
+
+// unchanged reports whether a record was made from the job as it is now.
+func (m *maker) unchanged(w *work, i int, job *state.Job) bool {
+	column := w.column(scheme(job))
+	if column == nil || job.Result == "" {
+		return true // an unknown scheme, which is an error of its own; or adopted, with no hash to compare
+	}
+	recorded, ok := ParseHash(job.Result)
+	return ok && recorded == column[i]
+}
+
+// sameRequest reports whether a record asked for what the job asks for now.
+func (w *work) sameRequest(i int, job *state.Job) bool {
+	if job.Request == "" {
+		return true
+	}
+	recorded, ok := ParseHash(job.Request)
+	return ok && recorded == Hash(w.reqs[w.p.RequestOf(i, lang.Run)].Hash)
+}
+
+// changes are the fields in which a record differs from its job as written:
+// from the stored definition, then source and inputs. known is false when the
+// definition is not there to compare with.
+func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known bool) {
+	if def := m.st.Definitions[job.Definition]; def != nil {
+		if old, err := lang.FieldsOf(def, job.Axes, lang.Run); err == nil {
+			reasons, known = diffFields(old, w.p.Fields(i, lang.Run)), true
+		}
+	}
+	if now := w.pp.Source.Digest; job.Source != now && (w.p.Source != nil || job.Source != "") {
+		reasons = append(reasons, Reason{"source", short(job.Source), short(now)})
+	}
+	for _, in := range m.hash.inputs[w.p] {
+		hasher := m.hash
+		if s := scheme(job); s != Scheme && m.older[s] != nil {
+			hasher = m.older[s]
+		}
+		now := hasher.groups[in][in.GroupOf(i)].String()
+		if old, ok := job.Inputs[in.Name]; ok && old != now {
+			reasons = append(reasons, Reason{"input." + in.Name, short(old), short(now)})
+		} else if !ok && job.Inputs != nil {
+			reasons = append(reasons, Reason{"input." + in.Name, "", in.From.Name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(job.Inputs)) {
+		if !slices.ContainsFunc(w.p.Inputs, func(in *lang.Input) bool { return in.Name == name }) {
+			reasons = append(reasons, Reason{"input." + name, short(job.Inputs[name]), ""})
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []Reason{{"result", short(job.Result), short(w.pp.Result[i].String())}}
+		return reasons, false
+	}
+	return reasons, known
+}
+
+// diffFields compares two lists of fields by name.
+func diffFields(old, now []lang.Field) []Reason {
+	var out []Reason
+	was := map[string]string{}
+	for _, f := range old {
+		was[f.Name] = f.Text
+	}
+	is := map[string]bool{}
+	for _, f := range now {
+		is[f.Name] = true
+		if t, ok := was[f.Name]; !ok || t != f.Text {
+			out = append(out, Reason{f.Name, t, f.Text})
+		}
+	}
+	for _, f := range old {
+		if !is[f.Name] {
+			out = append(out, Reason{f.Name, f.Text, ""})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Reason) int { return strings.Compare(a.Field, b.Field) })
+	return out
+}
+
+// short is enough of a digest to tell two apart.
+func short(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	const enough = 12
+	if len(digest) > enough {
+		return digest[:enough]
+	}
+	return digest
+}
+
+// requestChanges says that the request differs. Old values are not kept in
+// the record, so the new one is named.
+func requestChanges(w *work, i int) Reason {
+	r := w.reqs[w.p.RequestOf(i, lang.Run)]
+	return Reason{"request", "", fmt.Sprintf("%d CPUs, %d GPUs, %s", r.Shape.CPUs, r.Shape.GPUs, r.Shape.Walltime)}
+}
