@@ -5,17 +5,27 @@ import (
 	"sync"
 )
 
+var (
+	tableOnce sync.Once
+	table     []*command
+)
+
 // commands is the command table, in the order of the reference.
-var commands = sync.OnceValue(func() []*command {
-	return slices.Concat(
-		[]*command{
-			validateCommand(), planCommand(), applyCommand(), destroyCommand(),
-			statusCommand(), logsCommand(), explainCommand(), holdCommand(), resumeCommand(), cancelCommand(), overrideCommand(),
-			outputsCommand(), reportCommand(), costCommand(),
-		},
-		stateCommands(),
-		[]*command{
-			graphCommand(), fmtCommand(), forceUnlockCommand(), versionCommand(), completionCommand(), docsCommand(), serveCommand(),
-		},
-	)
-})
+func commands() []*command {
+	tableOnce.Do(func() {
+		table = slices.Concat(
+			[]*command{
+				initCommand(), validateCommand(), planCommand(), applyCommand(), destroyCommand(),
+				statusCommand(), logsCommand(), explainCommand(), holdCommand(), resumeCommand(), cancelCommand(), overrideCommand(),
+				outputsCommand(), pullCommand(), reportCommand(), costCommand(),
+				backendsCommand(), showCommand(),
+			},
+			stateCommands(),
+			[]*command{
+				graphCommand(), consoleCommand(), fmtCommand(), convertCommand(), forceUnlockCommand(), providersCommand(), versionCommand(), completionCommand(),
+				docsCommand(), serveCommand(),
+			},
+		)
+	})
+	return table
+}
