@@ -60,11 +60,14 @@ func (s *State) free(e Freed) {
 // by a forgotten job, stays taken.
 func (s *State) move(e MovedJob) {
 	j := s.Jobs[e.From]
-	if j == nil || e.To == "" || e.To == e.From {
+	if j == nil || e.To == "" || e.To == e.From && j.Status != Forgotten {
 		return
 	}
 	if there := s.Jobs[e.To]; there != nil && there.Status != Forgotten {
 		return
+	}
+	if j.Status == Forgotten && j.Class == "" && len(j.Outputs) > 0 {
+		j.Status = Completed // wanted again, and its files are there
 	}
 	delete(s.Jobs, e.From)
 	was := j.Address

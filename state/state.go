@@ -150,6 +150,9 @@ type Attempt struct {
 	Why      string    `json:"why,omitempty"`     // why it waits, or why placed here
 	// Resources as asked for in this attempt, where scaling changed them.
 	Scaled map[string]string `json:"scaled,omitempty"`
+	// Replaces is where the outputs of the result that this attempt replaces
+	// are moved to before its first launch.
+	Replaces string `json:"replaces,omitempty"`
 	// Duplicates are handles that showed the token of this attempt beside
 	// Handle; at most one of them ran.
 	Duplicates []string `json:"duplicates,omitempty"`

@@ -17,13 +17,23 @@ import (
 var ErrKind = errors.New("unknown kind of event")
 
 // AppendJob appends the job as one line of JSON, without a newline.
-func AppendJob(b []byte, j *state.Job) ([]byte, error) { return appendJSON(b, j) }
+func AppendJob(b []byte, j *state.Job) ([]byte, error) { return written(b, j, (*text).job) }
 
 // AppendEntry appends the entry of a ledger as one line of JSON.
-func AppendEntry(b []byte, e *state.Entry) ([]byte, error) { return appendJSON(b, e) }
+func AppendEntry(b []byte, e *state.Entry) ([]byte, error) { return written(b, e, (*text).entry) }
 
 // AppendEvent appends the event's JSON, without its kind.
-func AppendEvent(b []byte, e state.Event) ([]byte, error) { return appendJSON(b, e) }
+func AppendEvent(b []byte, e state.Event) ([]byte, error) {
+	switch e := e.(type) {
+	case state.Intended:
+		return written(b, &e, (*text).intended)
+	case state.Submitted:
+		return written(b, &e, (*text).submitted)
+	case state.Observed:
+		return written(b, &e, (*text).observed)
+	}
+	return appendJSON(b, e)
+}
 
 func appendJSON(b []byte, v any) ([]byte, error) {
 	w := bytes.NewBuffer(b)
@@ -36,34 +46,36 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 	return out[:len(out)-1], nil // Encode ends with a newline
 }
 
-// DecodeEvent reads an event of the given kind. Text is shared with raw, which
-// must not change afterwards.
-func DecodeEvent(kind string, raw string) (state.Event, error) {
+// A Decoder reads what lies in the same file; the zero value works, for one
+// goroutine. What it reads shares text with what it is given, which must not
+// change afterwards, and maps that are equal with one another: a State's maps
+// are replaced, never changed.
+type Decoder struct{ p scan }
+
+// Job reads one job.
+func (d *Decoder) Job(line string, j *state.Job) error { return scanned(&d.p, line, j, (*scan).job) }
+
+// Entry reads one entry of a ledger.
+func (d *Decoder) Entry(line string, e *state.Entry) error {
+	return scanned(&d.p, line, e, (*scan).entry)
+}
+
+// Event reads an event of the given kind.
+func (d *Decoder) Event(kind string, raw string) (state.Event, error) {
 	read, ok := kinds[kind]
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrKind, kind)
 	}
-	e, err := read(raw)
+	e, err := read(&d.p, raw)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", kind, err)
 	}
 	return e, nil
 }
 
-// DecodeJob reads one job. Text is shared with line, which must not change
-// afterwards.
-func DecodeJob(line string, j *state.Job) error {
-	return json.Unmarshal([]byte(line), j)
-}
+type reader func(p *scan, raw string) (state.Event, error)
 
-// DecodeEntry reads one entry of a ledger. Text is shared with line.
-func DecodeEntry(line string, e *state.Entry) error {
-	return json.Unmarshal([]byte(line), e)
-}
-
-type reader func(raw string) (state.Event, error)
-
-func plain[E state.Event](raw string) (state.Event, error) {
+func plain[E state.Event](_ *scan, raw string) (state.Event, error) {
 	var e E
 	err := json.Unmarshal([]byte(raw), &e)
 	return e, err
@@ -76,10 +88,10 @@ var kinds = map[string]reader{
 	"defined":        plain[state.Defined],
 	"approved":       plain[state.Approved],
 	"finished":       plain[state.Finished],
-	"intended":       plain[state.Intended],
-	"submitted":      plain[state.Submitted],
+	"intended":       quick((*scan).intended),
+	"submitted":      quick((*scan).submitted),
 	"not_submitted":  plain[state.NotSubmitted],
-	"observed":       plain[state.Observed],
+	"observed":       quick((*scan).observed),
 	"held":           plain[state.HeldJob],
 	"freed":          plain[state.Freed],
 	"moved":          plain[state.MovedJob],

@@ -41,7 +41,7 @@ type Line struct {
 }
 
 // Decode reads the line's event.
-func (l Line) Decode() (state.Event, error) { return codec.DecodeEvent(l.Kind, l.Event) }
+func (l Line) Decode(d *codec.Decoder) (state.Event, error) { return d.Event(l.Kind, l.Event) }
 
 // appendSealed appends REST, which fill writes, with its checksum in front and
 // a newline behind.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/codec"
 )
 
 // A File is what a journal is written to: an *os.File, or what a test puts in
@@ -50,7 +51,7 @@ func (w *Writer) Append(at time.Time, e state.Event) (state.Event, error) {
 	}
 	if bytes.Contains(b[start:], replaced) {
 		if line, why := ParseLine(string(b[start : len(b)-1])); why == "" {
-			if e, err = line.Decode(); err != nil {
+			if e, err = line.Decode(new(codec.Decoder)); err != nil {
 				return nil, err
 			}
 		}

@@ -89,11 +89,11 @@ func (d *decoder) parse(body string) (*state.State, error) {
 	if jobs, ok = strings.CutSuffix(jobs, digestMark); !ok {
 		return nil, d.damage(at, "its jobs have no end")
 	}
-	entries, err := decodeRows(ledger, codec.DecodeEntry)
+	entries, err := decodeRows(ledger, (*codec.Decoder).Entry)
 	if err != nil {
 		return nil, d.damage(len(head), "the ledger: "+err.Error())
 	}
-	rows, err := decodeRows(jobs, codec.DecodeJob)
+	rows, err := decodeRows(jobs, (*codec.Decoder).Job)
 	if err != nil {
 		return nil, d.damage(at, "the jobs: "+err.Error())
 	}
@@ -126,7 +126,7 @@ func cutRows(text, mark string) (rows, rest string, ok bool) {
 const partSize = 1 << 20
 
 // decodeRows decodes rows on all cores, in their order.
-func decodeRows[T any](rows string, decode func(string, *T) error) ([][]T, error) {
+func decodeRows[T any](rows string, decode func(*codec.Decoder, string, *T) error) ([][]T, error) {
 	var parts []string
 	for rows != "" {
 		n := len(rows)
@@ -143,10 +143,11 @@ func decodeRows[T any](rows string, decode func(string, *T) error) ([][]T, error
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, part := range parts {
 		g.Go(func() error {
+			var d codec.Decoder
 			list := make([]T, strings.Count(part, "\n"))
 			for n := range list {
 				line, after, _ := strings.Cut(part, "\n")
-				if err := decode(strings.TrimSuffix(line, ","), &list[n]); err != nil {
+				if err := decode(&d, strings.TrimSuffix(line, ","), &list[n]); err != nil {
 					return fmt.Errorf("%s: %w", line[:min(len(line), 80)], err)
 				}
 				part = after

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/muster-run/muster/state/codec"
 	"github.com/muster-run/muster/state/journal"
 	"github.com/muster-run/muster/state/store"
 )
@@ -188,6 +189,7 @@ var errEnough = errors.New("enough")
 // journals, then the journals.
 func (s *Store) History(ctx context.Context, fn func(store.Record) bool) error {
 	var last uint64
+	var d codec.Decoder
 	each := func(path string) func(journal.Line) error {
 		return func(line journal.Line) error {
 			if line.Seq <= last {
@@ -196,7 +198,7 @@ func (s *Store) History(ctx context.Context, fn func(store.Record) bool) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			e, err := line.Decode()
+			e, err := line.Decode(&d)
 			if err != nil {
 				return undecoded(path, line, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/codec"
 	"github.com/muster-run/muster/state/journal"
 	"github.com/muster-run/muster/state/snapshot"
 	"github.com/muster-run/muster/state/store"
@@ -218,8 +219,9 @@ func apply(st *state.State, path string, lines []journal.Line) error {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for from := 0; from < len(lines); from += perPart {
 		g.Go(func() error {
+			var d codec.Decoder
 			for i := from; i < min(from+perPart, len(lines)); i++ {
-				e, err := lines[i].Decode()
+				e, err := lines[i].Decode(&d)
 				if err != nil {
 					return undecoded(path, lines[i], err)
 				}

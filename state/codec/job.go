@@ -1,0 +1,244 @@
+package codec
+
+import "github.com/muster-run/muster/state"
+
+func (p *scan) job(j *state.Job) {
+	for k := p.first(); k != ""; k = p.next() {
+		switch k {
+		case "address":
+			j.Address = p.str()
+		case "phase":
+			j.Phase = p.str()
+		case "axes":
+			j.Axes = p.dict()
+		case "smoke":
+			j.Smoke = p.boolean()
+		case "name":
+			j.Name = p.str()
+		case "definition":
+			j.Definition = p.str()
+		case "scheme":
+			j.Scheme = int(p.integer())
+		case "result":
+			j.Result = p.str()
+		case "request":
+			j.Request = p.str()
+		case "source":
+			j.Source = p.str()
+		case "inputs":
+			j.Inputs = p.share()
+		case "input_bytes":
+			j.InputBytes = p.share()
+		default:
+			p.progress(j, k)
+		}
+	}
+}
+
+// progress reads what is not a job's identity.
+func (p *scan) progress(j *state.Job, k string) {
+	switch k {
+	case "status":
+		j.Status = state.Status(p.str())
+	case "class":
+		j.Class = p.str()
+	case "reason":
+		j.Reason = p.str()
+	case "by":
+		j.By = p.str()
+	case "retry":
+		j.Retry = p.time()
+	case "attempts":
+		p.attempts = p.attempts[:0]
+		for ok := p.open(); ok; ok = p.more() {
+			p.attempts = append(p.attempts, state.Attempt{})
+			p.attempt(&p.attempts[len(p.attempts)-1])
+		}
+		j.Attempts = exact(p.attempts)
+	case "outputs":
+		j.Outputs = p.outs()
+	case "metrics":
+		j.Metrics = p.dict()
+	case "accepted":
+		j.Accepted = p.str()
+	case "moved":
+		j.Moved = p.str()
+	case "updated":
+		j.Updated = p.time()
+	default:
+		p.bad = true
+	}
+}
+
+func (p *scan) attempt(a *state.Attempt) {
+	for k := p.first(); k != ""; k = p.next() {
+		switch k {
+		case "n":
+			a.N = int(p.integer())
+		case "token":
+			a.Token = p.str()
+		case "backend":
+			a.Backend = p.str()
+		case "pool":
+			a.Pool = p.str()
+		case "handle":
+			a.Handle = p.str()
+		case "plan":
+			a.Plan = p.str()
+		case "fence":
+			a.Fence = p.natural()
+		case "ceiling":
+			a.Ceiling = p.share()
+		case "intent":
+			a.Intent = p.time()
+		case "queued":
+			a.Queued = p.time()
+		case "started":
+			a.Started = p.time()
+		case "ended":
+			a.Ended = p.time()
+		default:
+			p.outcome(a, k)
+		}
+	}
+}
+
+// outcome reads what an attempt came to.
+func (p *scan) outcome(a *state.Attempt, k string) {
+	switch k {
+	case "node":
+		a.Node = p.str()
+	case "gpus":
+		a.GPUs = p.list()
+	case "exit":
+		exit := int(p.integer())
+		a.Exit = &exit
+	case "signal":
+		a.Signal = p.str()
+	case "class":
+		a.Class = p.str()
+	case "tail":
+		a.Tail = p.list()
+	case "usage":
+		a.Usage = &state.Usage{}
+		p.usage(a.Usage)
+	case "expected":
+		a.Expected = p.time()
+	case "why":
+		a.Why = p.str()
+	case "scaled":
+		a.Scaled = p.dict()
+	case "replaces":
+		a.Replaces = p.str()
+	case "duplicates":
+		a.Duplicates = p.list()
+	default:
+		p.bad = true
+	}
+}
+
+func (p *scan) usage(u *state.Usage) {
+	for k := p.first(); k != ""; k = p.next() {
+		switch k {
+		case "elapsed":
+			u.Elapsed = p.float()
+		case "cpu":
+			u.CPU = p.float()
+		case "max_rss":
+			u.MaxRSS = p.integer()
+		case "gpu_seconds":
+			u.GPUSeconds = p.float()
+		case "gpu_max_mem":
+			u.GPUMaxMem = p.integer()
+		default:
+			p.bad = true
+		}
+	}
+}
+
+func (p *scan) outs() []state.Output {
+	p.outputs = p.outputs[:0]
+	for ok := p.open(); ok; ok = p.more() {
+		p.outputs = append(p.outputs, state.Output{})
+		p.output(&p.outputs[len(p.outputs)-1])
+	}
+	return exact(p.outputs)
+}
+
+func (p *scan) output(o *state.Output) {
+	for k := p.first(); k != ""; k = p.next() {
+		switch k {
+		case "name":
+			o.Name = p.str()
+		case "backend":
+			o.Backend = p.str()
+		case "path":
+			o.Path = p.str()
+		case "workdir":
+			o.Workdir = p.str()
+		case "size":
+			o.Size = p.integer()
+		case "digest":
+			o.Digest = p.str()
+		case "mtime":
+			o.MTime = p.integer()
+		case "inode":
+			o.Inode = p.natural()
+		case "files":
+			o.Files = int(p.integer())
+		case "missing":
+			o.Missing = p.boolean()
+		case "copies":
+			p.copies = p.copies[:0]
+			for ok := p.open(); ok; ok = p.more() {
+				p.copies = append(p.copies, state.Copy{})
+				p.copy(&p.copies[len(p.copies)-1])
+			}
+			o.Copies = exact(p.copies)
+		default:
+			p.bad = true
+		}
+	}
+}
+
+func (p *scan) copy(c *state.Copy) {
+	for k := p.first(); k != ""; k = p.next() {
+		switch k {
+		case "backend":
+			c.Backend = p.str()
+		case "path":
+			c.Path = p.str()
+		case "digest":
+			c.Digest = p.str()
+		case "at":
+			c.At = p.time()
+		default:
+			p.bad = true
+		}
+	}
+}
+
+func (p *scan) entry(e *state.Entry) {
+	for k := p.first(); k != ""; k = p.next() {
+		switch k {
+		case "address":
+			e.Address = p.str()
+		case "attempt":
+			e.Attempt = int(p.integer())
+		case "backend":
+			e.Backend = p.str()
+		case "pool":
+			e.Pool = p.str()
+		case "phase":
+			e.Phase = p.str()
+		case "at":
+			e.At = p.time()
+		case "spent":
+			e.Spent = p.share()
+		case "unknown":
+			e.Unknown = p.boolean()
+		default:
+			p.bad = true
+		}
+	}
+}

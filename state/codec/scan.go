@@ -1,0 +1,297 @@
+package codec
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/muster-run/muster/state"
+)
+
+// A scan reads the JSON that this package writes: no blanks, no null, only
+// keys it knows. Whatever else it meets makes it bad, and the caller asks
+// encoding/json instead, so that a scan may be strict and is never wrong.
+// Strings are cut out of the text, not copied.
+type scan struct {
+	s   string
+	i   int
+	bad bool
+
+	attempts []state.Attempt // room to gather lists of a length not known before
+	outputs  []state.Output
+	copies   []state.Copy
+	texts    []string
+
+	shared map[string]map[string]string // maps by their text
+}
+
+// done reports whether all of the text was read, and was as it should be.
+func (p *scan) done() bool { return !p.bad && p.i == len(p.s) }
+
+func (p *scan) fail() string { p.bad = true; return "" }
+
+// eat takes the byte c, if it comes next.
+func (p *scan) eat(c byte) bool {
+	if p.i < len(p.s) && p.s[p.i] == c {
+		p.i++
+		return true
+	}
+	return false
+}
+
+// first opens an object and gives its first key, next the one after; "" ends
+// it.
+func (p *scan) first() string {
+	if !p.eat('{') {
+		return p.fail()
+	}
+	if p.eat('}') {
+		return ""
+	}
+	return p.key()
+}
+
+func (p *scan) next() string {
+	if p.eat(',') {
+		return p.key()
+	}
+	if !p.eat('}') {
+		p.bad = true
+	}
+	return ""
+}
+
+func (p *scan) key() string {
+	k := p.str()
+	if k == "" || !p.eat(':') {
+		return p.fail()
+	}
+	return k
+}
+
+// open begins an array and more goes on with it; false ends it.
+func (p *scan) open() bool {
+	if !p.eat('[') {
+		p.bad = true
+		return false
+	}
+	return !p.eat(']')
+}
+
+func (p *scan) more() bool {
+	if p.bad {
+		return false
+	}
+	if p.eat(',') {
+		return true
+	}
+	if !p.eat(']') {
+		p.bad = true
+	}
+	return false
+}
+
+func (p *scan) str() string {
+	if !p.eat('"') {
+		return p.fail()
+	}
+	plain, s := true, p.s
+	for i := p.i; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			text := s[p.i:i]
+			p.i = i + 1
+			if !plain && !utf8.ValidString(text) {
+				return p.fail()
+			}
+			return text
+		case c == '\\':
+			return p.escaped(i)
+		case c < 0x20:
+			return p.fail()
+		case c >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	return p.fail()
+}
+
+// escaped reads a string whose first backslash is at i.
+func (p *scan) escaped(i int) (text string) {
+	for ; i < len(p.s) && p.s[i] != '"'; i++ {
+		if p.s[i] == '\\' {
+			i++
+		}
+	}
+	if i >= len(p.s) || json.Unmarshal([]byte(p.s[p.i-1:i+1]), &text) != nil {
+		return p.fail()
+	}
+	p.i = i + 1
+	return text
+}
+
+// number is the text of a number.
+func (p *scan) number() string {
+	from := p.i
+	for p.i < len(p.s) {
+		switch c := p.s[p.i]; {
+		case c >= '0' && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
+			p.i++
+			continue
+		}
+		break
+	}
+	return p.s[from:p.i]
+}
+
+func (p *scan) integer() int64 {
+	text := p.number()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !canonical(text) {
+		p.bad = true
+	}
+	return n
+}
+
+func (p *scan) natural() uint64 {
+	text := p.number()
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || !canonical(text) {
+		p.bad = true
+	}
+	return n
+}
+
+// canonical: JSON has no plus sign and no leading zeros.
+func canonical(text string) bool {
+	if text != "" && text[0] == '-' {
+		text = text[1:]
+	}
+	return text != "" && text[0] != '+' && (text[0] != '0' || len(text) == 1)
+}
+
+func (p *scan) float() (f float64) {
+	text := p.number()
+	whole, fraction, dotted := strings.Cut(text, ".")
+	if canonical(whole) && digits(strings.TrimPrefix(whole, "-")) >= 0 && (!dotted || fraction != "" && digits(fraction) >= 0) {
+		f, err := strconv.ParseFloat(text, 64)
+		p.bad = p.bad || err != nil
+		return f
+	}
+	if json.Unmarshal([]byte(text), &f) != nil { // with an exponent, or no number
+		p.bad = true
+	}
+	return f
+}
+
+func (p *scan) boolean() bool {
+	switch {
+	case len(p.s)-p.i >= 4 && p.s[p.i:p.i+4] == "true":
+		p.i += 4
+		return true
+	case len(p.s)-p.i >= 5 && p.s[p.i:p.i+5] == "false":
+		p.i += 5
+	default:
+		p.bad = true
+	}
+	return false
+}
+
+func (p *scan) dict() map[string]string {
+	m := map[string]string{}
+	for k := p.first(); k != ""; k = p.next() {
+		m[k] = p.str()
+	}
+	return m
+}
+
+// sharedMaps is how many maps a scan remembers; it bounds what a file without
+// repetition costs.
+const sharedMaps = 4096
+
+// share is dict for maps that many rows have in common, such as ceilings: the
+// same text gives the same map.
+func (p *scan) share() map[string]string {
+	n := strings.IndexByte(p.s[p.i:], '}')
+	if n < 0 {
+		p.bad = true
+		return nil
+	}
+	raw := p.s[p.i : p.i+n+1]
+	if m, ok := p.shared[raw]; ok { // it was read to its end before, at this very brace
+		p.i += n + 1
+		return m
+	}
+	from := p.i
+	m := p.dict()
+	if !p.bad && p.i == from+n+1 && len(p.shared) < sharedMaps {
+		if p.shared == nil {
+			p.shared = map[string]map[string]string{}
+		}
+		p.shared[raw] = m
+	}
+	return m
+}
+
+func (p *scan) list() []string {
+	p.texts = p.texts[:0]
+	for ok := p.open(); ok; ok = p.more() {
+		p.texts = append(p.texts, p.str())
+	}
+	return exact(p.texts)
+}
+
+// exact is a copy without room to spare.
+func exact[T any](l []T) []T {
+	out := make([]T, len(l))
+	copy(out, l)
+	return out
+}
+
+// time reads a time in UTC, as RFC 3339 writes it.
+func (p *scan) time() time.Time {
+	s := p.str()
+	// 2026-10-01T09:00:00Z, or with a fraction
+	if len(s) < 20 || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' || s[len(s)-1] != 'Z' {
+		p.bad = true
+		return time.Time{}
+	}
+	year, month, day := digits(s[:4]), digits(s[5:7]), digits(s[8:10])
+	hour, minute, second := digits(s[11:13]), digits(s[14:16]), digits(s[17:19])
+	nano := 0
+	if len(s) > 20 {
+		fraction := s[20 : len(s)-1]
+		nano = digits(fraction)
+		if s[19] != '.' || len(fraction) == 0 || len(fraction) > 9 {
+			nano = -1
+		}
+		for n := len(fraction); n < 9; n++ {
+			nano *= 10
+		}
+	}
+	if year < 0 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 || nano < 0 {
+		p.bad = true
+		return time.Time{}
+	}
+	t := time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
+	if t.Day() != day { // 31 February
+		p.bad = true
+	}
+	return t
+}
+
+// digits is the number that s spells, or a negative one.
+func digits(s string) (n int) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return -1
+		}
+		if n > 1e15 { // the value does not matter any more, only that it is not negative
+			continue
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	return n
+}
