@@ -15,13 +15,14 @@ type pattern struct {
 	// echo marks what other ranks and launchers say after the one that
 	// failed: it counts only when nothing else explains the end.
 	echo bool
+	gpu  bool // only of jobs that held GPUs
 	near bool // only within the last lines: earlier, a program often goes on
 }
 
 // patterns are the texts of the field, from the programs' own sources. Among
 // those that match, the one nearest to the end of the log decides.
 var patterns = []pattern{
-	{class: GPULost, name: "gpu lost", hint: "the device is gone or needs a reset; another one is tried first", any: []string{
+	{class: GPULost, name: "gpu lost", hint: "the device is gone or needs a reset; another one is tried first", gpu: true, any: []string{
 		"fallen off the bus", "gpu is lost", "cuda_error_ecc_uncorrectable", "uncorrectable ecc error", "cudaerrordevicesunavailable",
 		"cuda-capable device(s) is/are busy or unavailable", "unable to determine the device handle", "nvrm: xid", "cuda error: hardware"},
 	},
@@ -96,7 +97,7 @@ func text(e Evidence) (Verdict, bool) {
 	for i, p := range patterns {
 		pos := p.last(low)
 		switch {
-		case pos < 0, p.near && pos < near:
+		case pos < 0, p.near && pos < near, p.gpu && !e.GPUs:
 		case p.echo:
 			if pos > echoAt {
 				echo, echoAt = i, pos

@@ -2,7 +2,9 @@ package gpu
 
 import (
 	"bufio"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -10,11 +12,24 @@ import (
 	"time"
 )
 
-const held = "MUSTER_TEST_HOLD_GPU" // the device that this process is to hold
+const (
+	held = "MUSTER_TEST_HOLD_GPU"  // the device that this process is to hold
+	list = "MUSTER_TEST_LIST_GPUS" // this process is to say what Open finds
+)
 
 func TestMain(m *testing.M) {
 	if uuid := os.Getenv(held); uuid != "" {
 		os.Exit(hold(uuid))
+	}
+	if os.Getenv(list) != "" {
+		r, err := Open()
+		if err != nil {
+			os.Stdout.WriteString(err.Error())
+			os.Exit(1)
+		}
+		found, err := r.Devices(context.Background())
+		fmt.Printf("%T %d %v", r, len(found), err)
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

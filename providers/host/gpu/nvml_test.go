@@ -4,6 +4,8 @@ package gpu
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -107,5 +109,15 @@ func TestNVMLDoesNotStart(t *testing.T) {
 	}
 	if _, err := openNVML("/nonexistent/libnvidia-ml.so.1"); err != errNoNVML {
 		t.Errorf("without a library: %v", err)
+	}
+}
+
+// TestOpen finds the library as the loader does, and before nvidia-smi.
+func TestOpen(t *testing.T) {
+	path, _ := gputest.Library(t, twoA100)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), list+"=1", "LD_LIBRARY_PATH="+filepath.Dir(path))
+	if out, err := cmd.Output(); string(out) != "*gpu.nvmlReader 2 <nil>" {
+		t.Errorf("%s, %v", out, err)
 	}
 }

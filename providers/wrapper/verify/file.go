@@ -34,6 +34,8 @@ type file struct {
 	sum     string // digest, once taken
 }
 
+var _ io.ReaderAt = (*file)(nil)
+
 func join(workdir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -115,5 +114,3 @@ func manifestLine(line string) (name, sum string, ok bool) {
 	}
 	return name, strings.ToLower(sum), true
 }
-
-var _ io.ReaderAt = (*file)(nil)

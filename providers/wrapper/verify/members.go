@@ -1,0 +1,92 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// A member is one file of a set, its name relative to the set's base with
+// slashes: the folder before a glob's first wildcard, or the dir.
+type member struct {
+	name string
+	mark Mark
+}
+
+// members lists a set's files, sorted by name. A dir that is not there is an
+// error, a glob without matches an empty set.
+func members(workdir string, o providers.Output) (base string, list []member, err error) {
+	if o.Kind == "dir" {
+		base = join(workdir, o.Path)
+		list, err = tree(base)
+		return base, list, err
+	}
+	// The workdir may hold characters that a pattern would read, so that only
+	// the declared part is a pattern.
+	head, pattern := doublestar.SplitPattern(filepath.ToSlash(o.Path))
+	base = join(workdir, filepath.FromSlash(head))
+	names, err := doublestar.Glob(os.DirFS(base), pattern, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return base, nil, fmt.Errorf("glob %s: %w", o.Path, fault(err))
+	}
+	for _, name := range names {
+		if list, err = add(list, base, name); err != nil {
+			return base, nil, err
+		}
+	}
+	return base, sorted(list), nil
+}
+
+// tree lists the regular files below a folder. It does not follow links to
+// folders, and leaves muster's own .muster alone.
+func tree(base string) (list []member, err error) {
+	err = filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == base && !d.IsDir():
+			return errors.New("it is a file; declare it with path")
+		case d.IsDir() && d.Name() == ".muster" && path != base:
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		name, err := filepath.Rel(base, path)
+		if err != nil {
+			return err
+		}
+		list, err = add(list, base, filepath.ToSlash(name))
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(base); err != nil {
+			return nil, errors.New("missing: there is no such folder")
+		}
+	}
+	return sorted(list), fault(err)
+}
+
+// add puts a file on the list; what a link points to counts, and what is
+// neither file nor link to one is left out.
+func add(list []member, base, name string) ([]member, error) {
+	info, err := os.Stat(filepath.Join(base, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, fault(err))
+	}
+	if !info.Mode().IsRegular() {
+		return list, nil
+	}
+	return append(list, member{name, markOf(info)}), nil
+}
+
+func sorted(list []member) []member {
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	return list
+}
