@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed starters/*.muster.hcl
+var starters embed.FS
+
+func initCommand() *command {
+	return &command{
+		name: "init", short: "make a campaign ready, or begin one from a starter", maxArgs: 0,
+		long: `Finds and locks the external providers a campaign needs and makes its state store ready. A campaign on built-in providers
+needs no init. -from=NAME writes a starter campaign into this directory.`,
+		examples: []example{{"muster init -from=quickstart", "begin with a small campaign that runs here"}, {"muster init -lockfile=readonly", "in CI: check providers, lock nothing new"}},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starterNames(), ", "))
+			upgrade := fs.Bool("upgrade", false, "lock what is found now, whatever was locked before")
+			lockfile := fs.String("lockfile", "", "`MODE`: readonly checks .muster.lock.hcl and does not write it")
+			return func(ctx context.Context, a *app, _ []string) error {
+				if *lockfile != "" && *lockfile != "readonly" {
+					return usagef("-lockfile takes readonly, not %q", *lockfile)
+				}
+				if *from != "" {
+					return a.starter(*from)
+				}
+				return a.init(ctx, v, *upgrade, *lockfile == "readonly")
+			}
+		},
+	}
+}
+
+func starterNames() []string {
+	var names []string
+	entries, _ := fs.ReadDir(starters, "starters")
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".muster.hcl"))
+	}
+	return names
+}
+
+// starter writes a starter campaign, never over a file.
+func (a *app) starter(name string) error {
+	src, err := starters.ReadFile("starters/" + name + ".muster.hcl")
+	if err != nil {
+		return usagef("there is no starter %q; there are: %s", name, strings.Join(starterNames(), ", "))
+	}
+	if there, _ := filepath.Glob(filepath.Join(a.dir, "*.muster.hcl")); len(there) > 0 {
+		return usagef("%s has a campaign already (%s): begin in an empty directory", a.dir, filepath.Base(there[0]))
+	}
+	path := filepath.Join(a.dir, "campaign.muster.hcl")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write the starter: %w", err)
+	}
+	_, err = f.Write(src)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the starter: %w", err)
+	}
+	a.printf("Wrote campaign.muster.hcl. What next:\n\n    muster plan      what would be done, and how long it may take\n    muster apply     do it\n")
+	return nil
+}
+
+func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly bool) error {
+	c, err := a.mustLoad(v)
+	if err != nil {
+		return err
+	}
+	s, err := a.store(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Read(ctx); err != nil {
+		return err
+	}
+	l := a.launcher(c)
+	defer l.Close()
+	locked, err := l.Lock(c.RequiredProviders, upgrade, readonly)
+	if err != nil {
+		return err
+	}
+	for _, p := range locked {
+		a.printf("provider %s %s: %s\n", p.Name, p.Version, p.Path)
+	}
+	var builtin []string
+	for _, b := range c.Backends {
+		if _, ok := builtins[b.Type]; ok && !slices.Contains(builtin, b.Type) {
+			builtin = append(builtin, b.Type)
+		}
+	}
+	a.printf("The campaign %q is ready (built-in: %s). What next:\n\n    muster plan\n", c.Name, strings.Join(builtin, ", "))
+	return nil
+}

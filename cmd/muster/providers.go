@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/term"
+)
+
+func providersCommand() *command {
+	return &command{
+		name: "providers", short: "the providers found and locked", maxArgs: 0,
+		long: `Lists the built-in providers and the external ones that are found (MUSTER_PLUGIN_DIR, .muster/providers, the XDG data
+directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
+		examples: []example{{"muster providers", "what there is"}, {"muster providers -json", "for a script"}},
+		setup: func(fs *flag.FlagSet) runFunc {
+			asJSON := fs.Bool("json", false, "print as JSON")
+			return func(_ context.Context, a *app, _ []string) error {
+				list, err := a.providers()
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return json.NewEncoder(a.stdout).Encode(map[string]any{"format_version": "1.0", "providers": list})
+				}
+				t := term.Table{Indent: "  "}
+				for _, p := range list {
+					t.Row(p.Name, p.Version, p.Kind, p.Path, p.Note)
+				}
+				a.printf("%s", t.String())
+				return nil
+			}
+		},
+	}
+}
+
+// A providerReport is one provider in `muster providers -json`.
+type providerReport struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	Kind    string `json:"kind"` // "built-in", "external"
+	Path    string `json:"path,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+func (a *app) providers() ([]providerReport, error) {
+	var out []providerReport
+	for name, b := range builtins {
+		p := providerReport{Name: name, Version: version, Kind: "built-in"}
+		if b.new == nil {
+			p.Note = "planned for, not yet driven"
+		}
+		out = append(out, p)
+	}
+	l := a.launcher(nil)
+	defer l.Close()
+	found, err := l.External()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		p := providerReport{Name: f.Name, Version: f.Version, Kind: "external", Path: f.Path, Note: "not locked; muster init locks it"}
+		if f.Locked {
+			p.Note = "locked"
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(x, y providerReport) int {
+		return strings.Compare(x.Kind+x.Name, y.Kind+y.Name) // "built-in" sorts before "external"
+	})
+	return out, nil
+}

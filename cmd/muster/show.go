@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"flag"
+
+	"github.com/muster-run/muster/planner/planfile"
+	"github.com/muster-run/muster/planner/view"
+)
+
+func showCommand() *command {
+	return &command{
+		name: "show", args: "[FILE]", short: "a saved plan, or the state when no file is given", maxArgs: 1,
+		long:     "Prints a saved plan as it was reviewed. No backend is asked and no provider is started. Without a file it shows the status.",
+		examples: []example{{"muster show paper.mplan", "what was saved"}, {"muster show -jsonl paper.mplan", "one JSON object a job, for tools"}},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			asJSON := fs.Bool("json", false, "print as one JSON document")
+			asLines := fs.Bool("jsonl", false, "print one JSON object a job")
+			verbose := fs.Bool("verbose", false, "show every job")
+			return func(ctx context.Context, a *app, args []string) error {
+				if len(args) == 0 {
+					return a.status(ctx, v, statusOptions{json: *asJSON, verbose: *verbose}, nil)
+				}
+				file, err := planfile.Read(a.path(args[0]))
+				if err != nil {
+					return err
+				}
+				switch {
+				case *asLines:
+					return file.WriteJSONL(a.stdout)
+				case *asJSON:
+					return file.WriteJSON(a.stdout)
+				}
+				return a.showSaved(file, v, *verbose)
+			}
+		},
+	}
+}
+
+// showSaved prints a saved plan for people. It needs the campaign it was made
+// from for the names of jobs; when that has changed, it says so.
+func (a *app) showSaved(file *planfile.File, v varFlags, verbose bool) error {
+	c, err := a.mustLoad(v)
+	if err != nil {
+		return err
+	}
+	plan, diags := file.Bind(c)
+	if err := a.report(diags); err != nil {
+		return err
+	}
+	a.printf("\n")
+	return view.Human{Style: a.out, Verbose: verbose}.Print(a.stdout, plan)
+}
