@@ -93,6 +93,9 @@ type Backend struct {
 	Campaign    string            `json:"campaign"`
 	Lineage     string            `json:"lineage"`
 	Dir         string            `json:"dir"` // the campaign's directory on muster's machine
+	// Environ is what jobs on muster's own machine start from: of the
+	// environment of the command that submits them what JobEnviron lets pass.
+	Environ []EnvVar `json:"environ,omitempty"`
 }
 
 // A Job is what is asked of a backend: one command, what it needs, what it

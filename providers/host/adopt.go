@@ -1,0 +1,141 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
+)
+
+// adopt picks up what an earlier queue left behind: jobs that run go on,
+// those that ended meanwhile are checked, starts that came to no claim are
+// repeated, and what a reboot ended is told as such.
+func (q *queue) adopt(lastBoot string) {
+	rebooted := map[*place]int{}
+	keep := map[string]bool{}
+	for _, j := range q.jobs {
+		if j.Launch == nil || j.over() {
+			continue
+		}
+		keep[filepath.Base(q.folder(j))] = true
+		j.oomKill = -1
+		q.book(j, 1)
+		j.Status = offer.Running
+		if j.Launch.Boot != bootID() {
+			rebooted[j.place]++
+			q.afterReboot(j)
+			continue
+		}
+		q.pickUp(j)
+	}
+	for p, n := range rebooted {
+		q.note(p, providers.Note{Kind: "reboot", Text: rebootText(q.host, n)})
+	}
+	q.clearFolders(keep)
+}
+
+func rebootText(host string, n int) string {
+	if n == 1 {
+		return "machine rebooted: 1 job was running on " + host
+	}
+	return "machine rebooted: " + strconv.Itoa(n) + " jobs were running on " + host
+}
+
+// pickUp continues with a job that was started in this boot.
+func (q *queue) pickUp(j *job) {
+	j.proc = process{}
+	rec, err := wrapper.ReadRecord(wrapper.Folder(q.folder(j)).Record())
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		// Its wrapper may be about to claim. Two may: one of them wins.
+		q.repeat(j)
+		return
+	case err == nil && rec.PID == 0:
+		if pid := q.findStart(j); pid != 0 {
+			j.proc = process{PID: pid}
+		}
+	default:
+		j.proc = process{PID: rec.PID}
+	}
+	if j.proc.PID != 0 && rec.Exit == nil && holds(j.proc.PID, j.spec.Token, j.Restart) {
+		q.adoptOne(j)
+		return
+	}
+	q.lost(j, false)
+}
+
+// repeat starts a job again that has not been claimed.
+func (q *queue) repeat(j *job) {
+	q.busy++
+	s := q.newStart(j)
+	q.redo = append(q.redo, s)
+}
+
+// findStart looks for the process of a start by its token.
+func (q *queue) findStart(j *job) int {
+	for _, pid := range pids() {
+		if holds(pid, j.spec.Token, j.Restart) && sessionOf(pid) == pid {
+			return pid
+		}
+	}
+	return 0
+}
+
+// adoptOne watches over a running process that is not a child.
+func (q *queue) adoptOne(j *job) {
+	j.child = false
+	j.proc.Start, _ = startTime(j.proc.PID)
+	q.live[j.proc.PID] = j
+	q.watchOver(j)
+	if j.Launch.Cancelled {
+		j.cancels = true
+		q.terminate(j, j.spec.Grace)
+	}
+	p, restart := j.proc, j.Restart
+	go func() {
+		p.await()
+		q.ops <- func() {
+			if q.live[p.PID] == j && j.Restart == restart {
+				q.lost(j, false)
+			}
+		}
+	}()
+}
+
+// lost hands a job to the checkers whose process is gone without a word from
+// the kernel.
+func (q *queue) lost(j *job, rebooted bool) {
+	c := q.newCheck(j)
+	c.rebooted = rebooted
+	q.left(c)
+}
+
+// afterReboot closes a job that was running when the machine went down. If
+// its record says that it had ended, its outputs decide.
+func (q *queue) afterReboot(j *job) {
+	j.proc = process{}
+	q.lost(j, true)
+}
+
+// clearFolders removes folders of jobs whose end an earlier queue recorded
+// but did not come to clear away.
+func (q *queue) clearFolders(keep map[string]bool) {
+	dir := filepath.Join(q.spool, "jobs")
+	names, _ := os.ReadDir(dir)
+	for _, n := range names {
+		if !keep[n.Name()] {
+			os.RemoveAll(filepath.Join(dir, n.Name()))
+		}
+	}
+	secrets := filepath.Join(q.spool, "secrets")
+	names, _ = os.ReadDir(secrets)
+	for _, n := range names {
+		if j := q.jobs[n.Name()]; j == nil || j.over() {
+			os.Remove(filepath.Join(secrets, n.Name()))
+		}
+	}
+}

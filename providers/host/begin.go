@@ -1,0 +1,138 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// startWait bounds the start of a queue: it reads its log first.
+const startWait = 30 * time.Second
+
+// kept are the variables a queue starts with; jobs bring their own.
+var kept = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+	"LD_LIBRARY_PATH", "DBUS_SESSION_BUS_ADDRESS", EnvIdle}
+
+// start runs a queue detached: its own session, no terminal, nothing
+// inherited. It returns when the queue listens, or another one does.
+func (c *Client) start(ctx context.Context, spool string) error {
+	if err := privateDir(spool); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	argv, err := c.command(spool)
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(spool, "queue.err"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("start queue: %w", err)
+	}
+	defer log.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start queue: %w", err)
+	}
+	defer r.Close()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = "/", c.environ(), log
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return fmt.Errorf("start queue: %w", err)
+	}
+	go cmd.Wait() // it outlives us, or is reaped
+	return c.awaitReady(ctx, r)
+}
+
+// awaitReady reads the queue's first word.
+func (c *Client) awaitReady(ctx context.Context, r *os.File) error {
+	word := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(io.LimitReader(r, 4096)).ReadString('\n')
+		word <- strings.TrimSpace(line)
+	}()
+	select {
+	case w := <-word:
+		switch w {
+		case "ready", "busy":
+			return nil
+		case "":
+			return errors.New("the queue ended as it started; its messages are in " + c.logFile())
+		}
+		return errors.New(w)
+	case <-time.After(startWait):
+		return errors.New("the queue does not become ready; its messages are in " + c.logFile())
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Client) command(spool string) ([]string, error) {
+	argv := c.Command
+	if len(argv) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("start queue: %w", err)
+		}
+		argv = []string{self, "provider", "queue"}
+	}
+	argv = append(argv[:len(argv):len(argv)], "-spool", spool, "-ready")
+	if c.Idle > 0 {
+		argv = append(argv, "-idle", c.Idle.String())
+	}
+	return argv, nil
+}
+
+func (c *Client) environ() []string {
+	var env []string
+	for _, name := range kept {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return append(env, c.Env...)
+}
+
+func (c *Client) logFile() string {
+	spool, err := c.spool()
+	if err != nil {
+		return "its spool"
+	}
+	return filepath.Join(spool, "queue.err")
+}
+
+// relay carries bytes between a remote client and this machine's queue,
+// starting it if needed.
+func relay(ctx context.Context, spool string, in io.Reader, out io.Writer) error {
+	c := NewClient(Options{Spool: spool})
+	conn, err := dial(spool)
+	if err != nil {
+		if err := c.start(ctx, spool); err != nil {
+			return err
+		}
+		if conn, err = dial(spool); err != nil {
+			return fmt.Errorf("reach queue: %w", err)
+		}
+	}
+	defer conn.Close()
+	context.AfterFunc(ctx, func() { conn.Close() })
+	go func() {
+		io.Copy(conn, in)
+		if u, ok := conn.(*net.UnixConn); ok {
+			u.CloseWrite()
+		}
+	}()
+	_, err = io.Copy(out, conn)
+	return err
+}

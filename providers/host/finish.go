@@ -1,0 +1,272 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// started takes note of a start that was carried out.
+func (q *queue) started(s *start) {
+	j := s.job
+	q.busy--
+	q.touched = uptime()
+	closeAll(j.locks) // the job holds them now
+	j.locks = nil
+	if s.err != nil {
+		q.notStarted(s)
+		return
+	}
+	j.proc, j.child = s.proc, true
+	q.live[s.proc.PID] = j
+	q.watchOver(j)
+	if j.cancels {
+		q.terminate(j, j.spec.Grace)
+	}
+	q.reapOne(j)
+}
+
+// notStarted ends a job that could not be started. Lack of room is waited
+// out; the rest is the job's failure.
+func (q *queue) notStarted(s *start) {
+	j := s.job
+	c := q.newCheck(j)
+	class := failure.Unknown
+	var gone *missing
+	switch {
+	case errors.As(s.err, &gone), errors.Is(s.err, os.ErrNotExist):
+		class = failure.MissingFile
+	case errors.Is(s.err, unix.ENOSPC), errors.Is(s.err, unix.EDQUOT):
+		class = failure.DiskFull
+	}
+	c.obs.Status, c.obs.Reason, c.obs.Ended = offer.Failed, s.err.Error(), time.Now()
+	c.obs.Tail = []string{s.err.Error()}
+	c.verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
+	q.finish(c)
+}
+
+// reaper turns the kernel's word that a child ended into a turn of the queue.
+func (q *queue) reaper(ctx context.Context) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGCHLD)
+	defer signal.Stop(c)
+	for {
+		select {
+		case <-c:
+			q.post(ctx, q.reap)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// reap collects children that ended.
+func (q *queue) reap() {
+	for _, j := range q.live {
+		if j.child {
+			q.reapOne(j)
+		}
+	}
+}
+
+func (q *queue) reapOne(j *job) {
+	var status unix.WaitStatus
+	var ru unix.Rusage
+	pid, err := unix.Wait4(j.proc.PID, &status, unix.WNOHANG, &ru)
+	if err != nil || pid != j.proc.PID {
+		return
+	}
+	c := q.newCheck(j)
+	c.waited, c.status, c.usage = true, status, ru
+	q.left(c)
+}
+
+// left hands a job whose process is gone to the checkers, and gives its core
+// to the next. Its GPUs stay its own until its outputs are checked.
+func (q *queue) left(c *check) {
+	j := c.job
+	delete(q.live, j.proc.PID)
+	stopAll(j)
+	q.book(j, -1)
+	j.Status = offer.Verifying
+	q.busy++
+	q.checks <- c
+}
+
+// watchOver sets the clocks of a running job: checkpoint signal and walltime.
+func (q *queue) watchOver(j *job) {
+	limit := j.shape().Walltime
+	if limit <= 0 {
+		return
+	}
+	ran := uptime() - time.Duration(j.Launch.Up)
+	restart := j.Restart
+	at := func(d time.Duration, fn func()) {
+		j.timers = append(j.timers, time.AfterFunc(max(d-ran, 0), func() {
+			q.ops <- func() {
+				if j.Restart == restart && q.live[j.proc.PID] == j {
+					fn()
+				}
+			}
+		}))
+	}
+	if ck := j.spec.Checkpoint; ck.Signal != "" && ck.Grace > 0 && ck.Grace < limit && ran < limit-ck.Grace {
+		at(limit-ck.Grace, func() { signalGroup(j.proc.PID, unix.SignalNum("SIG"+trimSIG(ck.Signal))) })
+	}
+	at(limit, func() {
+		j.expired = true
+		q.terminate(j, j.spec.Grace)
+	})
+}
+
+// defaultGrace is the time between TERM and KILL where a job names none.
+const defaultGrace = 30 * time.Second
+
+// terminate ends a running job: politely, then hard.
+func (q *queue) terminate(j *job, grace time.Duration) {
+	if grace <= 0 {
+		grace = defaultGrace
+	}
+	pid := j.proc.PID
+	signalGroup(pid, unix.SIGTERM)
+	signalGroup(pid, unix.SIGCONT) // a stopped job could not obey
+	j.timers = append(j.timers, time.AfterFunc(grace, func() {
+		q.ops <- func() {
+			if q.live[pid] == j {
+				signalGroup(pid, unix.SIGKILL)
+			}
+		}
+	}))
+}
+
+// signalGroup signals a job's process group; the caller knows that its
+// leader is there.
+func signalGroup(pid int, sig syscall.Signal) {
+	if pid > 1 && sig != 0 {
+		unix.Kill(-pid, sig)
+	}
+}
+
+// finish records how an attempt ended and decides what follows.
+func (q *queue) finish(c *check) {
+	j := c.job
+	q.touched = uptime()
+	q.releaseGPUs(j)
+	q.gone[goneKey(j.spec.Token, j.Restart)] = true
+	j.locks, j.child, j.expired = nil, false, false
+	if j.Status == offer.Running { // it never became a process
+		q.book(j, -1)
+	}
+	q.litter = append(q.litter, string(c.folder))
+	obs := c.obs
+	j.Launch, j.tries = nil, 0
+	again := false
+	switch {
+	case j.cancels || c.launch.Cancelled:
+		obs.Status, obs.Class = offer.Cancelled, ""
+	case c.verdict.Class == "":
+		obs.Status = offer.Completed
+	default:
+		obs.Status, obs.Class = offer.Failed, c.verdict.Class
+		again = q.retries(j, c, &obs)
+	}
+	j.Status, j.Obs = obs.Status, &obs
+	if again {
+		q.again(j)
+		return
+	}
+	q.end(j, c)
+}
+
+// end closes a job for good.
+func (q *queue) end(j *job, c *check) {
+	q.step(j, true)
+	if j.secret {
+		os.Remove(q.secretsPath(j.spec.Token))
+	}
+	if j.Status == offer.Completed {
+		key := baseKey(j)
+		q.bases.set(key, nil)
+		q.put(entry{Base: &baseEntry{Key: key}})
+	}
+	if c != nil && j.Status != offer.Cancelled {
+		q.count(j, c.verdict)
+	}
+	close(j.ended)
+	if j.Status == offer.Completed {
+		for _, next := range j.feeds {
+			if next.needs--; next.needs == 0 {
+				q.ready(next)
+			}
+		}
+		j.feeds = nil
+	}
+	j.timers = nil
+}
+
+// retries reports whether the policy that rides with a job starts it again,
+// and notes on the job what changes then.
+func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
+	r := j.spec.Retry
+	v := c.verdict
+	covered := slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(v.Class, on) })
+	switch {
+	case v.Action == "hold", v.Action == "fail", v.Action != "retry" && !covered:
+		return false
+	case j.attempt() >= max(r.Max, 1), j.Held:
+		return false
+	case v.Class == failure.Walltime && !c.moved:
+		obs.Reason = "walltime, and no checkpoint has moved"
+		return false
+	}
+	s, scaled := scale(j.shape(), r, v.Class, j.place.memory())
+	if !scaled {
+		obs.Reason = "the next attempt needs more than this machine has"
+		return false
+	}
+	if s != nil {
+		j.Shape = s
+	}
+	if v.Class == failure.OOMGPU || v.Class == failure.GPULost {
+		j.Avoid = append(j.Avoid, c.launch.GPUs...)
+	}
+	obs.Status = offer.Waiting
+	obs.Reason = "will be started again"
+	if r.Delay > 0 {
+		obs.Reason = "will be started again in " + r.Delay.String()
+		obs.Expected = time.Now().Add(r.Delay)
+	}
+	return true
+}
+
+// again readies a job's next attempt.
+func (q *queue) again(j *job) {
+	// The step with the observation of the attempt that failed names the next.
+	j.Restart++
+	j.Ready = time.Now().Add(j.spec.Retry.Delay).UnixNano()
+	q.step(j, true)
+	j.timers = nil
+	q.ready(j)
+}
+
+func stopAll(j *job) {
+	for _, t := range j.timers {
+		t.Stop()
+	}
+	j.timers = nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}

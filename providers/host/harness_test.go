@@ -1,0 +1,171 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A world is a spool with its queue, a workdir and a client.
+type world struct {
+	t      testing.TB
+	dir    string
+	place  Place
+	client *Client
+	cursor string
+	seen   map[string]offer.Observation // the last of each token
+	all    []offer.Observation
+	notes  []providers.Note
+}
+
+func newWorld(t testing.TB) *world {
+	dir, err := os.MkdirTemp("", "mq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: dir, seen: map[string]offer.Observation{}}
+	spool := filepath.Join(dir, "s")
+	w.place = Place{Lineage: "lin", Campaign: "c", Backend: "local.local", Workdir: filepath.Join(dir, "w"), CPUs: 4}
+	os.MkdirAll(w.place.Workdir, 0o755)
+	w.client = NewClient(Options{Spool: spool, Command: []string{self(t)}, Env: []string{beQueue + "=1"}, Idle: 2 * time.Second})
+	t.Cleanup(func() {
+		w.client.Close()
+		w.kill()
+		os.RemoveAll(dir)
+	})
+	return w
+}
+
+func self(t testing.TB) string {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// queuePID is the process that holds the spool, 0 if none does.
+func (w *world) queuePID() process {
+	b, err := os.ReadFile(filepath.Join(w.dir, "s", "lock"))
+	if err != nil {
+		return process{}
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return process{}
+	}
+	pid, _ := strconv.Atoi(f[0])
+	start, _ := strconv.ParseUint(f[1], 10, 64)
+	return process{PID: pid, Start: start}
+}
+
+// kill ends the queue at once, and waits until it is gone.
+func (w *world) kill() {
+	p := w.queuePID()
+	if p.alive() {
+		syscall.Kill(p.PID, syscall.SIGKILL)
+		for p.alive() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func token() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// job makes a job that runs a shell command; outputs are paths.
+func (w *world) job(command string, outputs ...string) providers.Job {
+	j := providers.Job{Token: token(), Address: "phase.p", Phase: "p", Name: "p", Attempt: 1, Shell: command, Workdir: w.place.Workdir,
+		Dir: w.place.Workdir, Shape: offer.Shape{CPUs: 1, Nodes: 1}, Grace: time.Second}
+	j.ResultHash = j.Token
+	for i, o := range outputs {
+		j.Outputs = append(j.Outputs, providers.Output{Name: "o" + strconv.Itoa(i), Kind: "path", Path: o})
+	}
+	return j
+}
+
+var testEnviron = []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}
+
+func (w *world) submit(jobs ...providers.Job) {
+	w.t.Helper()
+	res, err := w.client.Submit(context.Background(), w.place, testEnviron, providers.SubmitRequest{Fence: 1, Jobs: jobs})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, r := range res {
+		if r.Err != nil {
+			w.t.Fatal(r.Err)
+		}
+	}
+}
+
+var errEnough = errors.New("enough")
+
+// until watches until the condition holds.
+func (w *world) until(what string, done func() bool) {
+	w.t.Helper()
+	if done() {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 60*time.Second)
+	defer stop()
+	err := w.client.Watch(ctx, w.place, nil, w.cursor, func(b providers.Batch) error {
+		w.cursor = b.Cursor
+		w.notes = append(w.notes, b.Notes...)
+		for _, o := range b.Events {
+			w.seen[o.Token] = o
+			w.all = append(w.all, o)
+		}
+		if done() {
+			return errEnough
+		}
+		return nil
+	})
+	if err != errEnough {
+		w.t.Fatalf("waiting for %s: %v\nseen: %+v", what, err, w.seen)
+	}
+}
+
+// wait watches until the jobs have ended, and returns how.
+func (w *world) wait(jobs ...providers.Job) []offer.Observation {
+	w.t.Helper()
+	w.until("the jobs to end", func() bool {
+		for _, j := range jobs {
+			switch w.seen[j.Token].Status {
+			case offer.Completed, offer.Failed, offer.Cancelled:
+			default:
+				return false
+			}
+		}
+		return true
+	})
+	var out []offer.Observation
+	for _, j := range jobs {
+		out = append(out, w.seen[j.Token])
+	}
+	return out
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.place.Workdir, name) }
+
+func (w *world) read(name string) string {
+	b, err := os.ReadFile(w.path(name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(b)
+}

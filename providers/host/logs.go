@@ -1,0 +1,136 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// followPause is how often a log that is followed is looked at.
+const followPause = 100 * time.Millisecond
+
+// Logs writes the log of an attempt, by default the last one, and follows it
+// until the attempt has ended if asked. A job that said nothing has no log.
+func (c *Client) Logs(ctx context.Context, p Place, r providers.LogRequest, w io.Writer) error {
+	attempt, running, err := c.attempt(ctx, p, r)
+	if err != nil {
+		return err
+	}
+	workdir := p.Workdir
+	path := logPath(workdir, r.Token, attempt, r.Stderr)
+	at := r.Offset
+	if r.Lines > 0 {
+		if at, err = lastLinesFrom(path, r.Lines); err != nil {
+			return err
+		}
+	}
+	for {
+		n, err := copyFrom(path, at, w)
+		if err != nil {
+			return fmt.Errorf("log of %s: %w", r.Token, err)
+		}
+		at += n
+		if !r.Follow || !running {
+			return nil
+		}
+		select {
+		case <-time.After(followPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if n == 0 {
+			if _, running, err = c.attempt(ctx, p, providers.LogRequest{Token: r.Token, Attempt: attempt}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// attempt finds which attempt is meant and whether it still runs.
+func (c *Client) attempt(ctx context.Context, p Place, r providers.LogRequest) (int, bool, error) {
+	if len(r.Token) < 2 {
+		return 0, false, providers.Errorf(providers.Invalid, "A log is found by its job's token")
+	}
+	found, err := c.Find(ctx, p, []string{r.Token})
+	if err != nil {
+		return 0, false, err
+	}
+	o := found[0]
+	if o.Presence != offer.Found {
+		// Forgotten, but its log may lie there.
+		for n := max(r.Attempt, 1); ; n++ {
+			if _, err := os.Stat(logPath(p.Workdir, r.Token, n, r.Stderr)); err != nil {
+				if r.Attempt == 0 && n > 1 {
+					return n - 1, false, nil
+				}
+				return 0, false, providers.Errorf(providers.NotFound, "There is no log of %s", r.Token)
+			}
+			if r.Attempt > 0 {
+				return n, false, nil
+			}
+		}
+	}
+	ended := o.Status == offer.Completed || o.Status == offer.Failed || o.Status == offer.Cancelled
+	if r.Attempt == 0 || r.Attempt == o.Attempt {
+		return o.Attempt, !ended, nil
+	}
+	return r.Attempt, false, nil
+}
+
+func copyFrom(path string, at int64, w io.Writer) (int64, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	return io.Copy(w, f)
+}
+
+// lastLinesFrom is where the last n lines of a file begin. It reads backwards
+// and no more than it must.
+func lastLinesFrom(path string, n int) (int64, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	const block = 64 << 10
+	buf := make([]byte, block)
+	for at := end; at > 0; {
+		from := max(at-block, 0)
+		part := buf[:at-from]
+		if _, err := f.ReadAt(part, from); err != nil {
+			return 0, err
+		}
+		if at == end { // the newline that ends the last line begins no other
+			part = bytes.TrimSuffix(part, []byte("\n"))
+		}
+		for i := bytes.LastIndexByte(part, '\n'); i >= 0; i = bytes.LastIndexByte(part[:i], '\n') {
+			if n--; n == 0 {
+				return from + int64(i) + 1, nil
+			}
+		}
+		at = from
+	}
+	return 0, nil
+}

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// machineMemory is the memory of this machine in bytes, or what its cgroup
+// leaves of it; 0 = unknown.
+var machineMemory = sync.OnceValue(func() int64 {
+	var si unix.Sysinfo_t
+	if unix.Sysinfo(&si) != nil {
+		return 0
+	}
+	total := int64(si.Totalram) * int64(si.Unit)
+	// cgroup-v2, memory.max; cgroup-v1, memory.limit_in_bytes.
+	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && n < total {
+			total = n
+		}
+	}
+	return total
+})
+
+// cpuModel names the processors, for people.
+func cpuModel() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if name, ok := strings.CutPrefix(sc.Text(), "model name"); ok {
+			return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(name), ":"))
+		}
+	}
+	return ""
+}
+
+// Pool is this machine as a place sees it now. Busy is what the queue's jobs
+// hold, zero if no queue runs.
+func Pool(ctx context.Context, p Place, reader gpu.Reader, busy Busy) (offer.Pool, error) {
+	pl := place{Place: p}
+	pool := offer.Pool{Backend: p.Backend, Word: "machine", CPUs: pl.cores(), Memory: pl.memory(), MaxNodes: 1, MinNodes: 1,
+		Total: pl.cores(), Idle: max(pl.cores()-busy.CPUs, 0), Wait: 0, Source: "live", MaxJobs: slots(p, pl.cores())}
+	list, err := reader.Devices(ctx)
+	if err != nil {
+		pool.Notes = append(pool.Notes, "the GPUs cannot be read: "+err.Error())
+		return pool, nil
+	}
+	var use []gpu.Device
+	for _, d := range list {
+		if pl.mayUse(d) {
+			use = append(use, d)
+		}
+	}
+	if len(use) == 0 {
+		return pool, nil
+	}
+	pool.GPUs, pool.Total = len(use), len(use)
+	pool.GPUModel, pool.GPUMem = use[0].Model, use[0].Memory
+	pool.GPUClass = pool.GPUModel
+	if p.Slots == 0 {
+		pool.MaxJobs = least(p.MaxParallel, max(len(use), pl.cores()))
+	}
+	countGPUs(&pool, &pl, use)
+	return pool, nil
+}
+
+// Busy is what a queue's running jobs hold.
+type Busy struct{ CPUs, GPUs, Jobs int }
+
+// slots is how many jobs of one core run at once.
+func slots(p Place, cores int) int {
+	return least(p.MaxParallel, least(p.Slots, cores))
+}
+
+// least is the smaller of two limits, 0 being none.
+func least(a, b int) int {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func countGPUs(pool *offer.Pool, pl *place, use []gpu.Device) {
+	pool.Idle = 0
+	g := devices{}
+	models := map[string]int{}
+	for _, d := range use {
+		models[d.Name]++
+		pool.GPUMem = min(pool.GPUMem, d.Memory)
+		if why, foreign := g.busy(&place{Place: pl.Place}, d); why == "" {
+			pool.Idle++
+		} else if foreign {
+			pool.Others++
+			pool.Notes = append(pool.Notes, why)
+		}
+	}
+	if len(models) > 1 {
+		var list []string
+		for m, n := range models {
+			list = append(list, fmt.Sprintf("%d × %s", n, m))
+		}
+		slices.Sort(list)
+		pool.Notes = append(pool.Notes, "GPUs: "+strings.Join(list, ", "))
+	}
+}
+
+// Fit says whether a shape can run on a pool of one machine, and what would.
+func Fit(s offer.Shape, pool offer.Pool, gpus []gpu.Device) (fits bool, why, would string) {
+	switch {
+	case s.Nodes > 1:
+		return false, fmt.Sprintf("one machine, and the job asks for %d nodes", s.Nodes), "choose a scheduler"
+	case s.CPUs > pool.CPUs && pool.CPUs > 0:
+		return false, fmt.Sprintf("the machine gives out %d cores, and the job asks for %d", pool.CPUs, s.CPUs), fmt.Sprintf("ask for at most %d cpus", pool.CPUs)
+	case s.Memory > pool.Memory && pool.Memory > 0:
+		return false, fmt.Sprintf("the machine gives out %s of memory, and the job asks for %s", size(pool.Memory), size(s.Memory)), "ask for less memory"
+	case s.GPUs > 0 && pool.GPUs == 0:
+		return false, "the machine has no GPU", "choose a backend with GPUs"
+	case s.GPUs > pool.GPUs:
+		return false, fmt.Sprintf("the machine has %d GPUs, and the job asks for %d", pool.GPUs, s.GPUs), fmt.Sprintf("ask for at most %d gpus", pool.GPUs)
+	}
+	if s.GPUs == 0 {
+		return true, "", ""
+	}
+	good := 0
+	for _, d := range gpus {
+		if why = suits(d, s.GPU); why == "" {
+			good++
+		}
+	}
+	if good < s.GPUs {
+		if why == "" {
+			why = fmt.Sprintf("%d of its GPUs suit", good)
+		}
+		return false, why, "ask for another model or less GPU memory"
+	}
+	return true, "", ""
+}
+
+// size prints bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return strconv.FormatFloat(float64(n)/(1<<30), 'f', 1, 64) + " GiB"
+	case n >= 1<<20:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+var _ = runtime.NumCPU

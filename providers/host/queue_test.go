@@ -1,0 +1,41 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func TestOneJob(t *testing.T) {
+	w := newWorld(t)
+	j := w.job("echo hello > out; echo said; echo bad >&2", "out")
+	w.submit(j)
+	o := w.wait(j)[0]
+	if o.Status != offer.Completed || o.Exit == nil || *o.Exit != 0 {
+		t.Fatalf("got %+v", o)
+	}
+	if got := w.read("out"); got != "hello\n" {
+		t.Errorf("out holds %q", got)
+	}
+	if len(o.Outputs) != 1 || !o.Outputs[0].OK || o.Outputs[0].Size != 6 {
+		t.Errorf("outputs: %+v", o.Outputs)
+	}
+	if o.Usage == nil || o.Usage.CPU < 0 || o.Usage.MaxRSS <= 0 {
+		t.Errorf("usage: %+v", o.Usage)
+	}
+}
+
+func TestSurvivesKillOfQueue(t *testing.T) {
+	w := newWorld(t)
+	j := w.job("echo start >> record; sleep 1; echo end >> record; echo x > out", "out")
+	w.submit(j)
+	w.until("a start", func() bool { return w.seen[j.Token].Status == offer.Running })
+	w.kill()
+	o := w.wait(j)[0]
+	if o.Status != offer.Completed {
+		t.Fatalf("got %+v", o)
+	}
+	if got := w.read("record"); got != "start\nend\n" {
+		t.Errorf("record holds %q", got)
+	}
+}

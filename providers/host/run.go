@@ -1,0 +1,198 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// stuckRetry is how often a log that could not be written is tried again.
+const stuckRetry = time.Second
+
+// starters is how many jobs are started at a time; a start waits for disk
+// and kernel more than it works.
+const starters = 2
+
+// run is the queue's goroutine: it folds what happened, writes it down, and
+// starts what may start.
+func (q *queue) run(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	for range starters {
+		workers.Go(func() { q.starter(ctx) })
+	}
+	for range max(2, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() { q.checker(ctx) })
+	}
+	workers.Go(func() { q.reaper(ctx) })
+	workers.Go(func() { q.janitor(ctx) })
+	defer workers.Wait()
+	defer stop()
+	for _, s := range q.redo {
+		q.starts <- s
+	}
+	q.redo = nil
+	retry := time.NewTicker(stuckRetry)
+	defer retry.Stop()
+	q.turnOver(ctx)
+	for {
+		select {
+		case fn := <-q.ops:
+			fn()
+			q.drain()
+		case <-retry.C:
+			q.tick()
+		case <-ctx.Done():
+			return
+		}
+		q.turnOver(ctx)
+	}
+}
+
+// drain takes what else has been handed over, so that one write and one
+// fsync serve many.
+func (q *queue) drain() {
+	for range 256 {
+		select {
+		case fn := <-q.ops:
+			fn()
+		default:
+			return
+		}
+	}
+}
+
+// turnOver ends a turn: starts what may start, writes down what was decided,
+// and only then lets it happen and be told.
+func (q *queue) turnOver(ctx context.Context) {
+	due := q.schedule()
+	if q.stuck = q.journal.flush(); q.stuck != nil {
+		for _, s := range due {
+			q.unstart(s)
+		}
+	} else {
+		q.cleanUp()
+		for _, s := range due {
+			q.busy++
+			select {
+			case q.starts <- s:
+			case <-ctx.Done():
+			}
+		}
+	}
+	if q.seq > q.durable && !q.syncing && q.stuck == nil {
+		q.syncing = true
+		go q.commit(ctx, q.seq)
+	}
+	q.compact()
+}
+
+// cleanUp removes the folders of jobs whose end is in the log by now. As long
+// as a folder is there, its record speaks for the job.
+func (q *queue) cleanUp() {
+	for _, dir := range q.litter {
+		select {
+		case q.trash <- dir:
+		default:
+			removeFolder(dir)
+		}
+	}
+	q.litter = q.litter[:0]
+}
+
+func (q *queue) janitor(ctx context.Context) {
+	for {
+		select {
+		case dir := <-q.trash:
+			removeFolder(dir)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// removeFolder removes a job's folder; the usual one holds two files.
+func removeFolder(dir string) {
+	unix.Unlink(dir + "/record")
+	unix.Unlink(dir + "/plain")
+	if unix.Rmdir(dir) != nil {
+		os.RemoveAll(dir)
+	}
+}
+
+// commit makes events durable and tells of them.
+func (q *queue) commit(ctx context.Context, upTo uint64) {
+	err := q.journal.sync()
+	q.post(ctx, func() {
+		q.syncing = false
+		if err != nil {
+			q.stuck = err
+			return
+		}
+		q.durable = max(q.durable, upTo)
+		q.tell.ring()
+	})
+}
+
+// tick is the slow pulse: lingering processes, GPUs that strangers give back.
+func (q *queue) tick() {
+	q.sweep()
+	q.watchGPUs()
+}
+
+// idle reports whether nothing is left that would happen by itself.
+func (q *queue) idle() bool {
+	if q.busy > 0 || len(q.live) > 0 || q.sweeper.pending() || q.seq > q.durable {
+		return false
+	}
+	for _, p := range q.byN {
+		for _, l := range p.lanes {
+			if l.first() != nil && q.mayStart(p, l) == "" {
+				return false
+			}
+		}
+	}
+	for _, j := range q.jobs {
+		if j.Status == offer.Waiting && !j.Held {
+			return false
+		}
+	}
+	return true
+}
+
+// A bell wakes everybody who waits for it.
+type bell struct {
+	mu sync.Mutex
+	c  chan struct{}
+}
+
+func newBell() *bell { return &bell{c: make(chan struct{})} }
+
+// heard is closed at the next ring.
+func (b *bell) heard() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.c
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.c)
+	b.c = make(chan struct{})
+}
+
+// newID is 64 random bits as text.
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// batchEvents bounds the events of one answer; with their tails they stay
+// well below 1 MiB.
+const batchEvents = 500
+
+// pollWait is how long a watcher's question stays open without an event.
+const pollWait = 20 * time.Second
+
+// cursor names a point in the events of one log.
+func (q *queue) cursor(seq uint64) string { return q.id + "." + strconv.FormatUint(seq, 10) }
+
+// parse reads a cursor; one of another log counts as the beginning.
+func (q *queue) parse(cursor string) uint64 {
+	id, n, ok := strings.Cut(cursor, ".")
+	seq, err := strconv.ParseUint(n, 10, 64)
+	if !ok || err != nil || id != q.id || seq > q.seq {
+		return 0
+	}
+	return seq
+}
+
+// watch answers with the events after a cursor, and waits for the next if
+// there are none. What lies before the cursor is acknowledged.
+func (q *queue) watch(ctx context.Context, p Place, handles []string, cursor string, wait time.Duration) (providers.Batch, error) {
+	deadline := time.NewTimer(min(wait, pollWait))
+	defer deadline.Stop()
+	for {
+		bell := q.tell.heard()
+		var b providers.Batch
+		if err := q.do(ctx, func() { b = q.after(p, handles, cursor) }); err != nil {
+			return b, err
+		}
+		if len(b.Events) > 0 || len(b.Notes) > 0 {
+			return b, nil
+		}
+		select {
+		case <-bell:
+		case <-deadline.C:
+			return b, nil
+		case <-ctx.Done():
+			return b, ctx.Err()
+		}
+	}
+}
+
+// after collects events after a cursor.
+func (q *queue) after(p Place, handles []string, cursor string) providers.Batch {
+	pl := q.places[p.key()]
+	if pl == nil {
+		return providers.Batch{Cursor: cursor}
+	}
+	from := q.parse(cursor)
+	if len(handles) == 0 && from > pl.acked {
+		q.bury(pl, from)
+		q.put(entry{Ack: &ackEntry{Place: pl.n, Seq: from}})
+	}
+	b := providers.Batch{Cursor: q.cursor(from)}
+	running := map[string]int{} // token → index of an event that says it runs
+	for _, e := range pl.events {
+		if e.seq <= from {
+			continue
+		}
+		if e.seq > q.durable || len(b.Events) >= batchEvents {
+			break
+		}
+		b.Cursor = q.cursor(e.seq)
+		if e.note != nil {
+			b.Notes = append(b.Notes, *e.note)
+			continue
+		}
+		if len(handles) > 0 && !slices.Contains(handles, e.obs.Handle) {
+			continue
+		}
+		// An end tells of its start, too.
+		if i, ok := running[e.obs.Token]; ok && b.Events[i].Attempt == e.obs.Attempt {
+			b.Events[i] = e.obs
+			delete(running, e.obs.Token)
+			continue
+		}
+		if e.obs.Status == offer.Running {
+			running[e.obs.Token] = len(b.Events)
+		}
+		b.Events = append(b.Events, e.obs)
+	}
+	return b
+}
+
+// bury drops what a watcher has acknowledged; of ended jobs the token stays.
+func (q *queue) bury(p *place, seq uint64) {
+	n := 0
+	for ; n < len(p.events) && p.events[n].seq <= seq; n++ {
+		e := &p.events[n]
+		if e.note != nil {
+			continue
+		}
+		if j := q.jobs[e.obs.Token]; j != nil && j.over() && j.Obs != nil && j.Obs.Status == e.obs.Status {
+			q.graves[e.obs.Token] = graveEntry{Token: e.obs.Token, Place: p.n, grave: grave{Hash: j.hash, Status: j.Status,
+				Attempt: j.Obs.Attempt, Exit: j.Obs.Exit, Class: j.Obs.Class, Ended: j.Obs.Ended.Unix()}}
+			delete(q.jobs, e.obs.Token)
+		}
+	}
+	p.events = slices.Delete(p.events, 0, n)
+	p.acked = max(p.acked, seq)
+}
+
+// status is the queue in a sentence, for whoever looks at it.
+type status struct {
+	Running int    `json:"running"`
+	Queued  int    `json:"queued"`
+	CPUs    int    `json:"cpus"`
+	GPUs    int    `json:"gpus"`
+	Jobs    int    `json:"jobs"`
+	PID     int    `json:"pid"`
+	Stuck   string `json:"stuck,omitempty"`
+}
+
+func (q *queue) status() status {
+	s := status{Running: len(q.live), CPUs: q.used.cpus, GPUs: len(q.gpus.held), Jobs: len(q.jobs)}
+	for _, j := range q.jobs {
+		if j.Status == offer.Queued || j.Status == offer.Waiting {
+			s.Queued++
+		}
+	}
+	if q.stuck != nil {
+		s.Stuck = fmt.Sprint(q.stuck)
+	}
+	return s
+}

@@ -1,0 +1,305 @@
+// Package local runs jobs on the machine that muster itself runs on, through
+// the queue of package host. What only looks is done in place; what starts,
+// stops or removes goes to the queue, which outlives muster.
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+)
+
+// Local is the provider of type local.
+type Local struct {
+	queue    host.Options
+	mu       sync.Mutex
+	backends map[string]*backend
+	clients  map[string]*host.Client // by spool
+	reader   func() (gpu.Reader, error)
+}
+
+// backend is one configured backend.
+type backend struct {
+	providers.Backend
+	place   host.Place
+	environ []providers.EnvVar
+	client  *host.Client
+}
+
+// New makes the provider; its queue is the binary it runs in, started as
+// `provider queue`.
+func New() providers.Provider { return NewWith(host.Options{}) }
+
+// NewWith makes a provider whose queue is started as the options say.
+func NewWith(o host.Options) *Local {
+	return &Local{queue: o, backends: map[string]*backend{}, clients: map[string]*host.Client{}, reader: sync.OnceValues(gpu.Open)}
+}
+
+var (
+	_ providers.Provider = (*Local)(nil)
+	_ providers.Cleaner  = (*Local)(nil)
+)
+
+// Schema says what the backend block may hold.
+func (l *Local) Schema(context.Context) (offer.Schema, error) { return Schema(), nil }
+
+// config is the backend block. Sizes arrive as bytes.
+type config struct {
+	CPUs       int    `json:"cpus"`
+	Memory     int64  `json:"memory"`
+	Slots      int    `json:"slots"`
+	GPUs       []int  `json:"gpus"`
+	GPUFreeMax int64  `json:"gpu_free_max"`
+	Spool      string `json:"spool"`
+}
+
+// Configure takes a backend in.
+func (l *Local) Configure(_ context.Context, b providers.Backend) error {
+	var c config
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &c); err != nil {
+			return providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
+		}
+	}
+	switch {
+	case c.CPUs < 0 || c.Slots < 0:
+		return providers.Errorf(providers.Invalid, "cpus and slots of %s must be at least 1", b.Name)
+	case c.Memory < 0 || c.GPUFreeMax < 0:
+		return providers.Errorf(providers.Invalid, "memory and gpu_free_max of %s cannot be negative", b.Name)
+	}
+	if b.Workdir == "" {
+		b.Workdir = b.Dir
+	}
+	workdir, err := expand(b.Workdir, b.Dir)
+	if err != nil {
+		return providers.Errorf(providers.Invalid, "Workdir of %s: %v", b.Name, err)
+	}
+	b.Workdir = workdir
+	environ := b.Environ
+	if len(environ) == 0 {
+		environ = providers.JobEnviron(os.Environ())
+	}
+	spool := c.Spool
+	if spool == "" {
+		spool = l.queue.Spool
+	} else if spool, err = expand(spool, b.Dir); err != nil {
+		return providers.Errorf(providers.Invalid, "Spool of %s: %v", b.Name, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.backends[b.Name] = &backend{Backend: b, environ: environ, client: l.client(spool),
+		place: host.Place{Lineage: b.Lineage, Campaign: b.Campaign, Backend: b.Name, Workdir: workdir, MaxParallel: b.MaxParallel,
+			CPUs: c.CPUs, Memory: c.Memory, Slots: c.Slots, GPUs: c.GPUs, GPUFreeMax: c.GPUFreeMax}}
+	return nil
+}
+
+// expand makes a path absolute, from dir, and ~ the home.
+func expand(path, dir string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(home, rest), nil
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Abs(filepath.Join(dir, path))
+}
+
+func (l *Local) client(spool string) *host.Client {
+	c := l.clients[spool]
+	if c == nil {
+		o := l.queue
+		o.Spool = spool
+		c = host.NewClient(o)
+		l.clients[spool] = c
+	}
+	return c
+}
+
+func (l *Local) backend(name string) (*backend, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.backends[name]
+	if b == nil {
+		return nil, providers.Errorf(providers.Invalid, "Backend %s has not been configured", name)
+	}
+	return b, nil
+}
+
+// Close drops the connections to queues, which go on.
+func (l *Local) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.clients {
+		c.Close()
+	}
+	return nil
+}
+
+// Submit hands jobs to the queue.
+func (l *Local) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	b, err := l.backend(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Jobs {
+		if r.Jobs[i].Workdir == "" {
+			r.Jobs[i].Workdir = b.Workdir
+		}
+	}
+	return b.client.Submit(ctx, b.place, b.environ, r)
+}
+
+// Find asks the queue for tokens.
+func (l *Local) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	b, err := l.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.client.Find(ctx, b.place, tokens)
+}
+
+// Watch streams what the queue tells.
+func (l *Local) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
+	b, err := l.backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	return b.client.Watch(ctx, b.place, r.Handles, r.Cursor, fn)
+}
+
+// Cancel ends jobs.
+func (l *Local) Cancel(ctx context.Context, r providers.CancelRequest) ([]providers.Outcome, error) {
+	b, err := l.backend(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	return b.client.Cancel(ctx, b.place, r)
+}
+
+// Control changes what the queue may start.
+func (l *Local) Control(ctx context.Context, r providers.ControlRequest) error {
+	b, err := l.backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	return b.client.Control(ctx, b.place, r)
+}
+
+// Logs writes a job's log.
+func (l *Local) Logs(ctx context.Context, r providers.LogRequest, w io.Writer) error {
+	b, err := l.backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	return b.client.Logs(ctx, b.place, r, w)
+}
+
+// Verify looks at outputs where they lie.
+func (l *Local) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
+	workdir := r.Workdir
+	if workdir == "" {
+		b, err := l.backend(r.Backend)
+		if err != nil {
+			return nil, err
+		}
+		workdir = b.Workdir
+	}
+	out := make([]offer.Output, len(r.Outputs))
+	for i, o := range r.Outputs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if r.Open {
+			out[i] = verify.Check(ctx, workdir, o)
+		} else {
+			out[i] = verify.Stat(workdir, o)
+		}
+	}
+	return out, nil
+}
+
+// path is a path on the backend: relative ones are in the workdir.
+func (l *Local) path(name, path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	b, err := l.backend(name)
+	if err != nil {
+		return "", err
+	}
+	return expand(path, b.Workdir)
+}
+
+// Push writes a file, going on after what an earlier push left.
+func (l *Local) Push(_ context.Context, name, path string, size int64, digest string, r io.ReadSeeker) error {
+	path, err := l.path(name, path)
+	if err != nil {
+		return err
+	}
+	return host.Push(path, size, digest, r)
+}
+
+// Pull reads a file from an offset on.
+func (l *Local) Pull(_ context.Context, name, path string, offset int64, w io.Writer) error {
+	path, err := l.path(name, path)
+	if err != nil {
+		return err
+	}
+	return host.Pull(path, offset, w)
+}
+
+// List resolves globs and folders.
+func (l *Local) List(_ context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
+	full := make([]string, len(patterns))
+	for i, p := range patterns {
+		var err error
+		if full[i], err = l.path(name, p); err != nil {
+			return nil, err
+		}
+	}
+	return host.List(full)
+}
+
+// Remove moves files aside or deletes them, under a fence.
+func (l *Local) Remove(ctx context.Context, r providers.RemoveRequest) error {
+	b, err := l.backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	return b.client.Remove(ctx, b.place, r)
+}
+
+// Clean removes what the queue keeps of ended jobs, and their logs.
+func (l *Local) Clean(ctx context.Context, name string) ([]string, error) {
+	b, err := l.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	removed, err := b.client.Clean(ctx)
+	if err != nil {
+		return removed, err
+	}
+	logs := filepath.Join(b.Workdir, ".muster", "logs")
+	if _, err := os.Stat(logs); err == nil {
+		if err := os.RemoveAll(logs); err != nil {
+			return removed, fmt.Errorf("clean: %w", err)
+		}
+		removed = append(removed, logs)
+	}
+	return removed, nil
+}

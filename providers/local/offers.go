@@ -1,0 +1,89 @@
+package local
+
+import (
+	"context"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// quoteFor is how long a quote of this machine holds.
+const quoteFor = time.Hour
+
+// devices reads the GPUs; a driver that does not answer is told in a pool's notes.
+func (l *Local) devices() gpu.Reader {
+	r, err := l.reader()
+	if err != nil {
+		return mute{err}
+	}
+	return r
+}
+
+// mute are GPUs of which nothing can be known.
+type mute struct{ err error }
+
+func (m mute) Devices(context.Context) ([]gpu.Device, error) { return nil, m.err }
+func (m mute) Close() error                                  { return nil }
+
+// Pools is this machine: one pool. It starts no queue.
+func (l *Local) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
+	b, err := l.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := l.pool(ctx, b)
+	return []offer.Pool{pool}, err
+}
+
+func (l *Local) pool(ctx context.Context, b *backend) (offer.Pool, error) {
+	busy, err := b.client.Busy(ctx)
+	if err != nil {
+		busy = host.Busy{}
+	}
+	pool, err := host.Pool(ctx, b.place, l.devices(), busy)
+	pool.Price = price(b.Price)
+	return pool, err
+}
+
+// price is what the campaign says this machine costs: nothing, unless it does.
+func price(p offer.Price) offer.Price {
+	p.Known = true
+	return p
+}
+
+// Quote says which shapes this machine can run. Its price is known: zero
+// unless configured.
+func (l *Local) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
+	b, err := l.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := l.pool(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := l.devices().Devices(ctx)
+	var out []offer.Quote
+	for i, s := range shapes {
+		q := offer.Quote{Backend: name, Shape: i, Price: pool.Price, Wait: 0}
+		q.Fits, q.Why, q.Would = host.Fit(s, pool, list)
+		if q.Fits && s.GPUs > 0 && pool.Idle < s.GPUs {
+			q.Wait = -1 // somebody else's work: nobody knows
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// Preflight checks, for free, that jobs could run here.
+func (l *Local) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
+	b, err := l.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := l.devices().Devices(ctx)
+	return host.Preflight(ctx, host.Site{Place: b.place, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
+}

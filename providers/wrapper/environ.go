@@ -1,0 +1,120 @@
+package wrapper
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// A Start is what the environment of one start says of it.
+type Start struct {
+	Folder  Folder
+	Restart int
+	Boot    string
+	Launch  string
+	Lists   map[string]string // input name → list file
+	GPUs    []string          // indexes or UUIDs
+}
+
+// Environ is the whole environment of a job: base, then the job's own, then
+// muster's. A later value of a name wins.
+func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
+	env := newEnviron(len(base) + len(j.Env) + 16)
+	for _, v := range base {
+		env.set(v.Name, v.Value)
+	}
+	if cpus := j.Shape.CPUs; cpus > 0 {
+		env.set("OMP_NUM_THREADS", strconv.Itoa(cpus))
+	}
+	for _, v := range j.Env {
+		env.set(v.Name, v.Value)
+	}
+	env.set("PWD", j.Dir)
+	env.set("MUSTER_TOKEN", j.Token)
+	env.set("MUSTER_RESTART", strconv.Itoa(s.Restart))
+	env.set("MUSTER_ATTEMPT", strconv.Itoa(max(j.Attempt, 1)+s.Restart))
+	env.set("MUSTER_ADDRESS", j.Address)
+	env.set("MUSTER_PHASE", j.Phase)
+	env.set("MUSTER_NAME", j.Name)
+	env.set("MUSTER_WORKDIR", j.Workdir)
+	env.set("MUSTER_JOB", string(s.Folder))
+	env.set("MUSTER_BOOT", s.Boot)
+	env.set("MUSTER_LAUNCH", s.Launch)
+	if j.Smoke {
+		env.set("MUSTER_SMOKE", "1")
+	}
+	if j.Shape.GPUs > 0 || len(s.GPUs) > 0 {
+		env.set("CUDA_VISIBLE_DEVICES", strings.Join(s.GPUs, ","))
+	}
+	for _, in := range j.Inputs {
+		value := s.Lists[in.Name]
+		if value == "" && len(in.Paths) == 1 {
+			value = in.Paths[0]
+		}
+		env.set("MUSTER_INPUT_"+upper(in.Name), value)
+	}
+	for _, out := range j.Outputs {
+		env.set("MUSTER_OUTPUT_"+upper(out.Name), OutputPath(j.Workdir, out))
+	}
+	if j.Checkpoint.Path != "" {
+		env.set("MUSTER_CHECKPOINT", absolute(j.Workdir, j.Checkpoint.Path))
+		if d := j.Checkpoint.Interval; d > 0 {
+			env.set("MUSTER_CHECKPOINT_INTERVAL", strconv.FormatInt(int64(d.Seconds()), 10))
+		}
+	}
+	return env.list
+}
+
+// OutputPath is what a command is given for an output: its absolute path,
+// for a glob the folder before the first wildcard.
+func OutputPath(workdir string, o providers.Output) string {
+	path := absolute(workdir, o.Path)
+	if o.Kind != "glob" {
+		return path
+	}
+	if i := strings.IndexAny(path, "*?[{"); i >= 0 {
+		path = path[:i]
+	}
+	return filepath.Dir(path + "x")
+}
+
+func absolute(workdir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(workdir, path)
+}
+
+// upper makes a variable's name of an input's or output's.
+func upper(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return r - 'a' + 'A'
+		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// environ is a list of NAME=value where a name stands once.
+type environ struct {
+	list []string
+	at   map[string]int
+}
+
+func newEnviron(n int) *environ {
+	return &environ{list: make([]string, 0, n), at: make(map[string]int, n)}
+}
+
+func (e *environ) set(name, value string) {
+	if i, ok := e.at[name]; ok {
+		e.list[i] = name + "=" + value
+		return
+	}
+	e.at[name] = len(e.list)
+	e.list = append(e.list, name+"="+value)
+}
