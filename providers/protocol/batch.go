@@ -1,0 +1,89 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/muster-run/muster/providers"
+)
+
+const (
+	// MaxBatch is how many bytes of items travel in one message.
+	MaxBatch = 1<<20 - 4<<10
+	// MaxMessage is the limit both sides set, bytes; one item may use it up.
+	MaxMessage = 16 << 20
+	// MaxChunk is how many bytes of a file or log travel in one message.
+	MaxChunk = 256 << 10
+
+	itemOverhead = 6 // bytes of tag and length around an item
+	maxItem      = MaxMessage - 64<<10
+)
+
+// split converts items and hands them on in parts of at most MaxBatch bytes,
+// in order. It hands on at least one part, which may be empty, so that a
+// header always travels.
+func split[A, M any](in []A, convert func(A) M, size func(M) int, emit func(part []M) error) error {
+	var part []M
+	bytes := 0
+	for i, a := range in {
+		m := convert(a)
+		n := size(m) + itemOverhead
+		if n > maxItem {
+			return providers.Errorf(providers.Invalid, "item %d of the batch has %d bytes; at most %d can be sent", i, n, maxItem)
+		}
+		if bytes+n > MaxBatch && len(part) > 0 {
+			if err := emit(part); err != nil {
+				return err
+			}
+			part, bytes = nil, 0
+		}
+		part = append(part, m)
+		bytes += n
+	}
+	return emit(part)
+}
+
+func splitMessages[A any, M proto.Message](in []A, convert func(A) M, emit func([]M) error) error {
+	return split(in, convert, func(m M) int { return proto.Size(m) }, emit)
+}
+
+func splitStrings(in []string, emit func([]string) error) error {
+	return split(in, text, func(s string) int { return len(s) }, emit)
+}
+
+func splitPaths(in []string, emit func([][]byte) error) error {
+	return split(in, func(s string) []byte { return []byte(s) }, func(b []byte) int { return len(b) }, emit)
+}
+
+// gather reads a stream to its end.
+func gather[M any](recv func() (*M, error), take func(*M)) error {
+	for {
+		m, err := recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		take(m)
+	}
+}
+
+// errNoHeader is a request stream that ended before its first message.
+var errNoHeader = fmt.Errorf("empty request stream")
+
+// gatherRequest reads a request stream, which has at least one message.
+func gatherRequest[M any](recv func() (*M, error), take func(m *M, first bool)) error {
+	first := true
+	err := gather(recv, func(m *M) {
+		take(m, first)
+		first = false
+	})
+	if err == nil && first {
+		return errNoHeader
+	}
+	return err
+}

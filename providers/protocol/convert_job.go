@@ -1,0 +1,144 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/protocol/pb"
+)
+
+func envOut(e providers.EnvVar) *pb.EnvVar { return &pb.EnvVar{Name: e.Name, Value: []byte(e.Value)} }
+func envIn(e *pb.EnvVar) providers.EnvVar {
+	return providers.EnvVar{Name: e.Name, Value: string(e.Value)}
+}
+
+func requireOut(r providers.Require) *pb.Require {
+	return &pb.Require{Path: []byte(r.Path), MinSize: r.MinSize, Message: r.Message}
+}
+
+func requireIn(r *pb.Require) providers.Require {
+	return providers.Require{Path: string(r.Path), MinSize: r.MinSize, Message: r.Message}
+}
+
+func inputOut(i providers.Input) *pb.Input {
+	return &pb.Input{Name: i.Name, Paths: bytesOf(i.Paths), List: []byte(i.List)}
+}
+
+func inputIn(i *pb.Input) providers.Input {
+	return providers.Input{Name: i.Name, Paths: stringsOf(i.Paths), List: string(i.List)}
+}
+
+func outputOut(o providers.Output) *pb.Output {
+	return &pb.Output{
+		Name: o.Name, Kind: o.Kind, Path: []byte(o.Path), MinCount: int64(o.MinCount), MinSize: o.MinSize, Shared: o.Shared,
+		Verify: each(o.Verify, func(v providers.VerifyCheck) *pb.VerifyCheck {
+			return &pb.VerifyCheck{Kind: v.Kind, Command: []byte(v.Command), File: []byte(v.File)}
+		}),
+	}
+}
+
+func outputIn(o *pb.Output) providers.Output {
+	return providers.Output{
+		Name: o.Name, Kind: o.Kind, Path: string(o.Path), MinCount: int(o.MinCount), MinSize: o.MinSize, Shared: o.Shared,
+		Verify: each(o.Verify, func(v *pb.VerifyCheck) providers.VerifyCheck {
+			return providers.VerifyCheck{Kind: v.Kind, Command: string(v.Command), File: string(v.File)}
+		}),
+	}
+}
+
+func metricOut(m providers.Metric) *pb.Metric {
+	return &pb.Metric{Name: m.Name, Output: m.Output, Json: m.JSON, Column: m.Column, Regex: m.Regex}
+}
+
+func metricIn(m *pb.Metric) providers.Metric {
+	return providers.Metric{Name: m.Name, Output: m.Output, JSON: m.Json, Column: m.Column, Regex: m.Regex}
+}
+
+func checkpointOut(c providers.Checkpoint) *pb.Checkpoint {
+	if c == (providers.Checkpoint{}) {
+		return nil
+	}
+	return &pb.Checkpoint{Path: []byte(c.Path), Interval: int64(c.Interval), Signal: c.Signal, Grace: int64(c.Grace)}
+}
+
+func checkpointIn(c *pb.Checkpoint) providers.Checkpoint {
+	return providers.Checkpoint{
+		Path: string(c.GetPath()), Interval: time.Duration(c.GetInterval()), Signal: c.GetSignal(), Grace: time.Duration(c.GetGrace()),
+	}
+}
+
+func retryOut(r providers.Retry) *pb.Retry {
+	return &pb.Retry{
+		On: r.On, Max: int64(r.Max), Delay: int64(r.Delay),
+		Scale: mapOf(r.Scale, func(s providers.Scale) *pb.Scale {
+			return &pb.Scale{Memory: s.Memory, Cpus: s.CPUs, Gpus: s.GPUs, Walltime: s.Walltime, Disk: s.Disk}
+		}),
+	}
+}
+
+func retryIn(r *pb.Retry) providers.Retry {
+	return providers.Retry{
+		On: r.GetOn(), Max: int(r.GetMax()), Delay: time.Duration(r.GetDelay()),
+		Scale: mapOf(r.GetScale(), func(s *pb.Scale) providers.Scale {
+			return providers.Scale{
+				Memory: s.GetMemory(), CPUs: s.GetCpus(), GPUs: s.GetGpus(), Walltime: s.GetWalltime(), Disk: s.GetDisk(),
+			}
+		}),
+	}
+}
+
+func ruleOut(r failure.Rule) *pb.Rule {
+	return &pb.Rule{
+		Name: r.Name, Match: r.Match, Class: r.Class, Action: r.Action, Hint: r.Hint,
+		Exit: each(r.Exit, func(n int) int64 { return int64(n) }),
+	}
+}
+
+func ruleIn(r *pb.Rule) failure.Rule {
+	return failure.Rule{
+		Name: r.Name, Match: r.Match, Class: r.Class, Action: r.Action, Hint: r.Hint,
+		Exit: each(r.Exit, func(n int64) int { return int(n) }),
+	}
+}
+
+func jobOut(j *providers.Job) *pb.Job {
+	return &pb.Job{
+		Token: j.Token, Address: j.Address, Phase: j.Phase, Name: j.Name, Attempt: int64(j.Attempt), Pool: j.Pool,
+		Shell: []byte(j.Shell), Argv: bytesOf(j.Argv), Workdir: []byte(j.Workdir), Dir: []byte(j.Dir),
+		Setup: bytesOf(j.Setup), Env: each(j.Env, envOut), Image: j.Image,
+		Shape: shapeOut(j.Shape), Options: j.Options,
+		Inputs: each(j.Inputs, inputOut), Outputs: each(j.Outputs, outputOut), Metrics: each(j.Metrics, metricOut),
+		Require: each(j.Require, requireOut), Checkpoint: checkpointOut(j.Checkpoint),
+		After: j.After, Retry: retryOut(j.Retry),
+		Breaker: &pb.Breaker{SameError: int64(j.Breaker.SameError), Share: j.Breaker.Share},
+		Cap:     int64(j.Cap), Rules: each(j.Rules, ruleOut), Grace: int64(j.Grace), Smoke: j.Smoke,
+		ResultHash: j.ResultHash, MoveAside: []byte(j.MoveAside),
+	}
+}
+
+func jobIn(j *pb.Job) providers.Job {
+	return providers.Job{
+		Token: j.GetToken(), Address: j.GetAddress(), Phase: j.GetPhase(), Name: j.GetName(), Attempt: int(j.GetAttempt()), Pool: j.GetPool(),
+		Shell: string(j.GetShell()), Argv: stringsOf(j.GetArgv()), Workdir: string(j.GetWorkdir()), Dir: string(j.GetDir()),
+		Setup: stringsOf(j.GetSetup()), Env: each(j.GetEnv(), envIn), Image: j.GetImage(),
+		Shape: shapeIn(j.GetShape()), Options: raw(j.GetOptions()),
+		Inputs: each(j.GetInputs(), inputIn), Outputs: each(j.GetOutputs(), outputIn), Metrics: each(j.GetMetrics(), metricIn),
+		Require: each(j.GetRequire(), requireIn), Checkpoint: checkpointIn(j.GetCheckpoint()),
+		After: j.GetAfter(), Retry: retryIn(j.GetRetry()),
+		Breaker: providers.Breaker{SameError: int(j.GetBreaker().GetSameError()), Share: j.GetBreaker().GetShare()},
+		Cap:     int(j.GetCap()), Rules: each(j.GetRules(), ruleIn), Grace: time.Duration(j.GetGrace()), Smoke: j.GetSmoke(),
+		ResultHash: j.GetResultHash(), MoveAside: string(j.GetMoveAside()),
+	}
+}
+
+// submissionOut puts the secrets beside the job, never into it.
+func submissionOut(j providers.Job) *pb.Submission {
+	return &pb.Submission{Job: jobOut(&j), Secrets: each(j.Secrets, envOut)}
+}
+
+func submissionIn(s *pb.Submission) providers.Job {
+	j := jobIn(s.GetJob())
+	j.Secrets = each(s.GetSecrets(), envIn)
+	return j
+}
