@@ -28,6 +28,9 @@ func canonicalNumber(v cty.Value) (cty.Value, error) {
 	if raw.IsNull() || !raw.IsKnown() {
 		return v, nil
 	}
+	if bf := raw.AsBigFloat(); bf.IsInt() && bf.MantExp(nil) <= maxIntegerBits {
+		return v, nil
+	}
 	_, c, err := NumberText(raw)
 	if err != nil {
 		return v, err

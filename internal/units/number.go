@@ -1,6 +1,7 @@
 package units
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -41,7 +42,7 @@ func Number(f float64) string {
 func NumberText(v cty.Value) (text string, canonical cty.Value, err error) {
 	bf := v.AsBigFloat()
 	if bf.IsInf() {
-		return "", cty.NilVal, fmt.Errorf("an infinite number has no text")
+		return "", cty.NilVal, errors.New("the number is infinite: something is divided by zero, or grows beyond all bounds")
 	}
 	if bf.IsInt() {
 		return integerText(v, bf)

@@ -98,7 +98,7 @@ var yamlEncode = function.New(&function.Spec{
 })
 
 func blockStyle(n *yaml.Node) {
-	n.Style &^= yaml.FlowStyle
+	n.Style = 0 // quotes stand where YAML needs them: the tags say what is text
 	for _, c := range n.Content {
 		blockStyle(c)
 	}

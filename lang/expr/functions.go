@@ -134,7 +134,7 @@ func argument(v cty.Value, want cty.Type) (cty.Value, error) {
 	if err != nil {
 		return v, err
 	}
-	if want == cty.DynamicPseudoType {
+	if want == cty.DynamicPseudoType || v.Type() == want {
 		return v, nil
 	}
 	if v.Type() == cty.Number && want == cty.String {

@@ -253,14 +253,19 @@ var length = function.New(&function.Spec{
 
 // coalesce passes over empty texts, too, as Terraform's does.
 var coalesce = function.New(&function.Spec{
-	VarParam: &function.Parameter{Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true},
+	VarParam: &function.Parameter{Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		if len(args) == 0 {
 			return cty.NilType, errors.New("coalesce needs an argument")
 		}
-		types := make([]cty.Type, len(args))
-		for i, a := range args {
-			types[i] = a.Type()
+		var types []cty.Type
+		for _, a := range args {
+			if a.Type() != cty.DynamicPseudoType { // of a bare null
+				types = append(types, a.Type())
+			}
+		}
+		if len(types) == 0 {
+			return cty.DynamicPseudoType, nil
 		}
 		ty, _ := convert.UnifyUnsafe(types)
 		if ty == cty.NilType {
