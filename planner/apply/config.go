@@ -53,7 +53,7 @@ type Config struct {
 	// Notify is called for what somebody who is away should hear of.
 	Notify func(Notice)
 
-	// Secrets reads a secret at submission; nil uses ReadSecret.
+	// Secrets reads a secret at submission; nil uses site.Secret.
 	Secrets func(lang.Secret) (string, error)
 	// Environ is where a local job's environment starts from; nil is os.Environ().
 	Environ []string

@@ -3,10 +3,7 @@
 // beside it.
 package request
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // A Request asks a running apply for something.
 type Request struct {
@@ -38,10 +35,4 @@ type Answer struct {
 	Text  string    `json:"text,omitempty"` // what was done, in words
 	Jobs  int       `json:"jobs"`           // how many jobs it touched
 	At    time.Time `json:"at"`
-}
-
-// Send writes a request and waits for its answer. ErrNoAnswer after timeout
-// means that nobody took it: the request is withdrawn.
-func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (Answer, error) {
-	return Answer{}, nil
 }

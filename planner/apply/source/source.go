@@ -1,3 +1,170 @@
 // Package source knows the code a campaign depends on by its content: the
-// digest of a tree, and read-only copies of it named by that digest.
+// digest of a tree, and read-only copies of it named by that digest. The
+// digest depends on paths, contents, exec bits and links, never on times,
+// owners or a commit.
 package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/muster-run/muster/lang"
+)
+
+// A Spec says which files of a folder are a source.
+type Spec struct {
+	Dir              string   // absolute
+	Include, Exclude []string // doublestar patterns relative to Dir; no Include = everything
+	// Never reports paths that are no part of any source: declared outputs.
+	// It is given slash-separated paths relative to Dir; nil = none.
+	Never func(rel string) bool
+	Cache string // folder where digests of files are remembered; "" = nowhere
+}
+
+// A File is one file or link of a tree.
+type File struct {
+	Path   string // relative, slash-separated
+	Size   int64
+	Digest string // "sha256:…" of the bytes, or of the target of a link
+	Exec   bool
+	Link   string // target; "" for a file
+	root   string
+}
+
+// Open opens the file as it is now.
+func (f File) Open() (*os.File, error) {
+	return os.Open(filepath.Join(f.root, filepath.FromSlash(f.Path)))
+}
+
+// A Tree is a source as it was read.
+type Tree struct {
+	Digest string // 32 hex digits
+	Files  []File // sorted by path
+	Bytes  int64
+}
+
+// Read finds the files of a source and digests them. Files whose size, time
+// and inode are as remembered are not opened.
+func Read(ctx context.Context, s Spec) (Tree, error) {
+	c := openCache(s)
+	var t Tree
+	err := filepath.WalkDir(s.Dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rel, err := filepath.Rel(s.Dir, name)
+		if err != nil || rel == "." {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if s.skips(rel) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !s.takes(rel) || s.Never != nil && s.Never(rel) {
+			return nil
+		}
+		f, err := c.file(s.Dir, rel, d)
+		if err != nil {
+			return err
+		}
+		if f.Path != "" {
+			t.Files = append(t.Files, f)
+			t.Bytes += f.Size
+		}
+		return nil
+	})
+	if err != nil {
+		return Tree{}, fmt.Errorf("read source %s: %w", s.Dir, err)
+	}
+	slices.SortFunc(t.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	t.Digest = digest(t.Files)
+	c.save()
+	return t, nil
+}
+
+// skips reports whether a folder holds nothing of a source: muster's own, and
+// version control's.
+func (s Spec) skips(rel string) bool {
+	switch path.Base(rel) {
+	case ".muster", ".git", ".hg", ".svn":
+		return true
+	}
+	for _, p := range s.Exclude {
+		if strings.HasSuffix(p, "/**") && match(strings.TrimSuffix(p, "/**"), rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// takes reports whether a file belongs to the source by its name.
+func (s Spec) takes(rel string) bool {
+	if own(path.Base(rel)) {
+		return false
+	}
+	in := len(s.Include) == 0
+	for _, p := range s.Include {
+		if in = match(p, rel); in {
+			break
+		}
+	}
+	if !in {
+		return false
+	}
+	for _, p := range s.Exclude {
+		if match(p, rel) {
+			return false
+		}
+	}
+	return true
+}
+
+// own reports whether a file is written by muster beside the campaign.
+func own(base string) bool {
+	return strings.HasPrefix(base, "muster.state.") || base == ".muster.lock.hcl" || strings.HasSuffix(base, ".mplan")
+}
+
+func match(pattern, rel string) bool {
+	ok, err := doublestar.Match(strings.TrimPrefix(path.Clean(pattern), "./"), rel)
+	return err == nil && ok
+}
+
+// digest is over a line for each file: kind, digest and quoted path.
+func digest(files []File) string {
+	h := sha256.New()
+	io.WriteString(h, "muster source 1\n")
+	for _, f := range files {
+		kind := "file"
+		switch {
+		case f.Link != "":
+			kind = "link"
+		case f.Exec:
+			kind = "exec"
+		}
+		fmt.Fprintf(h, "%s %s %q\n", kind, f.Digest, f.Path)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Of is the spec of a campaign's source. Declared outputs of all phases are
+// never part of it, nor is anything of muster's.
+func Of(c *lang.Campaign, s *lang.Source) Spec {
+	return Spec{Dir: s.Dir, Include: s.Include, Exclude: s.Exclude, Never: outputsOf(c, s.Dir), Cache: filepath.Join(c.Dir, ".muster", "cache")}
+}

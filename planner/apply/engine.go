@@ -1,0 +1,381 @@
+package apply
+
+// The life of a job, as the engine drives it:
+//
+//	pending ─▶ ready ─▶ submitting ─▶ queued ─▶ running ─▶ verifying ─▶ done
+//	  ▲  waits for its inputs, its    │           │           │
+//	  │  gate, a slot, the budget     └───────────┴─▶ failed(class) ─▶ waiting ─▶ ready
+//	  │                                                  └─▶ held (action = hold, a person, breaker)
+//	  └── freed by resume                            cancelled: ended by us or from outside
+//
+// One turn of the loop:
+//
+//	inbox ─fold─▶ events ─append─▶ state ─decide─▶ intents ─append, sync─▶ outboxes ─▶ backends
+//
+// Only the loop touches the engine and the state. Other goroutines (a watch
+// and a sender for each backend, one for requests, one for each transfer lane)
+// post closures into the inbox, and the loop runs them.
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store"
+)
+
+const (
+	inboxSize   = 256                    // posted closures before a watch has to wait
+	maxDrain    = 4096                   // closures run in one turn before something is decided
+	syncAtLeast = 200 * time.Millisecond // observations are durable after this; intents at once
+	slowNotice  = 400 * time.Millisecond // after this a wait is announced
+	farewell    = 3 * time.Second        // for calls in flight when a run stops
+)
+
+type engine struct {
+	Config
+	st   *state.State
+	ctx  context.Context // of all calls; outlives the caller's by farewell
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	inbox  chan func()
+	phases []*phase
+	byName map[string]*phase
+
+	backends map[string]*backend
+	flights  map[string]*flight // by token
+	byJob    map[string]*flight // by state address
+	budgets  budgets
+	holds    holds
+	retries  retryQueue
+	rate     rate
+	lanes    map[string]*lane
+	report   reporter
+	approval string // plan id that new attempts are recorded under
+
+	halted    Stop   // nothing new is started
+	why       string // in words
+	err       error
+	unsynced  time.Time // when the oldest unsynced event was appended; zero = none
+	recovered int       // backends that have yet to answer the first look-up
+	wake      time.Time // earliest timer
+	handed    int
+	cancelled int
+	shippings int
+	first     string // first thing that needs muster, in a hand-over
+	spent     tally
+}
+
+func newEngine(c Config) *engine {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Mint == nil {
+		c.Mint = mint
+	}
+	if c.Secrets == nil {
+		c.Secrets = site.Secret
+	}
+	return &engine{
+		Config: c, st: c.Session.State(), inbox: make(chan func(), inboxSize),
+		byName: map[string]*phase{}, backends: map[string]*backend{},
+		flights: map[string]*flight{}, byJob: map[string]*flight{}, lanes: map[string]*lane{},
+	}
+}
+
+// mint makes a token: 128 random bits as 32 hex digits.
+func mint() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand(3) ends the process instead
+	return hex.EncodeToString(b[:])
+}
+
+// Run applies a plan under the lease that the session holds. When ctx ends,
+// it stops driving and leaves jobs alone; the outcome says what still runs.
+// An error means that the run could not go on; the outcome is filled even so.
+func Run(ctx context.Context, c Config) (Outcome, error) {
+	e := newEngine(c)
+	// Calls in flight are given time to end when the caller leaves.
+	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() { e.stop(); e.drainUntilGone() }()
+	e.report.begin(e)
+	if err := e.open(); err != nil {
+		return e.outcome(), err
+	}
+	e.loop(ctx)
+	e.close()
+	return e.outcome(), e.err
+}
+
+// open readies everything before the first turn: the approval, the jobs, the
+// backends, and what the plan asks for that is not a launch.
+func (e *engine) open() error {
+	if err := e.approve(); err != nil {
+		return err
+	}
+	e.loadPhases()
+	if err := e.loadBackends(); err != nil {
+		return err
+	}
+	e.loadHolds()
+	e.loadBudgets()
+	e.loadFlights()
+	e.applyRows()
+	e.loadCells()
+	e.loadTransfers()
+	e.loadGates()
+	e.loadBreakers()
+	e.ship()
+	e.recover()
+	if e.holds.any() {
+		e.controlAll()
+	}
+	e.serveRequests()
+	return e.err
+}
+
+func (e *engine) loop(ctx context.Context) {
+	for e.err == nil {
+		e.turn()
+		if e.err != nil || e.finished() {
+			return
+		}
+		if !e.wait(ctx) {
+			return
+		}
+	}
+}
+
+// turn decides, makes it durable, and sends it.
+func (e *engine) turn() {
+	e.wake = time.Time{}
+	e.releaseRetries()
+	e.releaseTransfers()
+	e.dispatch()
+	if e.handingOver() {
+		e.handOver()
+	}
+	if e.commit() {
+		e.send()
+	}
+	e.report.tick(e)
+}
+
+// wait blocks until there is news, and takes all of it. It returns false
+// when the run is to stop.
+func (e *engine) wait(ctx context.Context) bool {
+	var timer <-chan time.Time
+	if at := e.alarm(); !at.IsZero() {
+		t := time.NewTimer(max(at.Sub(e.Clock()), time.Millisecond))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-e.Session.Lost():
+		e.halt(LeaseLost, "another muster took the lease")
+		e.err = store.ErrLost
+		return false
+	case <-ctx.Done():
+		e.halt(Interrupted, "interrupted")
+		return false
+	case <-timer:
+	case f := <-e.inbox:
+		f()
+	}
+	for range maxDrain {
+		select {
+		case f := <-e.inbox:
+			f()
+		default:
+			return true
+		}
+	}
+	return true
+}
+
+// alarm is when the loop has to turn even without news.
+func (e *engine) alarm() time.Time {
+	at := e.wake
+	if !e.unsynced.IsZero() {
+		at = earliest(at, e.unsynced.Add(syncAtLeast))
+	}
+	return earliest(at, e.report.next())
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+func (e *engine) wakeAt(t time.Time) { e.wake = earliest(e.wake, t) }
+
+// post hands a closure to the loop. It gives up when the run has ended.
+func (e *engine) post(f func()) {
+	select {
+	case e.inbox <- f:
+	case <-e.ctx.Done():
+	}
+}
+
+// spawn starts a goroutine that ends with the run.
+func (e *engine) spawn(f func()) {
+	e.wg.Add(1)
+	go func() { defer e.wg.Done(); f() }()
+}
+
+// drainUntilGone empties the inbox while goroutines end.
+func (e *engine) drainUntilGone() {
+	gone := make(chan struct{})
+	go func() { e.wg.Wait(); close(gone) }()
+	for {
+		select {
+		case <-e.inbox:
+		case <-gone:
+			return
+		}
+	}
+}
+
+// emit folds an event into the state. After an error nothing is folded.
+func (e *engine) emit(ev state.Event) {
+	if e.err != nil {
+		return
+	}
+	if err := e.Session.Append(ev); err != nil {
+		e.storeFailed(err)
+		return
+	}
+	if e.unsynced.IsZero() {
+		e.unsynced = e.Clock()
+	}
+	if e.Event != nil {
+		e.Event(ev)
+	}
+}
+
+// commit makes what was appended durable when something depends on it or it
+// has waited long enough. It reports whether the outboxes may be sent.
+func (e *engine) commit() bool {
+	if e.err != nil {
+		return false
+	}
+	if e.unsynced.IsZero() {
+		return true
+	}
+	if !e.outgoing() && e.Clock().Sub(e.unsynced) < syncAtLeast {
+		return false
+	}
+	return e.sync()
+}
+
+func (e *engine) sync() bool {
+	if e.err != nil {
+		return false
+	}
+	if err := e.Session.Sync(e.ctx); err != nil {
+		e.storeFailed(err)
+		return false
+	}
+	e.unsynced = time.Time{}
+	for _, b := range e.backends {
+		b.durable = b.cursor
+	}
+	return true
+}
+
+func (e *engine) storeFailed(err error) {
+	if errors.Is(err, store.ErrLost) {
+		e.halt(LeaseLost, "another muster took the lease")
+		e.err = err
+		return
+	}
+	e.halt(StoreFailed, "the state cannot be written: "+err.Error())
+	e.err = &StoreError{Err: err}
+}
+
+// A StoreError says that the state could not be written. Nothing was started
+// after it, and jobs that run go on.
+type StoreError struct{ Err error }
+
+func (e *StoreError) Error() string {
+	return fmt.Sprintf("write state: %v: nothing more is started, running jobs go on; make room or mend the store, then run the same command again", e.Err)
+}
+
+// Unwrap gives the store's own error.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// halt stops starts for the rest of the run. The first reason stands.
+func (e *engine) halt(s Stop, why string) {
+	if e.halted == None {
+		e.halted, e.why = s, why
+	}
+}
+
+// finished reports whether nothing is left that this run could see through.
+func (e *engine) finished() bool {
+	if e.recovered > 0 || e.sending() {
+		return false
+	}
+	if e.Mode != Drive {
+		return e.handedOver()
+	}
+	return e.moving() == 0 && len(e.retries) == 0 && !e.transferring() && !e.shipping() && !e.asking()
+}
+
+// moving counts flights that will end by themselves: under a hold those that
+// wait in a queue do not.
+func (e *engine) moving() int {
+	n := 0
+	for _, b := range e.backends {
+		n += b.inflight - b.stuck(e)
+	}
+	return n
+}
+
+// close ends a run in good order: what was minted and not sent is withdrawn,
+// calls in flight are awaited, and all is made durable.
+func (e *engine) close() {
+	if e.sync() {
+		e.send()
+	}
+	deadline := time.NewTimer(farewell)
+	defer deadline.Stop()
+	for e.err == nil && e.sending() {
+		select {
+		case f := <-e.inbox:
+			f()
+			if e.sync() {
+				e.send()
+			}
+		case <-deadline.C:
+			e.halt(Interrupted, "interrupted")
+			goto out
+		}
+	}
+out:
+	if e.err == nil {
+		e.conclude()
+		e.sync()
+	}
+	e.acknowledge()
+	e.report.final(e)
+}
+
+func (e *engine) backendOf(address string) *lang.Backend {
+	for _, b := range e.Campaign.Backends {
+		if b.Address() == address {
+			return b
+		}
+	}
+	return nil
+}

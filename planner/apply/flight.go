@@ -1,0 +1,215 @@
+package apply
+
+import (
+	"strings"
+
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+// endKind is what follows when a flight that is being cancelled has ended.
+type endKind uint8
+
+const (
+	endNot    endKind = iota
+	endRerun          // start anew: the work is another
+	endAgain          // start anew: the same work, asked for differently
+	endHold           // stay cancelled, by a person
+	endForget         // not wanted any more
+)
+
+// A flight is one attempt from its intent to its end.
+type flight struct {
+	p     *phase // nil: the campaign does not want it
+	cell  int32
+	smoke bool
+	key   string // in State.Jobs
+	addr  string
+	token string
+	b     *backend
+	pool  string
+	n     int // launch
+	first int // launch that this token began with
+	max   int // launches that it may come to, all in all
+
+	status status
+	job    *providers.Job // until its backend has it
+	where  *place.Decision
+	due    dues // what it may still cost, in every budget's units
+	paid   int  // launches whose cost is in the ledger
+
+	end    endKind
+	by     string // who cancelled it
+	told   bool   // the cancel is under way
+	missed int    // look-ups in a row that did not find it
+	handle string
+	ours   bool // its attempt belongs to the plan that is being applied
+}
+
+func stem(token string) string {
+	token, _, _ = strings.Cut(token, "/")
+	return token
+}
+
+// adopt puts a flight where the engine finds it.
+func (e *engine) adopt(f *flight) {
+	e.flights[f.token] = f
+	e.byJob[f.key] = f
+	f.b.inflight++
+	f.b.byPool[f.pool]++
+	if f.p != nil {
+		f.p.inflight++
+	}
+	e.budgets.take(f)
+}
+
+// land takes a flight out: its attempt is over, or never was.
+func (e *engine) land(f *flight) {
+	if e.flights[f.token] != f {
+		return
+	}
+	delete(e.flights, f.token)
+	if e.byJob[f.key] == f {
+		delete(e.byJob, f.key)
+	}
+	f.b.inflight--
+	f.b.byPool[f.pool]--
+	if f.p != nil {
+		f.p.inflight--
+	}
+	e.budgets.give(f)
+}
+
+// mark moves a flight, and its cell, to a status.
+func (f *flight) mark(s status) {
+	f.status = s
+	if f.p == nil {
+		return
+	}
+	if f.smoke {
+		f.p.gate.mark(f.cell, s)
+		return
+	}
+	f.p.set(f.cell, s)
+}
+
+// loadFlights makes a flight of every job that a backend has or may have.
+func (e *engine) loadFlights() {
+	for _, j := range e.st.InFlight() {
+		a := j.Last()
+		b := (*backend)(nil)
+		if a != nil {
+			b = e.backends[a.Backend]
+		}
+		if b == nil {
+			continue
+		}
+		f := &flight{
+			key: j.Key(), addr: j.Address, smoke: j.Smoke, token: stem(a.Token), b: b, pool: a.Pool, n: a.N,
+			status: statusOf(j.Status), handle: a.Handle, ours: a.Plan == e.approval,
+		}
+		f.first, f.max = firstLaunch(j, f.token), a.N
+		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
+			if i, ok := p.Index(keyOf(j.Address)); ok {
+				f.p, f.cell = p, int32(i)
+				if !f.smoke && b.can.HostQueue {
+					f.max = max(a.N, p.Retry.MaxAttempts)
+				}
+				f.where = p.decisionOn(f.cell, b.name, a.Pool)
+				e.plannedEnd(f)
+			}
+		}
+		f.due = e.budgets.ceilingOf(e, f, a.Ceiling)
+		e.adopt(f)
+	}
+}
+
+// plannedEnd is what the plan does with a flight.
+func (e *engine) plannedEnd(f *flight) {
+	if f.smoke {
+		return
+	}
+	switch f.p.kind(f.cell) {
+	case planner.Restart:
+		f.end = endRerun
+	case planner.Resubmit:
+		f.end = endAgain
+	case planner.Cancel:
+		f.end = endHold
+		if e.Plan.Destroy {
+			f.by = "destroy"
+		}
+	}
+}
+
+func firstLaunch(j *state.Job, token string) int {
+	for i := range j.Attempts {
+		if stem(j.Attempts[i].Token) == token {
+			return j.Attempts[i].N
+		}
+	}
+	return 1
+}
+
+func statusOf(s state.Status) status {
+	switch s {
+	case state.Submitting:
+		return submitting
+	case state.Queued, state.Held:
+		return queued
+	case state.Running:
+		return running
+	case state.Verifying:
+		return verifying
+	case state.Waiting:
+		return queued
+	}
+	return queued
+}
+
+// keyOf is KEY of phase.NAME["KEY"].
+func keyOf(address string) string {
+	i := strings.IndexByte(address, '[')
+	if i < 0 {
+		return ""
+	}
+	j, err := parseAddress(address)
+	if err != nil {
+		return ""
+	}
+	return j
+}
+
+// decisionOn is the decision for a cell on a backend: the planned one, or the
+// candidate among it.
+func (p *phase) decisionOn(cell int32, backend, pool string) *place.Decision {
+	if d := p.decision(cell); d != nil && d.Backend == backend && (pool == "" || d.Pool == pool) {
+		return d
+	}
+	for i := range p.plan.Placements {
+		if d := &p.plan.Placements[i]; i > 0 && d.Backend == backend && d.Pool == pool {
+			return d
+		}
+	}
+	return p.decision(cell)
+}
+
+// decision is where a cell goes. A cell that the plan did not place (it was
+// blocked then) goes where a like one goes; nil when there is none.
+func (p *phase) decision(cell int32) *place.Decision {
+	if d := p.replaced[cell]; d != nil {
+		return d
+	}
+	if int(cell) < len(p.plan.Place) {
+		if i := p.plan.Place[cell]; i > 0 && int(i) < len(p.plan.Placements) {
+			return &p.plan.Placements[i]
+		}
+	}
+	// The planner places by request, in the order of requests, from 1.
+	if i := p.RequestOf(int(cell), 0) + 1; i < len(p.plan.Placements) && p.plan.Placements[i].Backend != "" {
+		return &p.plan.Placements[i]
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+)
+
+// handingOver reports whether this run leaves jobs to run without muster.
+func (e *engine) handingOver() bool { return e.Mode != Drive }
+
+// handOver gives backends everything that they run by themselves: what is
+// ready, and what comes after jobs that lie on the same backend. It stops, in
+// each phase, at the first thing that needs the engine, and names it.
+func (e *engine) handOver() {
+	if e.halted != None || e.recovered > 0 || e.holds.all || e.shipping() {
+		return
+	}
+	for _, p := range e.phases {
+		if p.breaker.open || e.holds.phase[p.Name] || !p.code.ready {
+			continue
+		}
+		e.handSmokes(p)
+		if p.gate.shut() && !e.gateRides(p) {
+			e.needs(fmt.Sprintf("phase.%s waits for its smoke", p.Name))
+			continue
+		}
+		for c := range int32(len(p.at)) {
+			if p.at[c] != pending || p.waits[c] == 0 {
+				continue
+			}
+			if why := e.ridesAfter(p, c); why != "" {
+				e.needs(why)
+				continue
+			}
+			if e.start(p, c, false) == full {
+				e.needs(orText(e.budgets.why, "phase."+p.Name+" waits for room"))
+				return
+			}
+		}
+	}
+}
+
+// needs notes the first thing that muster has to do.
+func (e *engine) needs(what string) {
+	if e.first == "" {
+		e.first = what
+	}
+}
+
+// gateRides reports whether a phase's jobs may be queued behind its smokes:
+// only if nothing but their success is expected, on the backend where they run.
+func (e *engine) gateRides(p *phase) bool {
+	if p.gate.failed || p.Smoke == nil || len(p.Smoke.Expect) > 0 {
+		return false
+	}
+	b := e.backends[p.plan.Smoke.Place.Backend]
+	if b == nil || !b.can.Dependencies {
+		return false
+	}
+	for _, o := range e.placesOf(p) {
+		if o != b {
+			return false
+		}
+	}
+	for _, c := range p.gate.order {
+		if !p.gate.smokes[c].inFlight() {
+			return false
+		}
+	}
+	return true
+}
+
+// handSmokes hands over smokes, each after the one before.
+func (e *engine) handSmokes(p *phase) { e.dispatchSmokes(p) }
+
+// ridesAfter says why a cell that waits for others cannot be queued behind
+// them, "" if it can.
+func (e *engine) ridesAfter(p *phase, cell int32) string {
+	d := p.decision(cell)
+	if d == nil || e.backends[d.Backend] == nil {
+		return p.Address(int(cell)) + " has no place"
+	}
+	b := e.backends[d.Backend]
+	if !b.can.Dependencies {
+		return fmt.Sprintf("backend.%s does not order jobs by itself", b.name)
+	}
+	for _, ed := range p.inputs {
+		if out := ed.from.output(ed.in.Output, -1); out != nil && string(out.Kind) == "glob" && ed.need[ed.in.GroupOf(int(cell))] > 0 {
+			return fmt.Sprintf("the files of phase.%s are a set that is known when they are there", ed.from.Name)
+		}
+		for _, m := range ed.in.Members(ed.in.GroupOf(int(cell))) {
+			switch from := ed.from; {
+			case from.at[m].satisfied() && !ed.carries(int32(m)):
+			case ed.carries(int32(m)):
+				return fmt.Sprintf("files of phase.%s move between backends", from.Name)
+			case !e.on(from, int32(m), b):
+				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, from.Name)
+			}
+		}
+	}
+	return e.ridesAfterPhases(p, b)
+}
+
+func (e *engine) ridesAfterPhases(p *phase, b *backend) string {
+	for _, name := range p.DependsOn {
+		from := e.byName[name]
+		if from == nil || from.undone == 0 {
+			continue
+		}
+		for m := range int32(len(from.at)) {
+			if !from.at[m].satisfied() && !e.on(from, m, b) {
+				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, name)
+			}
+		}
+	}
+	return ""
+}
+
+// on reports whether a cell is handed over to a backend.
+func (e *engine) on(p *phase, cell int32, b *backend) bool {
+	if !p.at[cell].inFlight() && p.at[cell] != waiting {
+		return false
+	}
+	f := e.byJob[p.Address(int(cell))]
+	return f != nil && f.b == b && f.end == endNot
+}
+
+// after are the tokens that a job handed over comes after.
+func (e *engine) after(f *flight) []string {
+	if !e.handingOver() {
+		return nil
+	}
+	var tokens []string
+	add := func(key string) {
+		if o := e.byJob[key]; o != nil && o.b == f.b && o != f {
+			tokens = append(tokens, o.token)
+		}
+	}
+	p := f.p
+	for _, ed := range p.inputs {
+		for _, m := range ed.in.Members(ed.in.GroupOf(int(f.cell))) {
+			if !ed.from.at[m].satisfied() {
+				add(ed.from.Address(m))
+			}
+		}
+	}
+	for _, name := range p.DependsOn {
+		if from := e.byName[name]; from != nil && from.undone > 0 {
+			for m := range from.at {
+				if !from.at[m].satisfied() {
+					add(from.Address(m))
+				}
+			}
+		}
+	}
+	tokens = append(tokens, e.afterGate(f)...)
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
+// afterGate are the smokes and pilots that a job comes after: a smoke after
+// the smokes before it, a pilot after all smokes, the rest after the pilots.
+func (e *engine) afterGate(f *flight) []string {
+	var tokens []string
+	for _, c := range f.p.gate.order {
+		if f.smoke && (c >= f.cell || f.p.Smoke.Parallel) {
+			continue
+		}
+		if o := e.byJob[e.recordKey(f.p, c, true)]; o != nil && o.b == f.b {
+			tokens = append(tokens, o.token)
+		}
+	}
+	if f.smoke || f.p.gate.pilots[f.cell] {
+		return tokens
+	}
+	for c := range f.p.gate.pilots {
+		if o := e.byJob[f.p.Address(int(c))]; o != nil && o.b == f.b {
+			tokens = append(tokens, o.token)
+		}
+	}
+	return tokens
+}
+
+// handedOver reports whether a hand-over is complete: nothing is being sent,
+// looked for or moved. A transfer is the engine's work, so -once sees it
+// through and -detach names it.
+func (e *engine) handedOver() bool {
+	if e.recovered > 0 || e.shipping() || e.asking() || e.sending() {
+		return false
+	}
+	return !e.transferring()
+}

@@ -1,0 +1,194 @@
+package request
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	pollEvery  = 300 * time.Millisecond
+	answerPoll = 20 * time.Millisecond
+	stale      = 24 * time.Hour // answers that nobody fetched are removed
+	largest    = 4 << 20        // bytes of a request
+)
+
+// ErrNoAnswer says that nobody took a request in time; it was withdrawn.
+var ErrNoAnswer = errors.New("no running apply answered")
+
+const (
+	asked    = ".request.json"
+	taken    = ".taken.json"
+	answered = ".answer.json"
+)
+
+// Send writes a request and waits for its answer. ErrNoAnswer after timeout
+// means that nobody took it: the request is withdrawn, and whoever sent it
+// may take the lease. A request that was taken is waited for until ctx ends.
+func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (Answer, error) {
+	if r.ID == "" {
+		var b [8]byte
+		rand.Read(b[:])
+		r.ID = fmt.Sprintf("%020d-%s", time.Now().UnixNano(), hex.EncodeToString(b[:]))
+	}
+	if r.At.IsZero() {
+		r.At = time.Now()
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Answer{}, fmt.Errorf("send request: %w", err)
+	}
+	if err := write(filepath.Join(dir, r.ID+asked), r); err != nil {
+		return Answer{}, fmt.Errorf("send request: %w", err)
+	}
+	deadline := time.Now().Add(timeout)
+	t := time.NewTicker(answerPoll)
+	defer t.Stop()
+	for {
+		if a, ok := readAnswer(dir, r.ID); ok {
+			return a, nil
+		}
+		withdrawn := time.Now().After(deadline) && os.Remove(filepath.Join(dir, r.ID+asked)) == nil
+		if withdrawn {
+			return Answer{}, ErrNoAnswer
+		}
+		select {
+		case <-ctx.Done():
+			os.Remove(filepath.Join(dir, r.ID+asked))
+			return Answer{}, ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+func readAnswer(dir, id string) (Answer, bool) {
+	path := filepath.Join(dir, id+answered)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return Answer{}, false
+	}
+	var a Answer
+	if json.Unmarshal(b, &a) != nil {
+		return Answer{}, false
+	}
+	os.Remove(path)
+	return a, true
+}
+
+// Serve takes requests from dir, oldest first, until ctx ends. A request is
+// taken by renaming it, so that it cannot be withdrawn and done at once. The
+// handler returns false when the run ends before it could answer.
+func Serve(ctx context.Context, dir string, handle func(Request) (Answer, bool)) {
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	clean(dir)
+	for {
+		for _, id := range waiting(dir) {
+			serve(dir, id, handle)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+func serve(dir, id string, handle func(Request) (Answer, bool)) {
+	mine := filepath.Join(dir, id+taken)
+	if os.Rename(filepath.Join(dir, id+asked), mine) != nil {
+		return
+	}
+	defer os.Remove(mine)
+	r, err := read(mine)
+	if err != nil {
+		_ = write(filepath.Join(dir, id+answered), Answer{ID: id, Error: err.Error(), At: time.Now()})
+		return
+	}
+	r.ID = id
+	a, ok := handle(r)
+	if !ok {
+		a = Answer{Error: "the apply ended before it could do this; send it again"}
+	}
+	a.ID = id
+	_ = write(filepath.Join(dir, id+answered), a) // the sender notices: it goes on waiting
+}
+
+func read(path string) (Request, error) {
+	var r Request
+	info, err := os.Stat(path)
+	if err != nil {
+		return r, fmt.Errorf("read request: %w", err)
+	}
+	if info.Size() > largest {
+		return r, fmt.Errorf("read request: larger than %d bytes", largest)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return r, fmt.Errorf("read request: %w", err)
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, fmt.Errorf("read request: %w", err)
+	}
+	return r, nil
+}
+
+// waiting are the ids of requests, oldest first.
+func waiting(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), asked); ok && !strings.HasPrefix(id, ".") {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// clean removes what nobody will fetch any more.
+func clean(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && time.Since(info.ModTime()) > stale {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// write puts a whole file in place at once.
+func write(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(b)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}

@@ -1,0 +1,242 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// applyRows does what the plan asks for beside launches: moves, acceptances,
+// adoptions, cancels, releases, and records that are forgotten.
+func (e *engine) applyRows() {
+	if e.halted == Beyond {
+		return
+	}
+	for _, p := range e.phases {
+		for cell, k := range p.plan.Kind {
+			switch k {
+			case planner.Move:
+				e.move(p, int32(cell))
+			case planner.Accept:
+				e.emit(state.Accepted{Address: p.Address(cell), Result: p.acceptText(cell), By: e.Who, At: e.Clock()})
+			case planner.Adopt:
+				e.adoptImport(p, int32(cell))
+			case planner.Restart, planner.Cancel, planner.Rerun:
+				e.once(k, p.Address(cell))
+			}
+		}
+	}
+	for i := range e.Plan.Loose {
+		e.applyRow(&e.Plan.Loose[i])
+	}
+}
+
+// acceptText is the hash that an accepted job is to stand for: that of the
+// job as written now.
+func (p *phase) acceptText(cell int) string {
+	if d, ok := p.plan.Details[cell]; ok && !d.Computed.IsZero() {
+		return d.Computed.String()
+	}
+	return p.resultText(int32(cell), false)
+}
+
+// once refuses, under -once, what ends or replaces work and no flag covers.
+func (e *engine) once(k planner.Kind, address string) {
+	if e.Mode != Once || e.halted == Beyond {
+		return
+	}
+	if k == planner.Rerun && !e.AllowRerun {
+		e.beyond(address + " would be re-run: add -allow-rerun, or run muster apply")
+	}
+	if (k == planner.Restart || k == planner.Cancel) && !e.AllowCancel {
+		e.beyond(address + " would be cancelled: add -allow-cancel, or run muster apply")
+	}
+}
+
+func (e *engine) applyRow(r *planner.Row) {
+	switch {
+	case r.Release:
+		e.releaseRental(r)
+	case r.Kind == planner.Cancel:
+		e.once(r.Kind, r.Address)
+		if f := e.byJob[r.Address]; f != nil && e.halted != Beyond {
+			f.end = endForget
+			if e.Plan.Destroy {
+				f.end, f.by = endHold, e.Who
+			}
+		} else if j := e.st.Jobs[r.Address]; j != nil && !j.InFlight() && !e.Plan.Destroy {
+			e.emit(state.Forgot{Address: r.Address, At: e.Clock()})
+		}
+	case r.Kind == planner.Forget:
+		e.emit(state.Forgot{Address: r.Address, At: e.Clock()})
+	case r.Kind == planner.Duplicate:
+		if f := e.byJob[r.Address]; f != nil {
+			e.report.note(e, r.Address, r.Address+" is known twice: the one that claimed its token goes on", true)
+		}
+	}
+}
+
+// move gives a record the address it has now. Its files stay where the
+// record says they lie; where the declared path changed on this machine they
+// are renamed.
+func (e *engine) move(p *phase, cell int32) {
+	from := p.plan.Details[int(cell)].From
+	if from == "" {
+		return
+	}
+	to := p.Address(int(cell))
+	d := p.Definition()
+	if _, ok := e.st.Definitions[d.Digest]; !ok {
+		e.emit(state.Defined{Digest: d.Digest, Definition: d.JSON})
+	}
+	e.emit(state.MovedJob{From: from, To: to, Axes: p.Axes(int(cell)), At: e.Clock(), Job: &state.Job{
+		Address: to, Phase: p.Name, Name: p.Label(int(cell)), Definition: d.Digest, Scheme: planner.Scheme, Result: p.resultText(cell, false),
+		Request: planner.Hash(p.Requests(0)[p.RequestOf(int(cell), 0)].Hash).String(), Inputs: e.Plan.InputHashes(p.plan, int(cell)),
+	}})
+	if f := e.byJob[from]; f != nil { // a running attempt goes with it
+		delete(e.byJob, from)
+		f.p, f.cell, f.addr, f.key = p, cell, to, to
+		p.inflight++
+		e.byJob[to] = f
+	}
+	e.moveFiles(p, cell, to)
+}
+
+// adoptImport takes a job over that was started without muster.
+func (e *engine) adoptImport(p *phase, cell int32) {
+	address := p.Address(int(cell))
+	if e.byJob[address] != nil {
+		return // an intent whose job arrived: its flight is there
+	}
+	for i := range e.Campaign.Imports {
+		im := &e.Campaign.Imports[i]
+		if im.To != address {
+			continue
+		}
+		b := e.backends[strings.TrimPrefix(im.Backend, "backend.")]
+		if b == nil {
+			continue
+		}
+		d := p.decisionOn(cell, b.name, "")
+		f := &flight{p: p, cell: cell, key: address, addr: address, token: im.ID, b: b, n: 1, first: 1, max: 1, where: d, status: queued, handle: im.ID}
+		req := p.Requests(0)[p.RequestOf(int(cell), 0)]
+		e.emit(state.Intended{Job: e.record(f, req, p.Label(int(cell))), Fresh: true, At: e.Clock(),
+			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.name, Plan: e.approval, Fence: e.Session.Fence(), Why: "imported"}})
+		e.emit(state.Submitted{Address: address, Token: im.ID, Handle: im.ID, At: e.Clock()})
+		e.adopt(f)
+	}
+}
+
+// cancelFlights cancels every flight that has an end.
+func (e *engine) cancelFlights() {
+	by := map[*backend][]*flight{}
+	for _, f := range e.flights {
+		if f.end != endNot && !f.told {
+			f.told = true
+			by[f.b] = append(by[f.b], f)
+		}
+	}
+	for b, fs := range by {
+		e.cancel(b, fs)
+	}
+}
+
+// cancel ends flights: their backend fetches the log's tail, then asks
+// politely, then ends them. What became of each is looked up afterwards.
+func (e *engine) cancel(b *backend, fs []*flight) {
+	tokens := make([]string, len(fs))
+	for i, f := range fs {
+		tokens[i] = f.token
+		if f.p != nil && !f.smoke {
+			f.p.set(f.cell, ending)
+		}
+	}
+	var out []providers.Outcome
+	var err error
+	e.call(b, func() {
+		if b.p == nil {
+			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.name)
+			return
+		}
+		out, err = b.p.Cancel(e.ctx, providers.CancelRequest{Backend: b.name, Fence: e.Session.Fence(), Tokens: tokens})
+	}, func() { e.cancelAnswered(b, fs, out, err) })
+}
+
+func (e *engine) cancelAnswered(b *backend, fs []*flight, out []providers.Outcome, err error) {
+	if err != nil {
+		switch classOf(err) {
+		case "":
+			return
+		case providers.StaleFence:
+			e.halt(LeaseLost, "backend."+b.name+" serves another muster by now")
+			e.err = err
+			return
+		}
+		e.unreachable(b, err)
+		b.tries++
+		e.after1(b, backoff(b.tries), func() { e.cancel(b, fs) })
+		return
+	}
+	b.tries = 0
+	for _, f := range fs {
+		e.awaitEnd(f, 0)
+	}
+}
+
+// awaitEnd looks for the end of a cancelled job until it is told; a watch is
+// usually faster.
+func (e *engine) awaitEnd(f *flight, tries int) {
+	if e.flights[f.token] != f {
+		return
+	}
+	var obs []offer.Observation
+	var err error
+	e.call(f.b, func() { obs, err = f.b.find(e.ctx, []string{f.token}) }, func() {
+		if err == nil && len(obs) > 0 {
+			switch obs[0].Presence {
+			case offer.Absent:
+				if e.flights[f.token] == f {
+					e.ended(f, state.Cancelled, e.endReason(f))
+				}
+			case offer.Found:
+				e.observe(f.b, &obs[0])
+			}
+		}
+		if e.flights[f.token] == f {
+			e.after1(f.b, min(backoff(tries+1), 2*time.Second), func() { e.awaitEnd(f, tries+1) })
+		}
+	})
+}
+
+func (e *engine) releaseRental(r *planner.Row) {
+	b := e.backends[r.Backend]
+	if b == nil || b.p == nil {
+		return
+	}
+	rel, ok := b.p.(providers.Releaser)
+	if !ok {
+		return
+	}
+	var out []providers.Outcome
+	var err error
+	e.call(b, func() {
+		ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
+		defer cancel()
+		out, err = rel.Release(ctx, b.name, []string{r.Address})
+	}, func() {
+		if err == nil && len(out) > 0 && out[0].Err != nil {
+			err = out[0].Err
+		}
+		if err != nil {
+			e.report.note(e, "backend."+b.name, fmt.Sprintf("%s on backend.%s was not released: %v", r.Address, b.name, err), true)
+			return
+		}
+		e.emit(state.Rented{Rental: state.Rental{ID: r.Address, Backend: b.name, Status: "released", PerHour: r.PerHour}})
+	})
+}

@@ -1,0 +1,294 @@
+package apply
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+// serveRequests takes what other musters ask while this one holds the lease.
+func (e *engine) serveRequests() {
+	if e.Requests == "" {
+		return
+	}
+	e.spawn(func() {
+		request.Serve(e.ctx, e.Requests, func(r request.Request) (request.Answer, bool) {
+			got := make(chan request.Answer, 1)
+			e.post(func() { e.handle(r, got) })
+			select {
+			case a := <-got:
+				return a, true
+			case <-e.ctx.Done():
+				return request.Answer{}, false
+			}
+		})
+	})
+}
+
+// handle does what a request asks, makes it durable, and answers.
+func (e *engine) handle(r request.Request, got chan<- request.Answer) {
+	a := request.Answer{ID: r.ID, At: e.Clock()}
+	var err error
+	switch r.Verb {
+	case request.Hold:
+		a.Jobs, a.Text, err = e.hold(r)
+	case request.Resume:
+		a.Jobs, a.Text, err = e.resume(r)
+	case request.Cancel:
+		a.Jobs, a.Text, err = e.cancelJobs(r)
+	case request.Override:
+		a.Jobs, a.Text, err = e.override(r)
+	default:
+		err = fmt.Errorf("this muster does not know %q", r.Verb)
+	}
+	if err == nil && !e.sync() {
+		err = e.err
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	got <- a
+}
+
+// match is a test for the addresses of a request; none match everything.
+func match(addresses []string) (func(p *phase, cell int32) bool, error) {
+	if len(addresses) == 0 {
+		return func(*phase, int32) bool { return true }, nil
+	}
+	exact, sels := map[string]bool{}, []addr.Selection{}
+	for _, a := range addresses {
+		if _, err := addr.Parse(a); err == nil {
+			exact[a] = true
+			continue
+		}
+		s, err := addr.ParseSelection(a)
+		if err != nil {
+			return nil, err
+		}
+		sels = append(sels, s)
+	}
+	return func(p *phase, cell int32) bool {
+		if exact["phase."+p.Name] || exact[p.Address(int(cell))] {
+			return true
+		}
+		for i := range sels {
+			if sels[i].Match(addr.Job{Phase: p.Name, Key: p.Key(int(cell))}, p.Label(int(cell))) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// hold stops starts, here and in the queues.
+func (e *engine) hold(r request.Request) (int, string, error) {
+	covered, err := match(r.Addresses)
+	if err != nil {
+		return 0, "", err
+	}
+	addresses := r.Addresses
+	if len(addresses) == 0 {
+		addresses = []string{""}
+	}
+	for _, a := range addresses {
+		e.emit(state.HoldSet{Hold: state.Hold{Address: a, Who: r.Who, Reason: r.Reason, At: e.Clock()}})
+	}
+	e.loadHolds()
+	e.controlAll()
+	n := 0
+	for _, p := range e.phases {
+		for c, s := range p.at {
+			switch s {
+			case pending, ready, waiting, submitting, queued:
+				if covered(p, int32(c)) {
+					n++
+				}
+			}
+		}
+	}
+	e.report.note(e, "", e.holds.text, false)
+	return n, fmt.Sprintf("%d jobs will not start until `muster resume`; running jobs go on", n), nil
+}
+
+// resume clears holds and breakers, and lets held, failed and cancelled jobs
+// start again, attempts from 1.
+func (e *engine) resume(r request.Request) (int, string, error) {
+	covered, err := match(r.Addresses)
+	if err != nil {
+		return 0, "", err
+	}
+	e.clearHolds(r)
+	var closed []string
+	n := 0
+	for _, p := range e.phases {
+		whole := len(r.Addresses) == 0
+		for _, a := range r.Addresses {
+			whole = whole || a == "phase."+p.Name
+		}
+		if whole && p.breaker.open {
+			e.emit(state.BreakerClosed{Phase: p.Name, By: r.Who, At: e.Clock()})
+			p.breaker = breaker{}
+			closed = append(closed, p.Name)
+		}
+		n += e.freeCells(p, covered, r.Who)
+	}
+	e.releaseQueues(closed)
+	e.report.note(e, "", fmt.Sprintf("resumed by %s: %d jobs may start again", r.Who, n), false)
+	return n, fmt.Sprintf("%d jobs may start again", n), nil
+}
+
+func (e *engine) clearHolds(r request.Request) {
+	if len(r.Addresses) == 0 {
+		e.emit(state.HoldClear{By: r.Who, At: e.Clock()})
+	}
+	for _, a := range r.Addresses {
+		e.emit(state.HoldClear{Address: a, By: r.Who, At: e.Clock()})
+	}
+	e.loadHolds()
+}
+
+// freeCells frees the held, failed and cancelled cells of a phase.
+func (e *engine) freeCells(p *phase, covered func(*phase, int32) bool, who string) int {
+	n := 0
+	for c := range int32(len(p.at)) {
+		switch p.at[c] {
+		case held, failed, cancelled:
+		default:
+			continue
+		}
+		if !covered(p, c) || e.holds.covers(p, c) {
+			continue
+		}
+		address := p.Address(int(c))
+		if e.st.Jobs[address] != nil {
+			e.emit(state.Freed{Address: address, By: who, At: e.Clock()})
+		}
+		n++
+		p.set(c, pending)
+		if p.waits[c] == 0 {
+			e.makeReady(p, c)
+		}
+	}
+	for c, s := range p.gate.smokes {
+		if s == failed || s == cancelled {
+			if covered(p, c) {
+				if key := e.recordKey(p, c, true); e.st.Jobs[key] != nil {
+					e.emit(state.Freed{Address: key, By: who, At: e.Clock()})
+				}
+				p.gate.smokes[c], p.gate.failed = ready, false
+				if p.waits[c] > 0 {
+					p.gate.smokes[c] = pending
+				}
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// releaseQueues lets queues start again what is held no more.
+func (e *engine) releaseQueues(phases []string) {
+	e.controlAll()
+	e.controlQueued(func(f *flight) bool { return !e.holds.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.open) }, false)
+	if len(phases) == 0 {
+		return
+	}
+	for _, b := range e.backends {
+		if b.p != nil && e.queues(b) {
+			e.control(b, providers.ControlRequest{Resume: phases})
+		}
+	}
+}
+
+// cancelJobs holds, then cancels.
+func (e *engine) cancelJobs(r request.Request) (int, string, error) {
+	covered, err := match(r.Addresses)
+	if err != nil {
+		return 0, "", err
+	}
+	n := 0
+	for _, f := range e.flights {
+		if f.p == nil || !covered(f.p, f.cell) || f.end == endForget {
+			continue
+		}
+		n++
+		f.end, f.by, f.told = endHold, r.Who, false
+	}
+	for _, p := range e.phases {
+		for c := range int32(len(p.at)) {
+			switch p.at[c] {
+			case pending, ready, waiting:
+				if covered(p, c) {
+					n++
+					e.emit(state.HeldJob{Address: p.Address(int(c)), Reason: orText(r.Reason, "cancelled before it started"), By: r.Who, At: e.Clock()})
+					p.set(c, held)
+				}
+			}
+		}
+	}
+	e.dropUnsent()
+	if e.sync() {
+		e.cancelFlights()
+	}
+	return n, fmt.Sprintf("%d jobs held; those that a backend had are being ended", n), nil
+}
+
+// dropUnsent withdraws intents that are to be cancelled before they are sent.
+func (e *engine) dropUnsent() {
+	for _, b := range e.backends {
+		keep := b.outbox[:0]
+		for _, f := range b.outbox {
+			if f.end == endNot {
+				keep = append(keep, f)
+				continue
+			}
+			e.emit(state.HeldJob{Address: f.key, Reason: "cancelled before it started", By: f.by, At: e.Clock()})
+			e.emit(state.NotSubmitted{Address: f.addr, Token: f.token, Reason: "cancelled before it started", At: e.Clock()})
+			e.land(f)
+			f.mark(held)
+		}
+		b.outbox = keep
+	}
+}
+
+// override lets a gate pass on a person's word.
+func (e *engine) override(r request.Request) (int, string, error) {
+	n := 0
+	for _, a := range r.Addresses {
+		j, err := addr.Parse(a)
+		if err != nil {
+			return n, "", err
+		}
+		p := e.byName[j.Phase]
+		if p == nil {
+			return n, "", fmt.Errorf("there is no phase %q in this plan", j.Phase)
+		}
+		prints := []string{}
+		for _, c := range p.gate.order {
+			prints = append(prints, p.gate.print(c))
+		}
+		if len(prints) == 0 {
+			prints = []string{""}
+		}
+		for _, f := range prints {
+			e.emit(state.Overrode{Override: state.Override{Address: "phase." + p.Name, Fingerprint: f, Who: r.Who, Reason: r.Reason, At: e.Clock()}})
+		}
+		n += len(p.gate.order)
+		p.gate.order, p.gate.failed = nil, false
+		e.report.note(e, a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
+	}
+	return n, "the gate passes", nil
+}
+
+func orText(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+var _ = time.Now

@@ -1,0 +1,77 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+)
+
+const (
+	secretTimeout = 30 * time.Second // for a command that gives a secret
+	secretMax     = 1 << 20          // bytes
+)
+
+// Secret reads a secret where it lives: a variable of this process, a file,
+// or a command's output. A final newline is not part of it. The error never
+// holds any of the value.
+func Secret(s lang.Secret) (string, error) {
+	switch {
+	case s.Env != "":
+		v, ok := os.LookupEnv(s.Env)
+		if !ok {
+			return "", fmt.Errorf("the variable %s is not set", s.Env)
+		}
+		return v, nil
+	case s.File != "":
+		return secretFile(s.File)
+	case len(s.Command) > 0:
+		return secretCommand(s.Command)
+	}
+	return "", errors.New("it has no source: give env, file or command")
+}
+
+func secretFile(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		path = home + "/" + rest
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return clean(b)
+}
+
+func secretCommand(argv []string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("%s did not answer within %s", argv[0], secretTimeout)
+	}
+	if err != nil {
+		return "", fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	return clean(out)
+}
+
+func clean(b []byte) (string, error) {
+	if len(b) > secretMax {
+		return "", errors.New("it is larger than 1 MiB")
+	}
+	if strings.ContainsRune(string(b), 0) {
+		return "", errors.New("it holds a NUL byte")
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}

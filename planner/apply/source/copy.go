@@ -1,0 +1,189 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// A ChangedError says that a source is not what the plan saw.
+type ChangedError struct {
+	Dir, Planned, Found string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("the source in %s changed since the plan was made (%.8s, now %.8s); plan again", e.Dir, e.Planned, e.Found)
+}
+
+// Copy makes a read-only copy of the source at to, whole or not at all. A
+// copy that is there is left alone: its name is its content. A source that no
+// longer has the digest is a *ChangedError.
+func Copy(ctx context.Context, s Spec, want, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return nil
+	}
+	t, err := checked(ctx, s, want)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return fmt.Errorf("copy source: %w", err)
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(to), ".new-*")
+	if err != nil {
+		return fmt.Errorf("copy source: %w", err)
+	}
+	defer removeAll(tmp)
+	for _, f := range t.Files {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := f.copyTo(filepath.Join(tmp, filepath.FromSlash(f.Path))); err != nil {
+			return fmt.Errorf("copy source: %w", err)
+		}
+	}
+	// What was copied must be what was digested: a file may have changed
+	// between the two.
+	got, err := Read(ctx, Spec{Dir: tmp})
+	if err != nil {
+		return err
+	}
+	if got.Digest != want {
+		return &ChangedError{Dir: s.Dir, Planned: want, Found: got.Digest}
+	}
+	if err := seal(tmp); err != nil {
+		return fmt.Errorf("copy source: %w", err)
+	}
+	if err := os.Rename(tmp, to); err != nil && !errors.Is(err, fs.ErrExist) {
+		if _, there := os.Lstat(to); there != nil {
+			return fmt.Errorf("copy source: %w", err)
+		}
+	}
+	return nil
+}
+
+func checked(ctx context.Context, s Spec, want string) (Tree, error) {
+	t, err := Read(ctx, s)
+	if err != nil {
+		return t, err
+	}
+	if t.Digest != want {
+		return t, &ChangedError{Dir: s.Dir, Planned: want, Found: t.Digest}
+	}
+	return t, nil
+}
+
+func (f File) copyTo(to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	if f.Link != "" {
+		return os.Symlink(f.Link, to)
+	}
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	mode := fs.FileMode(0o644)
+	if f.Exec {
+		mode = 0o755
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// seal makes a tree read-only, files first.
+func seal(root string) error {
+	var dirs []string
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			dirs = append(dirs, name)
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.Chmod(name, info.Mode().Perm()&^0o222)
+	})
+	if err != nil {
+		return err
+	}
+	for i := len(dirs) - 1; i > 0; i-- {
+		if err := os.Chmod(dirs[i], 0o555); err != nil {
+			return err
+		}
+	}
+	// The root stays writable by its owner: rename(2) of a folder needs it.
+	return nil
+}
+
+// removeAll removes a tree even where it was sealed. What is gone is fine.
+func removeAll(root string) {
+	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o755)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(root)
+}
+
+// stamp marks a pushed tree as whole; it is pushed last.
+const stamp = ".whole"
+
+// Push sends the source to a backend, file by file below to. A tree that is
+// there, whole, is left alone.
+func Push(ctx context.Context, s Spec, want, to string, push func(ctx context.Context, f File, dest string) error, there func(ctx context.Context, path string) (bool, error)) error {
+	if ok, err := there(ctx, path.Join(to, stamp)); err != nil || ok {
+		return err
+	}
+	t, err := checked(ctx, s, want)
+	if err != nil {
+		return err
+	}
+	for _, f := range t.Files {
+		if f.Link != "" {
+			return fmt.Errorf("ship source: %s is a symbolic link; links are not shipped to other machines", f.Path)
+		}
+		if err := push(ctx, f, path.Join(to, f.Path)); err != nil {
+			return fmt.Errorf("ship source %s: %w", f.Path, err)
+		}
+	}
+	return pushStamp(ctx, to, push)
+}
+
+func pushStamp(ctx context.Context, to string, push func(ctx context.Context, f File, dest string) error) error {
+	dir, err := os.MkdirTemp("", "muster-stamp-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, stamp)
+	if err := os.WriteFile(name, []byte("whole\n"), 0o644); err != nil {
+		return err
+	}
+	sum, err := digestFile(name)
+	if err != nil {
+		return err
+	}
+	return push(ctx, File{Path: stamp, Size: 6, Digest: sum, root: dir}, path.Join(to, stamp))
+}
