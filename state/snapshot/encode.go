@@ -13,6 +13,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/codec"
@@ -44,7 +45,7 @@ const digestLen = len(digestHead) + 2*sha256.Size + len(digestTail)
 
 // perTurn is how many rows a core encodes before they are written; it bounds
 // the memory of Encode.
-const perTurn = 2048
+const perTurn = 512
 
 // Encode writes the state. The same state always gives the same bytes.
 func Encode(w io.Writer, s *state.State) error {
@@ -105,7 +106,7 @@ func rows(w io.Writer, n int, row func(b []byte, i int) ([]byte, error)) error {
 				return
 			}
 			go func() {
-				var p part
+				p := part{text: buffers.Get().([]byte)[:0]}
 				for i := from; i < min(from+perTurn, n) && p.err == nil; i++ {
 					p.text, p.err = row(p.text, i)
 					if i < n-1 {
@@ -125,9 +126,12 @@ func rows(w io.Writer, n int, row func(b []byte, i int) ([]byte, error)) error {
 		if _, err := w.Write(p.text); err != nil {
 			return err
 		}
+		buffers.Put(p.text) //nolint:staticcheck // a slice header a part is nothing
 	}
 	return nil
 }
+
+var buffers = sync.Pool{New: func() any { return []byte(nil) }}
 
 // stepped gives 0, perTurn, 2·perTurn … below n.
 func stepped(n int) func(func(int) bool) {
