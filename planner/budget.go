@@ -14,8 +14,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Broken reports whether a budget or its deadline does not hold: exit 4.
-func (p *Plan) Broken() bool {
+// BudgetBroken reports whether a budget or its deadline does not hold: exit 4.
+func (p *Plan) BudgetBroken() bool {
 	return slices.ContainsFunc(p.Budgets, func(b BudgetCheck) bool { return len(b.Broken) > 0 })
 }
 

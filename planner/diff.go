@@ -34,13 +34,13 @@ func (m *maker) diffPhases() {
 // keep stores a detail that says something, up to a bound for those that can
 // be worked out again.
 func (w *work) keep(i int, kind Kind, d Detail) {
-	if d.State == nil && len(d.Reasons) == 0 && d.Text == "" && d.From == "" {
+	if d.State == nil && len(d.Reasons) == 0 && d.Text == "" {
 		return
 	}
 	if kind == None && d.From == "" && d.Text == "" {
 		return
 	}
-	if len(w.pp.Details) >= mostDetails && d.From == "" && (kind == Rerun || kind == Run || kind == Continue) {
+	if len(w.pp.Details) >= mostDetails && d.From == "" && !d.Same && (kind == Rerun || kind == Run || kind == Continue) {
 		return
 	}
 	w.pp.Details[i] = d

@@ -3,6 +3,7 @@ package planner
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,19 @@ var schemes = map[int]string{
 
 // String is the hash as 32 hex digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText writes the hash as hex digits.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads hex digits.
+func (h *Hash) UnmarshalText(b []byte) error {
+	out, ok := ParseHash(string(b))
+	if !ok {
+		return fmt.Errorf("%q is no hash", b)
+	}
+	*h = out
+	return nil
+}
 
 // IsZero reports whether the hash was never computed.
 func (h Hash) IsZero() bool { return h == Hash{} }
@@ -150,14 +164,21 @@ func (h *hasher) fingerprint(p *lang.Phase, cell int, class string) Hash {
 // InputHashes are, by input, what a job depends on of its producers: their
 // result hash, or a hash over them. They are kept with the job's record.
 func (p *Plan) InputHashes(phase *PhasePlan, cell int) map[string]string {
-	if p.hash == nil || len(phase.Phase.Inputs) == 0 {
+	if len(phase.Phase.Inputs) == 0 {
 		return nil
+	}
+	if p.hash == nil { // read from a file
+		p.hash = newHasher(Scheme, nil)
+		for _, pp := range p.Phases {
+			p.hash.results[pp.Phase] = pp.Result
+		}
 	}
 	out := make(map[string]string, len(phase.Phase.Inputs))
 	for _, in := range phase.Phase.Inputs {
-		if groups := p.hash.groups[in]; groups != nil {
-			out[in.Name] = groups[in.GroupOf(cell)].String()
+		if p.hash.groups[in] == nil {
+			p.hash.groups[in] = p.hash.inputGroups(in)
 		}
+		out[in.Name] = p.hash.groups[in][in.GroupOf(cell)].String()
 	}
 	return out
 }

@@ -2,6 +2,8 @@ package planner
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 )
@@ -50,6 +52,18 @@ func (p *Plan) Protected() []string {
 	return out
 }
 
+// Unprotected names the phases whose guard is disarmed: prevent_rerun = false
+// is written.
+func (p *Plan) Unprotected() []string {
+	var out []string
+	for _, pp := range p.Phases {
+		if l := pp.Phase.Lifecycle; l.PreventRerunSet && !l.PreventRerun {
+			out = append(out, pp.Phase.Name)
+		}
+	}
+	return out
+}
+
 // A Destruction is one row that re-runs finished work, cancels or releases.
 type Destruction struct {
 	Kind    Kind
@@ -74,3 +88,19 @@ func (p *Plan) Destructive() []Destruction {
 	}
 	return out
 }
+
+// DestructiveRows are the addresses of Destructive by what a flag must allow:
+// re-runs, and cancels with releases.
+func (p *Plan) DestructiveRows() (reruns, cancels []string) {
+	for _, d := range p.Destructive() {
+		if d.Kind == Rerun {
+			reruns = append(reruns, d.Address)
+		} else {
+			cancels = append(cancels, d.Address)
+		}
+	}
+	return reruns, cancels
+}
+
+// NeedsSaved says why no flag approves the plan, "" when one may.
+func (p *Plan) NeedsSaved(time.Time) string { return strings.Join(p.Asks, "; ") }

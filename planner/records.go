@@ -200,7 +200,7 @@ func (m *maker) movable(f fact) bool {
 	case state.Completed:
 		return len(m.broken(f)) == 0
 	case state.Forgotten:
-		return len(f.job.Outputs) > 0 && len(m.broken(f)) == 0
+		return f.job.Class == "" && len(f.job.Outputs) > 0 && len(m.broken(f)) == 0
 	case state.Submitting:
 		return f.found
 	}

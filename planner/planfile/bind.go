@@ -1,0 +1,57 @@
+package planfile
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+)
+
+// Bind joins the plan with the campaign it was made from, so that it can be
+// driven. The campaign must have passed Check.
+func (f *File) Bind(c *lang.Campaign) (*planner.Plan, diag.List) {
+	var l diag.List
+	h := f.Head
+	p := &planner.Plan{
+		ID: h.ID, Campaign: h.Campaign, Digest: h.Digest, Lineage: h.Lineage, Serial: h.Serial, Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy,
+		Backends: h.Backends, Transfers: h.Transfers, Notes: h.Notes, Forecast: h.Forecast, Budgets: h.Budgets, Ceiling: h.Ceiling, Asks: h.Asks, Counts: h.Counts,
+	}
+	byName := map[string]*lang.Phase{}
+	for _, ph := range c.Phases {
+		byName[ph.Name] = ph
+	}
+	for i, head := range h.Phases {
+		phase := byName[head.Name]
+		if phase == nil || phase.Len() != head.Cells {
+			l.Errorf("The plan does not fit the campaign", "Phase %q has %s in the plan. Plan again.", head.Name, count(head.Cells))
+			continue
+		}
+		p.Phases = append(p.Phases, f.phases[i].bind(head, phase))
+	}
+	for _, r := range h.Loose {
+		p.Loose = append(p.Loose, planner.Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, PerHour: r.PerHour, Detail: r.Detail.plan()})
+	}
+	for _, w := range h.Warnings {
+		p.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: w.Summary, Detail: w.Detail, Address: w.Address})
+	}
+	return p, l
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
+}
+
+func (c *columns) bind(head Phase, phase *lang.Phase) *planner.PhasePlan {
+	pp := &planner.PhasePlan{
+		Phase: phase, Kind: c.kind, Result: c.result, Place: c.place, Details: make(map[int]planner.Detail, len(c.details)),
+		Placements: head.Placements, Smoke: head.Smoke, Pilot: head.Pilot, Hold: head.Hold, Source: head.Source,
+	}
+	for i, d := range c.details {
+		pp.Details[i] = d.plan()
+	}
+	return pp
+}

@@ -1,0 +1,128 @@
+// Package planfile keeps plans in files: what was reviewed is what is done,
+// or the file says what moved since. A file is a JSON head, binary rows and a
+// checksum, mode 0600, and is printed without starting any provider. Sensitive
+// values are not in it: neither commands nor environments are.
+package planfile
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
+)
+
+// Version is the version of the file format. A reader refuses newer ones.
+const Version = 1
+
+// Meta is what a file needs beyond the plan.
+type Meta struct {
+	Muster    string            // version that writes
+	Providers map[string]string // version by provider type
+	Input     planner.Input     // what the plan was made from
+}
+
+// A Head is everything in a file that does not grow with the number of jobs.
+type Head struct {
+	Format    int               `json:"format"`
+	Muster    string            `json:"muster"`
+	Providers map[string]string `json:"providers,omitempty"`
+
+	ID       string            `json:"id"`
+	Campaign string            `json:"campaign"`
+	Digest   string            `json:"digest"`
+	Files    map[string]string `json:"files,omitempty"` // digest by name, to name what changed
+	Lineage  string            `json:"lineage,omitempty"`
+	Serial   uint64            `json:"serial"`
+	Now      time.Time         `json:"now"`
+	Reason   string            `json:"reason,omitempty"`
+	Options  planner.Options   `json:"options"`
+
+	Backends  []planner.BackendView `json:"backends,omitempty"`
+	Phases    []Phase               `json:"phases"`
+	Loose     []Row                 `json:"loose,omitempty"`
+	Transfers []planner.Transfer    `json:"transfers,omitempty"`
+	Notes     []string              `json:"notes,omitempty"`
+	Forecast  forecast.Forecast     `json:"forecast"`
+	Budgets   []planner.BudgetCheck `json:"budgets,omitempty"`
+	Ceiling   state.Amounts         `json:"ceiling,omitempty"`
+	Asks      []string              `json:"asks,omitempty"`
+	Counts    planner.Counts        `json:"counts"`
+	Quotes    []place.Quoted        `json:"quotes,omitempty"`
+	Tolerance float64               `json:"price_tolerance"`
+	Warnings  []Warning             `json:"warnings,omitempty"`
+}
+
+// A Phase is the part of a phase's plan that is not by cell.
+type Phase struct {
+	Name       string               `json:"name"`
+	Cells      int                  `json:"cells"`
+	Placements []place.Decision     `json:"placements,omitempty"`
+	Smoke      *planner.Gate        `json:"smoke,omitempty"`
+	Pilot      []int                `json:"pilot,omitempty"`
+	Hold       string               `json:"hold,omitempty"`
+	Source     planner.SourceDigest `json:"source"`
+}
+
+// A Row is a row of the plan outside the wanted cells.
+type Row struct {
+	Kind    planner.Kind `json:"kind"`
+	Address string       `json:"address"`
+	Backend string       `json:"backend,omitempty"`
+	Release bool         `json:"release,omitempty"`
+	PerHour string       `json:"per_hour,omitempty"`
+	Detail  Detail       `json:"detail"`
+	Before  Before       `json:"before"`
+}
+
+// A Detail is why a job gets its action.
+type Detail struct {
+	Reasons  []planner.Reason `json:"reasons,omitempty"`
+	From     string           `json:"from,omitempty"`
+	Waits    []string         `json:"waits,omitempty"`
+	Text     string           `json:"text,omitempty"`
+	Destroy  bool             `json:"destroy,omitempty"`
+	Same     bool             `json:"same,omitempty"`
+	Computed string           `json:"computed,omitempty"`
+}
+
+// A Before is an action's precondition: the record as the plan saw it.
+type Before struct {
+	Status  state.Status `json:"status,omitempty"` // "" = no record
+	Attempt int          `json:"attempt,omitempty"`
+	Result  string       `json:"result,omitempty"`
+}
+
+// A Warning is what the person was told when the plan was made.
+type Warning struct {
+	Summary string `json:"summary"`
+	Detail  string `json:"detail,omitempty"`
+	Address string `json:"address,omitempty"`
+}
+
+// before is the precondition of an action on a record.
+func before(job *state.Job) Before {
+	if job == nil {
+		return Before{}
+	}
+	b := Before{Status: job.Status, Result: job.Result}
+	if n := len(job.Attempts); n > 0 {
+		b.Attempt = max(job.Attempts[n-1].N, 1)
+	}
+	return b
+}
+
+func detail(d planner.Detail) Detail {
+	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same}
+	if !d.Computed.IsZero() {
+		out.Computed = d.Computed.String()
+	}
+	return out
+}
+
+func (d Detail) plan() planner.Detail {
+	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same}
+	out.Computed, _ = planner.ParseHash(d.Computed)
+	return out
+}

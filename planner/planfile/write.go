@@ -1,0 +1,175 @@
+package planfile
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/state"
+)
+
+// magic begins every plan file; the format's number stands in the head.
+const magic = "muster plan\n"
+
+// Write saves a plan: to a temporary file beside it, synced, then renamed, so
+// that a reader never sees half of one.
+func Write(path string, p *planner.Plan, m Meta) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".muster-plan-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("save plan %s: %w", path, err)
+	}
+	err = encode(f, p, m)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("save plan %s: %w", path, err)
+	}
+	return nil
+}
+
+func encode(w io.Writer, p *planner.Plan, m Meta) error {
+	sum := sha256.New()
+	out := &writer{Writer: bufio.NewWriterSize(w, 1<<16), sum: sum}
+	head, err := json.Marshal(headOf(p, m))
+	if err != nil {
+		return err
+	}
+	out.bytes([]byte(magic))
+	out.bytes(append(head, '\n'))
+	for _, pp := range p.Phases {
+		out.phase(pp)
+	}
+	if out.err == nil {
+		_, out.err = out.Write(sum.Sum(nil))
+	}
+	if out.err != nil {
+		return out.err
+	}
+	return out.Flush()
+}
+
+func headOf(p *planner.Plan, m Meta) Head {
+	h := Head{
+		Format: Version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
+		Serial: p.Serial, Now: p.Now, Reason: p.Reason, Options: m.Input.Options, Backends: p.Backends, Transfers: p.Transfers, Notes: p.Notes,
+		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Quotes: m.Input.Quotes,
+	}
+	h.Options.Destroy = p.Destroy
+	if c := m.Input.Campaign; c != nil {
+		h.Files, h.Tolerance = fileDigests(c), c.Policy.PriceTolerance
+	}
+	for _, pp := range p.Phases {
+		h.Phases = append(h.Phases, Phase{Name: pp.Phase.Name, Cells: len(pp.Kind), Placements: pp.Placements, Smoke: pp.Smoke, Pilot: pp.Pilot, Hold: pp.Hold, Source: pp.Source})
+	}
+	for _, r := range p.Loose {
+		h.Loose = append(h.Loose, Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, PerHour: r.PerHour, Detail: detail(r.Detail), Before: before(r.Detail.State)})
+	}
+	for _, d := range p.Diags {
+		if d.Severity == diag.Warning {
+			h.Warnings = append(h.Warnings, Warning{d.Summary, d.Detail, d.Address})
+		}
+	}
+	return h
+}
+
+// fileDigests let a refusal name the file that changed.
+func fileDigests(c *lang.Campaign) map[string]string {
+	out := map[string]string{}
+	for name, f := range c.Files {
+		s := sha256.Sum256(f.Bytes)
+		out[filepath.Base(name)] = hex.EncodeToString(s[:16])
+	}
+	return out
+}
+
+// A writer counts everything into the checksum.
+type writer struct {
+	*bufio.Writer
+	sum hash.Hash
+	buf []byte
+	err error
+}
+
+func (w *writer) bytes(b []byte) {
+	if w.err != nil {
+		return
+	}
+	w.sum.Write(b)
+	_, w.err = w.Write(b)
+}
+
+// statuses are one byte in a row; the position never changes.
+var statuses = []state.Status{"", state.Submitting, state.Queued, state.Running, state.Verifying, state.Waiting, state.Completed, state.Failed, state.Held, state.Cancelled, state.Forgotten}
+
+// phase writes the rows of a phase, then the details that are kept. A row is
+// kind, status and attempt of the record, place, result, the record's result
+// where it differs, and the key: some 25 bytes and the key.
+func (w *writer) phase(pp *planner.PhasePlan) {
+	for i, k := range pp.Kind {
+		b := before(pp.Record(i))
+		buf := append(w.buf[:0], byte(k), byte(max(slices.Index(statuses, b.Status), 0)))
+		buf = binary.AppendUvarint(buf, uint64(b.Attempt))
+		buf = binary.LittleEndian.AppendUint16(buf, pp.Place[i])
+		buf = append(buf, pp.Result[i][:]...)
+		old, ok := planner.ParseHash(b.Result)
+		if ok && old != pp.Result[i] {
+			buf = append(append(buf, 1), old[:]...)
+		} else {
+			buf = append(buf, 0)
+		}
+		at := len(buf)
+		buf = pp.Phase.AppendKey(buf, i)
+		n := len(buf) - at
+		buf = binary.AppendUvarint(buf, uint64(n))
+		w.buf = rotate(buf, at, n)
+		w.bytes(w.buf)
+	}
+	w.details(pp)
+}
+
+// rotate puts the length that was appended after the key before it.
+func rotate(buf []byte, at, n int) []byte {
+	length := append([]byte(nil), buf[at+n:]...)
+	copy(buf[at+len(length):], buf[at:at+n])
+	copy(buf[at:], length)
+	return buf
+}
+
+func (w *writer) details(pp *planner.PhasePlan) {
+	cells := make([]int, 0, len(pp.Details))
+	for i := range pp.Details {
+		cells = append(cells, i)
+	}
+	slices.Sort(cells)
+	w.bytes(binary.AppendUvarint(nil, uint64(len(cells))))
+	for _, i := range cells {
+		text, err := json.Marshal(detail(pp.Details[i]))
+		if err != nil {
+			w.err = err
+			return
+		}
+		buf := binary.AppendUvarint(w.buf[:0], uint64(i))
+		buf = binary.AppendUvarint(buf, uint64(len(text)))
+		w.buf = append(buf, text...)
+		w.bytes(w.buf)
+	}
+}
