@@ -1,0 +1,221 @@
+package systemtest
+
+import (
+	"encoding/json"
+	"math/rand"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// killCampaign has two phases joined cell by cell, and a last one that reads
+// everything. Jobs write down each start and each end.
+const killCampaign = `
+campaign "kill" {}
+backend "local" "local" { cpus = 8 }
+grid "g" { axes = { i = range(20) } }
+phase "first" {
+  grid = grid.g
+  job {
+    command = "echo start $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD; sleep 0.0${cell.i % 9}; echo ${cell.i} > ${output.x}; echo end $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD"
+    output "x" {
+      path   = "first/${cell.i}"
+      verify = "nonempty"
+    }
+    resources { walltime = "1m" }
+  }
+  retry {
+    on           = ["killed", "node_failure", "unknown"]
+    max_attempts = 100
+  }
+  breaker {
+    same_error = 0
+    share      = 1
+  }
+}
+phase "second" {
+  grid = grid.g
+  job {
+    command = "echo start $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD; sleep 0.02; cat ${input.x} > ${output.y}; echo end $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD"
+    input "x" { from = phase.first.output.x }
+    output "y" {
+      path   = "second/${cell.i}"
+      verify = "nonempty"
+    }
+    resources { walltime = "1m" }
+  }
+  retry {
+    on           = ["killed", "node_failure", "unknown"]
+    max_attempts = 100
+  }
+  breaker {
+    same_error = 0
+    share      = 1
+  }
+}
+phase "last" {
+  job {
+    command = "echo start $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD; cat $(cat ${input_file.all}) > ${output.z}; echo end $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD"
+    input "all" { from_all = phase.second.output.y }
+    output "z" {
+      path   = "all"
+      verify = "nonempty"
+    }
+    resources { walltime = "1m" }
+  }
+  retry {
+    on           = ["killed", "node_failure", "unknown"]
+    max_attempts = 100
+  }
+}
+`
+
+// kills is how many SIGKILLs each mix of victims gets; together well over 50.
+const kills = 12
+
+func TestKilledAtRandomInstants(t *testing.T) {
+	seed := time.Now().UnixNano()
+	if s := os.Getenv("MUSTER_TEST_SEED"); s != "" {
+		seed, _ = strconv.ParseInt(s, 10, 64)
+	}
+	t.Logf("MUSTER_TEST_SEED=%d repeats this run", seed)
+	for i, victims := range [][]string{{"engine"}, {"provider"}, {"queue"}, {"wrapper"}, {"engine", "provider", "queue"}, {"engine", "provider", "queue", "wrapper"}} {
+		t.Run(strings.Join(victims, "+"), func(t *testing.T) {
+			w := newWorld(t, killCampaign)
+			w.killAndResume(rand.New(rand.NewSource(seed+int64(i))), victims)
+			w.checkRecord()
+		})
+	}
+}
+
+// killAndResume applies until done, killing victims at random instants.
+func (w *world) killAndResume(r *rand.Rand, victims []string) {
+	w.t.Helper()
+	left := kills
+	for try := range 200 {
+		cmd := w.command("apply", "-auto-approve")
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			w.t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		code, ended := 0, false
+		for !ended {
+			select {
+			case err := <-done:
+				code, ended = exitCode(err), true
+			case <-time.After(time.Duration(r.Intn(150)) * time.Millisecond):
+				if left > 0 && w.kill(victims) > 0 {
+					left--
+				}
+			}
+		}
+		switch {
+		case code == 0:
+			if left > 0 {
+				w.t.Logf("done with %d kills left", left)
+			}
+			return
+		case code == -1: // the engine was the victim
+		default:
+			w.t.Fatalf("try %d: exit %d\n%s", try, code, out.String())
+		}
+	}
+	w.t.Fatal("not done after 200 tries")
+}
+
+// kill ends every process with one of the roles and returns how many.
+func (w *world) kill(roles []string) int {
+	n := 0
+	for _, p := range w.processes() {
+		for _, role := range roles {
+			if p.role == role && syscall.Kill(p.pid, syscall.SIGKILL) == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// checkRecord holds what jobs wrote down against the state: each launch
+// started at most once, every job ended well at least once and never twice
+// under one launch, and nothing is left to do.
+func (w *world) checkRecord() {
+	w.t.Helper()
+	starts, ends := map[string]int{}, map[string]int{}
+	byJob := map[string]int{}
+	b, err := os.ReadFile(w.log)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		f := strings.Fields(line)
+		if len(f) != 4 {
+			w.t.Fatalf("a torn line in the record: %q", line)
+		}
+		launch := f[2] + "/" + f[3]
+		if f[0] == "start" {
+			starts[launch]++
+			byJob[f[1]]++
+		} else {
+			ends[launch]++
+		}
+	}
+	for launch, n := range starts {
+		if n != 1 {
+			w.t.Errorf("launch %s started %d times", launch, n)
+		}
+	}
+	w.checkState(byJob, ends)
+	if out, code := w.run("plan", "-detailed-exitcode"); code != 0 {
+		w.t.Errorf("there is something left to do (exit %d):\n%s", code, out)
+	}
+}
+
+// recordedJob is what the test reads of a job in the state.
+type recordedJob struct {
+	Address  string
+	Status   string
+	Attempts []struct {
+		N       int
+		Token   string
+		Started time.Time
+		Exit    *int
+	}
+}
+
+func (w *world) checkState(starts, ends map[string]int) {
+	w.t.Helper()
+	const jobs = 20 + 20 + 1
+	out, code := w.run("state", "pull")
+	if code != 0 {
+		w.t.Fatalf("the state does not load: %s", out)
+	}
+	var st struct{ Jobs []recordedJob }
+	if err := json.Unmarshal([]byte(out), &st); err != nil {
+		w.t.Fatal(err)
+	}
+	if len(st.Jobs) != jobs {
+		w.t.Errorf("the state has %d jobs, want %d", len(st.Jobs), jobs)
+	}
+	for _, j := range st.Jobs {
+		if j.Status != "completed" {
+			w.t.Errorf("%s is %s", j.Address, j.Status)
+		}
+		if n := starts[j.Address]; n > len(j.Attempts) || n == 0 {
+			w.t.Errorf("%s started %d times, the state has %d attempts", j.Address, n, len(j.Attempts))
+		}
+		last := j.Attempts[len(j.Attempts)-1]
+		if last.Exit == nil || *last.Exit != 0 {
+			w.t.Errorf("%s: the last attempt's exit is %v", j.Address, last.Exit)
+		}
+	}
+	if len(ends) < jobs {
+		w.t.Errorf("%d launches ended well, want at least %d", len(ends), jobs)
+	}
+}
