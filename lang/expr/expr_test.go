@@ -390,3 +390,26 @@ func BenchmarkPerCell(b *testing.B) {
 		buf = tm.AppendText(buf[:0], i%s.Grid.Len())
 	}
 }
+
+func TestTemplatesAreSharedByGoroutines(t *testing.T) {
+	t.Parallel()
+	s := scope(t, newGrid(t, small), map[string]string{"p": "cell.N*2"})
+	tm, ds := Compile(parse(t, `"${param.p} ${format("%d", cell.N)} ${[for x in local.list : "${x}${cell.key}"][0]} ${local.list[*][0]}"`), s)
+	_ = ds
+	want := tm.Text(0)
+	done := make(chan string)
+	for range 4 {
+		go func() {
+			for i := range 200 {
+				tm.Text(i % s.Grid.Len())
+				_, _ = tm.Value(i % s.Grid.Len())
+			}
+			done <- tm.Text(0)
+		}()
+	}
+	for range 4 {
+		if got := <-done; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -20,6 +20,9 @@ type Function struct {
 	Doc  string // one line
 	impl function.Function
 	raw  bool // takes expressions, not values
+	// size bounds the text of the result from above, in bytes; nil for functions
+	// that make none longer than their arguments.
+	size func(args []cty.Value) float64
 }
 
 // Functions are the language's functions by name. Paths are relative to
@@ -31,7 +34,7 @@ func Functions(baseDir string) map[string]function.Function {
 		if f.raw {
 			m[f.Name] = f.impl
 		} else {
-			m[f.Name] = numbered(f.impl)
+			m[f.Name] = numbered(f.impl, f.size)
 		}
 	}
 	return m
@@ -76,8 +79,9 @@ func catalogue(baseDir string) []Function {
 }
 
 // numbered wraps a function so that numbers it is given have the value, and
-// where it wants text the text, of the language's rule.
-func numbered(f function.Function) function.Function {
+// where it wants text the text, of the language's rule. A call whose result
+// would be too long is refused before it is made.
+func numbered(f function.Function, size func([]cty.Value) float64) function.Function {
 	params := slices.Clone(f.Params())
 	want := make([]cty.Type, len(params))
 	for i := range params {
@@ -121,6 +125,9 @@ func numbered(f function.Function) function.Function {
 			args, err := prepare(args)
 			if err != nil {
 				return cty.NilVal, err
+			}
+			if size != nil && size(args) > maxText {
+				return cty.NilVal, errTooLong
 			}
 			return f.Call(args)
 		},

@@ -19,11 +19,11 @@ var errTooLong = fmt.Errorf("the text would be longer than %d MiB", maxText>>20)
 
 func textFunctions() []Function {
 	return []Function{
-		{Name: "format", Doc: "values in a format: %s text, %d whole, %05d padded, %.3f digits, %v any", impl: bounded(stdlib.FormatFunc, formatSize)},
-		{Name: "formatlist", Doc: "as format, for each element of lists", impl: bounded(stdlib.FormatListFunc, formatSize)},
-		{Name: "join", Doc: "texts with a separator between them", impl: bounded(stdlib.JoinFunc, joinSize)},
-		{Name: "indent", Doc: "every line but the first moved right by n spaces", impl: bounded(stdlib.IndentFunc, indentSize)},
-		{Name: "replace", Doc: "a part of a text replaced; /…/ is a regular expression", impl: bounded(replace, replaceSize)},
+		{Name: "format", Doc: "values in a format: %s text, %d whole, %05d padded, %.3f digits, %v any", impl: stdlib.FormatFunc, size: formatSize},
+		{Name: "formatlist", Doc: "as format, for each element of lists", impl: stdlib.FormatListFunc, size: formatSize},
+		{Name: "join", Doc: "texts with a separator between them", impl: stdlib.JoinFunc, size: joinSize},
+		{Name: "indent", Doc: "every line but the first moved right by n spaces", impl: stdlib.IndentFunc, size: indentSize},
+		{Name: "replace", Doc: "a part of a text replaced; /…/ is a regular expression", impl: replace, size: replaceSize},
 		{Name: "startswith", Doc: "whether a text begins with another", impl: textTest("prefix", strings.HasPrefix)},
 		{Name: "endswith", Doc: "whether a text ends with another", impl: textTest("suffix", strings.HasSuffix)},
 		{Name: "strcontains", Doc: "whether a text holds another", impl: textTest("substr", strings.Contains)},
@@ -33,20 +33,6 @@ func textFunctions() []Function {
 		{Name: "one", Doc: "the only element of a list, or null for an empty one", impl: one},
 		{Name: "index", Doc: "the place of a value in a list", impl: indexOf},
 	}
-}
-
-// bounded refuses a call whose result would be too long, before it is made.
-func bounded(f function.Function, size func(args []cty.Value) float64) function.Function {
-	return function.New(&function.Spec{
-		Description: f.Description(), Params: f.Params(), VarParam: f.VarParam(),
-		Type: func(args []cty.Value) (cty.Type, error) { return f.ReturnTypeForValues(args) },
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			if size(args) > maxText {
-				return cty.NilVal, errTooLong
-			}
-			return f.Call(args)
-		},
-	})
 }
 
 func textLen(v cty.Value) float64 {
