@@ -6,15 +6,26 @@ package refresh
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
+)
+
+const (
+	slowNotice = 400 * time.Millisecond // after this a wait is announced
+	askTimeout = 30 * time.Second       // for all that one backend is asked
 )
 
 // Input is what to ask about, and whom.
@@ -24,7 +35,8 @@ type Input struct {
 	Provider func(backendType string) (providers.Provider, error)
 	Options  planner.Options
 	Now      time.Time
-	// Cache is a folder for what is known of source files; "" = none.
+	// Cache is a folder for what is known of source files and of jobs that
+	// were not listed; "" = none.
 	Cache string
 
 	Refresh   bool // look for jobs and stat recorded outputs
@@ -32,9 +44,10 @@ type Input struct {
 	Preflight bool // check that jobs could run
 	// Environ is where local jobs start from, for preflight; nil is os.Environ().
 	Environ []string
-	// Secrets reads a secret, to see that it can be read; nil uses apply's reader.
+	// Secrets reads a secret, to see that it can be read; nil uses site.Secret.
 	Secrets func(lang.Secret) (string, error)
-	// Waiting is told what is waited for after 400 ms; nil tells nobody.
+	// Waiting is told, from any goroutine, what is waited for after 400 ms;
+	// nil tells nobody.
 	Waiting func(what string)
 }
 
@@ -43,9 +56,147 @@ type Result struct {
 	Observed planner.Observed
 	Pools    []offer.Pool
 	Quotes   []place.Quoted
+	Can      map[string]offer.Capabilities // by backend type
 	Diags    diag.List
 }
 
-// Observe asks everybody. It returns within the context's deadline; whoever
-// has not answered by then is unreachable.
-func Observe(ctx context.Context, in Input) Result { return Result{} }
+// Observe asks everybody at once. Whoever has not answered in askTimeout is
+// unreachable.
+func Observe(ctx context.Context, in Input) Result {
+	if in.Secrets == nil {
+		in.Secrets = site.Secret
+	}
+	o := &observer{Input: in, out: Result{Can: map[string]offer.Capabilities{}}}
+	o.out.Observed = planner.Observed{
+		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Outputs: map[string][]offer.Output{},
+		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{},
+	}
+	o.idle = finished(in.Campaign, in.State)
+	o.groups = planner.Groups(planner.Input{Campaign: in.Campaign, State: in.State, Now: in.Now, Options: in.Options})
+	asks := o.asks()
+	var wg sync.WaitGroup
+	for _, a := range asks {
+		wg.Go(func() { o.ask(ctx, a) })
+	}
+	wg.Go(func() { o.sources(ctx) })
+	wg.Go(o.secrets)
+	wg.Wait()
+	o.goneSince()
+	o.sort()
+	return o.out
+}
+
+// An observer collects answers; mu guards out and waits.
+type observer struct {
+	Input
+	idle   map[string]bool // phases where every job is completed
+	groups []planner.Group
+
+	mu  sync.Mutex
+	out Result
+}
+
+// finished are the phases that have nothing left to run, as the state says.
+func finished(c *lang.Campaign, st *state.State) map[string]bool {
+	done := map[string]int{}
+	for _, j := range st.Jobs {
+		if j.Status == state.Completed && !j.Smoke {
+			done[j.Phase]++
+		}
+	}
+	out := map[string]bool{}
+	for _, p := range c.Phases {
+		out[p.Name] = done[p.Name] >= p.Len()
+	}
+	return out
+}
+
+// announce tells of a wait that lasts; the returned function ends it.
+func (o *observer) announce(what string) func() {
+	if o.Waiting == nil {
+		return func() {}
+	}
+	t := time.AfterFunc(slowNotice, func() { o.Waiting(what) })
+	return func() { t.Stop() }
+}
+
+// sources digests every source tree of the campaign.
+func (o *observer) sources(ctx context.Context) {
+	all := map[string]*lang.Source{}
+	if s := o.Campaign.Source; s != nil {
+		all[s.Key()] = s
+	}
+	for _, p := range o.Campaign.Phases {
+		if p.Source != nil {
+			all[p.Source.Key()] = p.Source
+		}
+	}
+	for key, s := range all {
+		done := o.announce("reading the source in " + s.Dir)
+		spec := source.Of(o.Campaign, s)
+		if o.Cache != "" {
+			spec.Cache = o.Cache
+		}
+		t, err := source.Read(ctx, spec)
+		done()
+		if err != nil {
+			o.mu.Lock()
+			o.out.Diags.Append(diag.Diagnostic{Summary: "the source cannot be read", Detail: err.Error(), Subject: s.Range.Ptr()})
+			o.mu.Unlock()
+			continue
+		}
+		d := planner.SourceDigest{Digest: t.Digest, Files: len(t.Files), Bytes: t.Bytes}
+		d.Commit, d.Dirty = source.Commit(ctx, s.Dir)
+		o.mu.Lock()
+		o.out.Observed.Sources[key] = d
+		if len(t.Files) == 0 {
+			o.out.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "the source holds no files", Subject: s.Range.Ptr(),
+				Detail: "No file below " + s.Dir + " matches include and not exclude, so a change of the code is not seen."})
+		}
+		o.mu.Unlock()
+	}
+}
+
+// secrets sees that every secret of a phase with work can be read.
+func (o *observer) secrets() {
+	seen := map[string]bool{}
+	for _, p := range o.Campaign.Phases {
+		if o.idle[p.Name] {
+			continue
+		}
+		for _, s := range p.Secrets {
+			id := s.Name + "\x00" + s.Env + "\x00" + s.File + "\x00" + strings.Join(s.Command, "\x00")
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			done := o.announce("reading secret " + s.Name)
+			_, err := o.Secrets(s)
+			done()
+			if err != nil {
+				o.mu.Lock()
+				o.out.Observed.Secrets[s.Name] = err.Error()
+				o.mu.Unlock()
+			}
+		}
+	}
+}
+
+// sort makes the answers independent of who was first.
+func (o *observer) sort() {
+	slices.SortFunc(o.out.Pools, func(a, b offer.Pool) int { return compare(a.Backend, b.Backend, a.Name, b.Name) })
+	slices.SortStableFunc(o.out.Quotes, func(a, b place.Quoted) int {
+		return compare(a.Quote.Backend, b.Quote.Backend, a.Quote.Pool, b.Quote.Pool)
+	})
+	slices.SortStableFunc(o.out.Observed.Findings, func(a, b diag.Diagnostic) int { return compare(a.Address, b.Address, a.Summary, b.Summary) })
+	slices.SortStableFunc(o.out.Diags, func(a, b diag.Diagnostic) int { return compare(a.Summary, b.Summary, a.Detail, b.Detail) })
+}
+
+func compare(a, b, c, d string) int {
+	if n := strings.Compare(a, b); n != 0 {
+		return n
+	}
+	return strings.Compare(c, d)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

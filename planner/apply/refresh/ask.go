@@ -1,0 +1,338 @@
+package refresh
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// An ask is everything that one backend is asked.
+type ask struct {
+	name    string
+	conf    providers.Backend
+	lang    *lang.Backend // nil when it left the campaign
+	p       providers.Provider
+	can     offer.Capabilities
+	groups  []planner.Group
+	tokens  []string
+	imports []lang.Import
+	outputs []recorded
+}
+
+// asks gathers the questions by backend. A backend that nothing could go to
+// and where nothing of ours is, is left alone.
+func (o *observer) asks() []*ask {
+	by := map[string]*ask{}
+	get := func(name string) *ask {
+		name = strings.TrimPrefix(name, "backend.")
+		if a := by[name]; a != nil {
+			return a
+		}
+		a := &ask{name: name}
+		by[name] = a
+		return a
+	}
+	for _, g := range o.groups {
+		if len(g.Candidates) == 0 {
+			for _, b := range o.Campaign.Backends {
+				a := get(b.Address())
+				a.groups = append(a.groups, g)
+			}
+			continue
+		}
+		for _, c := range g.Candidates {
+			a := get(c)
+			a.groups = append(a.groups, g)
+		}
+	}
+	if o.Refresh {
+		for _, j := range o.State.InFlight() {
+			if at := j.Last(); at != nil {
+				a := get(at.Backend)
+				token, _, _ := strings.Cut(at.Token, "/")
+				a.tokens = append(a.tokens, token)
+			}
+		}
+		for _, im := range o.Campaign.Imports {
+			if o.State.Jobs[im.To] == nil {
+				a := get(im.Backend)
+				a.imports = append(a.imports, im)
+			}
+		}
+		o.recordedOutputs(get)
+	}
+	var out []*ask
+	for _, name := range sortedKeys(by) {
+		if a := by[name]; o.configuration(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// configuration finds how a backend is configured: by the campaign, or as the
+// state remembers it.
+func (o *observer) configuration(a *ask) bool {
+	for _, b := range o.Campaign.Backends {
+		if b.Address() == a.name {
+			a.lang, a.conf = b, site.Backend(o.Campaign, b, o.State.Lineage)
+			return true
+		}
+	}
+	kept, ok := o.State.Backends[a.name]
+	if !ok || json.Unmarshal(kept.Config, &a.conf) != nil {
+		return false
+	}
+	a.conf.Name, a.conf.Type = a.name, kept.Type
+	return true
+}
+
+// ask asks one backend everything, and notes why if it cannot be asked.
+func (o *observer) ask(ctx context.Context, a *ask) {
+	defer o.announce("waiting for backend." + a.name)()
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	steps := []func(context.Context, *ask) error{o.configure, o.pools, o.quotes, o.jobs, o.imported, o.look, o.preflight}
+	for _, step := range steps {
+		if err := step(ctx, a); err != nil {
+			o.mu.Lock()
+			o.out.Observed.Unreachable[a.name] = err.Error()
+			o.mu.Unlock()
+			return
+		}
+	}
+}
+
+func (o *observer) configure(ctx context.Context, a *ask) (err error) {
+	if a.p, err = o.Provider(a.conf.Type); err != nil {
+		return err
+	}
+	schema, err := a.p.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	a.can = schema.Can
+	o.mu.Lock()
+	o.out.Can[a.conf.Type] = schema.Can
+	o.mu.Unlock()
+	return a.p.Configure(ctx, a.conf)
+}
+
+func (o *observer) pools(ctx context.Context, a *ask) error {
+	pools, err := a.p.Pools(ctx, a.name)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	o.out.Pools = append(o.out.Pools, pools...)
+	o.mu.Unlock()
+	return nil
+}
+
+// quotes asks what each distinct shape would cost and how long it would wait.
+func (o *observer) quotes(ctx context.Context, a *ask) error {
+	var shapes []offer.Shape
+	for _, g := range a.groups {
+		s := g.Shape
+		s.Options = string(g.Options[a.conf.Type])
+		if !contains(shapes, s) {
+			shapes = append(shapes, s)
+		}
+	}
+	if len(shapes) == 0 {
+		return nil
+	}
+	quotes, err := a.p.Quote(ctx, a.name, shapes)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, q := range quotes {
+		if q.Shape >= 0 && q.Shape < len(shapes) {
+			o.out.Quotes = append(o.out.Quotes, place.Quoted{Shape: shapes[q.Shape], Quote: q})
+		}
+	}
+	return nil
+}
+
+func contains(shapes []offer.Shape, s offer.Shape) bool {
+	for _, o := range shapes {
+		if same(o, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func same(a, b offer.Shape) bool {
+	if len(a.GPU.Models) != len(b.GPU.Models) {
+		return false
+	}
+	for i := range a.GPU.Models {
+		if a.GPU.Models[i] != b.GPU.Models[i] {
+			return false
+		}
+	}
+	a.GPU.Models, b.GPU.Models = nil, nil
+	return a.CPUs == b.CPUs && a.Memory == b.Memory && a.GPUs == b.GPUs && a.GPU.Memory == b.GPU.Memory && a.Disk == b.Disk &&
+		a.Nodes == b.Nodes && a.Walltime == b.Walltime && a.Options == b.Options && a.Smoke == b.Smoke
+}
+
+const findMax = 2000 // tokens of one Find call
+
+// jobs looks for what is in flight.
+func (o *observer) jobs(ctx context.Context, a *ask) error {
+	for tokens := a.tokens; len(tokens) > 0; {
+		n := min(len(tokens), findMax)
+		obs, err := a.p.Find(ctx, a.name, tokens[:n])
+		if err != nil {
+			return err
+		}
+		tokens = tokens[n:]
+		o.mu.Lock()
+		for _, v := range obs {
+			token, _, _ := strings.Cut(v.Token, "/")
+			o.out.Observed.Jobs[token] = v
+		}
+		o.mu.Unlock()
+	}
+	return nil
+}
+
+func (o *observer) imported(ctx context.Context, a *ask) error {
+	for _, im := range a.imports {
+		obs, err := a.p.Find(ctx, a.name, []string{im.ID})
+		if err != nil {
+			return err
+		}
+		if len(obs) == 1 {
+			o.mu.Lock()
+			o.out.Observed.Imported[im.To] = obs[0]
+			o.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// preflight checks that like jobs could run, one check for each group that
+// has work left.
+func (o *observer) preflight(ctx context.Context, a *ask) error {
+	if !o.Preflight || o.Options.Destroy || a.lang == nil {
+		return nil
+	}
+	var checks []providers.Check
+	var about []planner.Group
+	for _, g := range a.groups {
+		if o.idle[g.Phase] {
+			continue
+		}
+		if c, ok := o.check(a, g); ok {
+			checks = append(checks, c)
+			about = append(about, g)
+		}
+	}
+	if len(checks) == 0 {
+		return nil
+	}
+	findings, err := a.p.Preflight(ctx, a.name, checks)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, f := range findings {
+		d := diag.Diagnostic{Summary: f.Summary, Detail: f.Detail, Address: "backend." + a.name}
+		if f.Warning {
+			d.Severity = diag.Warning
+		}
+		if f.Check >= 0 && f.Check < len(about) {
+			d.Address = "phase." + about[f.Check].Phase
+			if p := o.phase(about[f.Check].Phase); p != nil {
+				d.Subject = p.Range.Ptr()
+			}
+		}
+		o.out.Observed.Findings.Append(d)
+	}
+	return nil
+}
+
+func (o *observer) phase(name string) *lang.Phase {
+	for _, p := range o.Campaign.Phases {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+const mostRequired = 1000 // cells of a group whose files on the backend are looked for
+
+// check is what a group asks of a backend.
+func (o *observer) check(a *ask, g planner.Group) (providers.Check, bool) {
+	p := o.phase(g.Phase)
+	if p == nil {
+		return providers.Check{}, false
+	}
+	v := lang.Run
+	if g.Smoke {
+		v = lang.SmokeRun
+	}
+	c := providers.Check{Addresses: []string{p.Address(g.First)}, Workdir: a.conf.Workdir, Shape: g.Shape, Options: g.Options[a.conf.Type], Disk: g.Shape.Disk}
+	at := lang.Site{Variant: v, Workdir: a.conf.Workdir, SourceDir: a.conf.Workdir, Spool: a.conf.Workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
+		Input: func(name string) []string { return []string{a.conf.Workdir + "/" + name} }}
+	r, diags := p.Render(g.First, at)
+	if diags.HasErrors() {
+		return c, false // the planner says so
+	}
+	c.Setup = site.Setup(a.lang, r.Setup)
+	c.Env = site.Env(a.lang, a.can.Remote, o.Environ)
+	for _, e := range r.Env {
+		c.Env = append(c.Env, providers.EnvVar{Name: e.Name, Value: e.Value})
+	}
+	c.Require = o.required(p, g, at)
+	return c, true
+}
+
+// required are the files that jobs of a group need on the backend.
+func (o *observer) required(p *lang.Phase, g planner.Group, at lang.Site) []providers.Require {
+	any := false
+	for i := range p.Preconditions {
+		any = any || p.Preconditions[i].OnBackend
+	}
+	if !any || g.Smoke {
+		return nil
+	}
+	seen := map[string]bool{}
+	var out []providers.Require
+	request := p.RequestOf(g.First, lang.Run)
+	for i, n := g.First, 0; i < p.Len() && n < mostRequired; i++ {
+		if p.RequestOf(i, lang.Run) != request {
+			continue
+		}
+		n++
+		if j := o.State.Jobs[p.Address(i)]; j != nil && j.Status == state.Completed {
+			continue
+		}
+		r, diags := p.Render(i, at)
+		if diags.HasErrors() {
+			continue
+		}
+		for _, f := range r.Files {
+			if !seen[f.Path] {
+				seen[f.Path] = true
+				out = append(out, providers.Require{Path: f.Path, MinSize: f.MinSize, Message: f.Message})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package refresh
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+const verifyMax = 500 // outputs of one Verify call
+
+// recorded is one output of a completed job, as the state has it.
+type recorded struct {
+	address string
+	out     *state.Output
+	spec    *lang.Output // nil when the campaign does not declare it any more
+}
+
+// recordedOutputs lists what completed jobs left, by backend.
+func (o *observer) recordedOutputs(get func(string) *ask) {
+	specs := map[string]map[string]*lang.Output{}
+	for _, p := range o.Campaign.Phases {
+		m := map[string]*lang.Output{}
+		for _, out := range p.Outputs {
+			m[out.Name] = out
+		}
+		specs[p.Name] = m
+	}
+	for key, j := range o.State.Jobs {
+		if j.Status != state.Completed || j.Smoke {
+			continue
+		}
+		for i := range j.Outputs {
+			out := &j.Outputs[i]
+			a := get(out.Backend)
+			a.outputs = append(a.outputs, recorded{address: key, out: out, spec: specs[j.Phase][out.Name]})
+		}
+	}
+}
+
+// look compares recorded outputs with the files there are. Only what differs
+// is reported, after it was opened: a touched file with the same bytes is no
+// difference.
+func (o *observer) look(ctx context.Context, a *ask) error {
+	slices.SortFunc(a.outputs, func(x, y recorded) int { return compare(x.address, y.address, x.out.Name, y.out.Name) })
+	open := a.outputs
+	if !o.Verify {
+		var err error
+		if open, err = o.differing(ctx, a); err != nil {
+			return err
+		}
+	}
+	for by, rs := range byWorkdir(open) {
+		for len(rs) > 0 {
+			n := min(len(rs), verifyMax)
+			got, err := a.p.Verify(ctx, request(a.name, by, rs[:n], true))
+			if err != nil {
+				return err
+			}
+			for i := range got {
+				if i < n {
+					o.report(rs[i], got[i])
+				}
+			}
+			rs = rs[n:]
+		}
+	}
+	return nil
+}
+
+// differing are the outputs whose size, time or inode is not as recorded.
+// Files of this machine are looked at directly; others where they lie.
+func (o *observer) differing(ctx context.Context, a *ask) ([]recorded, error) {
+	var far, out []recorded
+	for _, r := range a.outputs {
+		switch {
+		case a.can.Remote || r.out.Files > 0 || !filepath.IsAbs(workdirOf(r.out, a)):
+			far = append(far, r)
+		case !unchanged(r.out, a):
+			out = append(out, r)
+		}
+	}
+	for by, rs := range byWorkdir(far) {
+		for len(rs) > 0 {
+			n := min(len(rs), verifyMax)
+			got, err := a.p.Verify(ctx, request(a.name, by, rs[:n], false))
+			if err != nil {
+				return nil, err
+			}
+			for i := range got {
+				if i < n && !alike(rs[i].out, got[i]) {
+					out = append(out, rs[i])
+				}
+			}
+			rs = rs[n:]
+		}
+	}
+	return out, nil
+}
+
+func alike(o *state.Output, got offer.Output) bool {
+	return got.OK && got.Size == o.Size && got.MTime == o.MTime && got.Inode == o.Inode && got.Files == o.Files
+}
+
+func workdirOf(o *state.Output, a *ask) string {
+	if o.Workdir != "" {
+		return o.Workdir
+	}
+	return a.conf.Workdir
+}
+
+func unchanged(o *state.Output, a *ask) bool {
+	path := o.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(workdirOf(o, a), path)
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() == o.Size && info.ModTime().UnixNano() == o.MTime && inode(info) == o.Inode
+}
+
+func byWorkdir(rs []recorded) map[string][]recorded {
+	out := map[string][]recorded{}
+	for _, r := range rs {
+		out[r.out.Workdir] = append(out[r.out.Workdir], r)
+	}
+	return out
+}
+
+func request(backend, workdir string, rs []recorded, open bool) providers.VerifyRequest {
+	v := providers.VerifyRequest{Backend: backend, Workdir: workdir, Open: open, Outputs: make([]providers.Output, len(rs))}
+	for i, r := range rs {
+		out := providers.Output{Name: r.out.Name, Kind: string(lang.File), Path: r.out.Path}
+		if r.spec != nil {
+			out.Kind, out.MinCount, out.MinSize, out.Shared = string(r.spec.Kind), r.spec.MinCount, r.spec.MinSize, r.spec.Shared
+			for _, c := range r.spec.Verify {
+				out.Verify = append(out.Verify, providers.VerifyCheck{Kind: c.Kind, Command: c.Command, File: c.File})
+			}
+		} else if r.out.Files > 0 {
+			out.Kind = string(lang.Glob)
+		}
+		v.Outputs[i] = out
+	}
+	return v
+}
+
+// report keeps what is broken, and what holds other bytes than recorded.
+func (o *observer) report(r recorded, got offer.Output) {
+	if got.OK && (got.Digest == "" || got.Digest == r.out.Digest || r.out.Digest == "") {
+		return
+	}
+	if got.Name == "" {
+		got.Name = r.out.Name
+	}
+	if got.Path == "" {
+		got.Path = r.out.Path
+	}
+	o.mu.Lock()
+	o.out.Observed.Outputs[r.address] = append(o.out.Observed.Outputs[r.address], got)
+	o.mu.Unlock()
+}
