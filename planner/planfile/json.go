@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"slices"
 	"time"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
 
@@ -135,6 +136,8 @@ type Job struct {
 	Waits   []string        `json:"waits_for,omitempty"`
 	Text    string          `json:"text,omitempty"`
 	Before  *BeforeDocument `json:"before,omitempty"`
+
+	starts bool
 }
 
 // BeforeDocument is the record an action starts from.
@@ -208,28 +211,32 @@ type Budget struct {
 
 // NewDocument makes the document of a plan, less its jobs.
 func NewDocument(p *planner.Plan, muster string) Document {
+	return headOf(p, Meta{Muster: muster}).document()
+}
+
+func (h Head) document() Document {
 	d := Document{
-		FormatVersion: FormatVersion, Type: "plan", Muster: muster, ID: p.ID, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage, Serial: p.Serial,
-		Now: p.Now, Reason: p.Reason, Destroy: p.Destroy, Counts: countsOf(p.Counts), Critical: p.Forecast.Critical, Ceiling: p.Ceiling, Asks: p.Asks,
-		Basis: p.Forecast.Basis, Notes: p.Notes, Phases: []PhaseSummary{}, Cost: []Cost{},
-		Walltime: Walltime{p.Forecast.Walltime.P50.Seconds(), p.Forecast.Walltime.P90.Seconds(), marks[p.Forecast.Walltime.Mark]},
+		FormatVersion: FormatVersion, Type: "plan", Muster: h.Muster, ID: h.ID, Campaign: h.Campaign, Digest: h.Digest, Lineage: h.Lineage, Serial: h.Serial,
+		Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy, Counts: countsOf(h.Counts), Critical: h.Forecast.Critical, Ceiling: h.Ceiling, Asks: h.Asks,
+		Basis: h.Forecast.Basis, Notes: h.Notes, Phases: []PhaseSummary{}, Cost: []Cost{},
+		Walltime: Walltime{h.Forecast.Walltime.P50.Seconds(), h.Forecast.Walltime.P90.Seconds(), marks[h.Forecast.Walltime.Mark]},
 	}
-	for _, b := range p.Backends {
+	for _, b := range h.Backends {
 		d.Backends = append(d.Backends, Backend(b))
 	}
-	for _, pp := range p.Phases {
-		d.Phases = append(d.Phases, phaseSummary(pp))
+	for _, p := range h.Phases {
+		d.Phases = append(d.Phases, phaseSummary(p))
 	}
-	for _, r := range p.Loose {
+	for _, r := range h.Loose {
 		d.Other = append(d.Other, other(r))
 	}
-	for _, t := range p.Transfers {
+	for _, t := range h.Transfers {
 		d.Transfers = append(d.Transfers, transfer(t))
 	}
-	for _, l := range p.Forecast.Lines {
+	for _, l := range h.Forecast.Lines {
 		d.Cost = append(d.Cost, Cost{l.Unit, figure(l.Expected), figure(l.P90), figure(l.AtMost)})
 	}
-	for _, b := range p.Budgets {
+	for _, b := range h.Budgets {
 		out := Budget{Name: b.Name, Limits: b.Limits, Spent: b.Spent, Broken: b.Broken, Warnings: b.Warn, Left: b.Left}
 		if !b.Deadline.IsZero() {
 			out.Deadline = &b.Deadline
@@ -251,80 +258,120 @@ func figure(f forecast.Figure) Figure {
 
 // WriteJSON writes one document: the plan, then its jobs as the member
 // "jobs", one a line, so that it streams at any size. Members in more are
-// added at the end, diagnostics for instance.
+// added before them, diagnostics for instance.
 func WriteJSON(w io.Writer, p *planner.Plan, muster string, more map[string]any) error {
+	return writeJSON(w, NewDocument(p, muster), more, planJobs(p))
+}
+
+// WriteJSONL writes one object a line: the plan, then every job.
+func WriteJSONL(w io.Writer, p *planner.Plan, muster string) error {
+	return writeJSONL(w, NewDocument(p, muster), planJobs(p))
+}
+
+// WriteJSON writes the saved plan as one document.
+func (f *File) WriteJSON(w io.Writer) error { return writeJSON(w, f.Head.document(), nil, f.jobs()) }
+
+// WriteJSONL writes the saved plan as one object a line.
+func (f *File) WriteJSONL(w io.Writer) error { return writeJSONL(w, f.Head.document(), f.jobs()) }
+
+// jobs yields jobs in campaign order.
+type jobs func(yield func(Job) bool)
+
+func writeJSON(w io.Writer, d Document, more map[string]any, all jobs) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	head, err := json.Marshal(NewDocument(p, muster))
+	head, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
 	out.Write(head[:len(head)-1]) // leave it open
 	for _, name := range sortedNames(more) {
+		label, _ := json.Marshal(name)
 		text, err := json.Marshal(more[name])
 		if err != nil {
 			return err
 		}
-		label, _ := json.Marshal(name)
 		out.WriteByte(',')
-		out.Write(label)
-		out.WriteByte(':')
-		out.Write(text)
+		out.Write(append(append(label, ':'), text...))
 	}
 	out.WriteString(`,"jobs":[`)
 	sep := "\n"
-	err = EachJob(p, func(j Job) error {
+	for j := range all {
 		text, err := json.Marshal(j)
+		if err != nil {
+			return err
+		}
 		out.WriteString(sep)
-		out.Write(text)
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
 		sep = ",\n"
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	out.WriteString("\n]}\n")
 	return out.Flush()
 }
 
-// WriteJSONL writes one object a line: the plan, then every job.
-func WriteJSONL(w io.Writer, p *planner.Plan, muster string) error {
+func writeJSONL(w io.Writer, d Document, all jobs) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	enc := json.NewEncoder(out)
-	if err := enc.Encode(NewDocument(p, muster)); err != nil {
+	if err := enc.Encode(d); err != nil {
 		return err
 	}
-	if err := EachJob(p, func(j Job) error { return enc.Encode(j) }); err != nil {
-		return err
+	for j := range all {
+		if err := enc.Encode(j); err != nil {
+			return err
+		}
 	}
 	return out.Flush()
 }
 
-// EachJob calls fn with every job of the plan, in campaign order.
-func EachJob(p *planner.Plan, fn func(Job) error) error {
-	for _, pp := range p.Phases {
-		pilot := map[int]bool{}
-		for _, i := range pp.Pilot {
-			pilot[i] = true
-		}
-		for i, k := range pp.Kind {
-			j := job(pp.Phase, k, pp.Detail(i))
-			j.Address, j.Key, j.Result, j.Pilot = pp.Phase.Address(i), pp.Phase.Key(i), pp.Result[i].String(), pilot[i]
-			if k.Starts() {
-				d := pp.Decision(i)
-				j.Backend, j.Pool = d.Backend, d.Pool
-			}
-			if rec := pp.Record(i); rec != nil {
-				b := before(rec)
-				j.Before = &BeforeDocument{string(b.Status), b.Attempt, b.Result}
-			}
-			if err := fn(j); err != nil {
-				return err
+// planJobs are the jobs of a plan in memory.
+func planJobs(p *planner.Plan) jobs {
+	return func(yield func(Job) bool) {
+		for _, pp := range p.Phases {
+			for i, k := range pp.Kind {
+				j := jobOf(pp.Phase.Name, pp.Phase.Key(i), k, detail(pp.Detail(i)), before(pp.Record(i)))
+				j.Result, j.Pilot = pp.Result[i].String(), slices.Contains(pp.Pilot, i)
+				j.place(pp.Decision(i))
+				if !yield(j) {
+					return
+				}
 			}
 		}
 	}
-	return nil
 }
 
-func job(p *lang.Phase, k planner.Kind, d planner.Detail) Job {
-	return Job{Type: "job", Phase: p.Name, Action: k.String(), Destroy: d.Destroy || k.Destroys(), Reasons: reasons(d.Reasons), From: d.From, Waits: d.Waits, Text: d.Text}
+// jobs are the jobs of a saved plan.
+func (f *File) jobs() jobs {
+	return func(yield func(Job) bool) {
+		for n, p := range f.Head.Phases {
+			c := &f.phases[n]
+			for i, k := range c.kind {
+				j := jobOf(p.Name, c.key(i), k, c.details[i], c.before(i))
+				j.Result, j.Pilot = c.result[i].String(), slices.Contains(p.Pilot, i)
+				if at := int(c.place[i]); at < len(p.Placements) {
+					j.place(p.Placements[at])
+				}
+				if !yield(j) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func jobOf(phase, key string, k planner.Kind, d Detail, b Before) Job {
+	j := Job{
+		Type: "job", Address: address(phase, key), Phase: phase, Key: key, Action: k.String(), Destroy: d.Destroy || k.Destroys(),
+		Reasons: reasons(d.Reasons), From: d.From, Waits: d.Waits, Text: d.Text, starts: k.Starts(),
+	}
+	if b.Status != "" {
+		j.Before = &BeforeDocument{string(b.Status), b.Attempt, b.Result}
+	}
+	return j
+}
+
+func (j *Job) place(d place.Decision) {
+	if j.starts {
+		j.Backend, j.Pool = d.Backend, d.Pool
+	}
 }

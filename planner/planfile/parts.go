@@ -18,8 +18,8 @@ func countsOf(c planner.Counts) Counts {
 	}
 }
 
-func phaseSummary(pp *planner.PhasePlan) PhaseSummary {
-	out := PhaseSummary{Name: pp.Phase.Name, Jobs: len(pp.Kind), SourceDigest: pp.Source.Digest, SourceCommit: pp.Source.Commit, SourceDirty: pp.Source.Dirty, Hold: pp.Hold}
+func phaseSummary(pp Phase) PhaseSummary {
+	out := PhaseSummary{Name: pp.Name, Jobs: pp.Cells, SourceDigest: pp.Source.Digest, SourceCommit: pp.Source.Commit, SourceDirty: pp.Source.Dirty, Hold: pp.Hold}
 	for _, d := range pp.Placements {
 		if d.Backend != "" {
 			out.Places = append(out.Places, placeOf(d))
@@ -54,12 +54,12 @@ func reasons(in []planner.Reason) []Reason {
 	return out
 }
 
-func other(r planner.Row) Other {
+func other(r Row) Other {
 	out := Other{Address: r.Address, Action: r.Kind.String(), Backend: r.Backend, PerHour: r.PerHour, Destroy: r.Detail.Destroy, Text: r.Detail.Text, Reasons: reasons(r.Detail.Reasons)}
 	switch {
 	case r.Release:
 		out.Action = "release"
-	case r.PerHour != "" && r.Detail.State == nil:
+	case r.PerHour != "":
 		out.Action = "orphan"
 	}
 	return out
