@@ -122,7 +122,7 @@ func (s *Store) readLease(path string) (*found, error) {
 			return nil, &store.CorruptError{Path: path, Offset: 0, Why: why, Way: fmt.Sprintf(
 				"If no muster writes to this state, on any host, run \"muster force-unlock %s\". It sets the damaged lease aside; what was recorded stays.", damagedID(data))}
 		}
-		time.Sleep(time.Duration(try) * 2 * time.Millisecond)
+		time.Sleep(time.Duration(try) * s.opt.patience)
 	}
 }
 

@@ -52,6 +52,7 @@ type session struct {
 	pending  *loaded // journals of earlier holders that are not folded yet
 	after    uint64  // event that our journal comes after
 	snapshot int64   // bytes of the snapshot
+	foldAt   int64   // bytes of journal at which a fold that failed is tried again
 	failed   error   // what stopped us; nothing is written after it
 	closed   bool
 }
@@ -83,7 +84,12 @@ func (s *Store) open(l *lease) (*session, error) {
 	if err := l.acknowledge(n.after); err != nil {
 		return nil, s.writeError(s.lock(), err)
 	}
-	if n.w, err = s.newJournal(n, s.exclusive); err != nil {
+	if n.w, err = s.newJournal(n, s.exclusive); err == nil {
+		if err = s.syncDir(); err != nil {
+			n.w.Close()
+		}
+	}
+	if err != nil {
 		return nil, s.writeError(s.journal(l.terms.Fence), err)
 	}
 	return n, nil
@@ -104,10 +110,7 @@ func (s *Store) newJournal(n *session, name func(temp, path string) error) (*jou
 	if err != nil {
 		return nil, err
 	}
-	if err = name(temp, s.journal(fence)); err == nil {
-		err = s.syncDir()
-	}
-	if err != nil {
+	if err = name(temp, s.journal(fence)); err != nil {
 		f.Close()
 		_ = s.fs.Remove(temp)
 		return nil, err
@@ -174,8 +177,14 @@ func (n *session) Sync(ctx context.Context) error {
 	if err := n.l.acknowledge(n.w.Acked()); err != nil {
 		return n.fail(n.s.writeError(n.s.lock(), err))
 	}
-	if size := n.w.Size(); size > n.s.opt.FoldAbove && size > n.snapshot {
-		return n.refold()
+	if size := n.w.Size(); size > max(n.s.opt.FoldAbove, n.snapshot, n.foldAt) {
+		err := n.refold()
+		if errors.Is(err, store.ErrLost) {
+			return n.fail(err)
+		}
+		if err != nil { // what was appended is durable all the same: the journal only grows on
+			n.foldAt = 2 * size
+		}
 	}
 	return nil
 }
@@ -229,18 +238,25 @@ func (n *session) Close(ctx context.Context) error {
 // empty, stays: its name keeps the fence.
 func (n *session) idle() bool { return n.st.Seq == n.pending.folded && n.w.Acked() == n.after }
 
-// refold folds while the lease is held, and begins the journal anew.
+// refold folds while the lease is held, and begins the journal anew. If it
+// fails half-way the journal goes on as it was; events that the snapshot has
+// already are skipped when it is read.
 func (n *session) refold() error {
 	if err := n.fold(); err != nil {
-		return n.fail(err)
+		return err
 	}
-	old := n.w
 	w, err := n.s.newJournal(n, n.s.fs.Rename)
 	if err != nil {
-		return n.fail(n.s.writeError(n.s.journal(n.Fence()), err))
+		return n.s.writeError(n.s.journal(n.Fence()), err)
 	}
-	_ = old.Close()
-	n.w, n.after = w, n.st.Seq
+	_ = n.w.Close()
+	n.w, n.after, n.foldAt = w, n.st.Seq, 0
+	if err := n.s.syncDir(); err != nil {
+		// After a crash the name might lead to the old journal again. What is
+		// durable is; nothing may follow.
+		n.failed = n.s.writeError(n.s.journal(n.Fence()), err)
+		return nil
+	}
 	n.s.sweep(n.Fence())
 	return nil
 }

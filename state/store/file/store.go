@@ -34,7 +34,8 @@ type Options struct {
 	Heartbeat time.Duration    // between signs of life; 10 s if 0
 	FoldAbove int64            // bytes of journal before it may be folded while held; 16 MiB if 0
 
-	fs fsys
+	fs       fsys
+	patience time.Duration // before a lease that looks damaged is looked at again, growing; 2 ms if 0
 }
 
 const (
@@ -91,6 +92,9 @@ func (o *Options) defaults() {
 	}
 	if o.Heartbeat <= 0 {
 		o.Heartbeat = heartbeat
+	}
+	if o.patience == 0 {
+		o.patience = 2 * time.Millisecond
 	}
 	if o.FoldAbove <= 0 {
 		o.FoldAbove = foldAbove
