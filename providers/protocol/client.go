@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -63,20 +65,20 @@ func converse[Q, R any](ctx context.Context,
 }
 
 // sendRequest sends and half-closes. That the other side stopped listening
-// (io.EOF) is no error here: its reason comes with the answer.
+// is no error here: its reason comes with the answer.
 func sendRequest[Q any](send func(func(*Q) error) error, to func(*Q) error, end func() error) error {
 	err := send(to)
 	if err == nil {
 		err = end()
 	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil
-	}
 	var e *providers.Error
 	if errors.As(err, &e) {
 		return err
 	}
-	// A broken stream is explained by Recv, too.
+	switch status.Code(err) {
+	case codes.Internal, codes.ResourceExhausted: // said by our own side: not encodable
+		return &providers.Error{Class: providers.Invalid, Summary: "The request cannot be sent", Detail: err.Error()}
+	}
 	return nil
 }
 

@@ -20,6 +20,10 @@ const Version = 1
 // PluginName is the name under which go-plugin knows the one service.
 const PluginName = "provider"
 
+// ParentVar is the environment variable that names the muster process which
+// started a provider: "PID-START", start in clock ticks since boot.
+const ParentVar = "MUSTER_PARENT"
+
 // Handshake tells a provider from any other program. It is no secret and no
 // protection: the socket's directory is.
 var Handshake = plugin.HandshakeConfig{

@@ -1,0 +1,30 @@
+package launch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/providers/internal/procid"
+	"github.com/muster-run/muster/providers/protocol"
+)
+
+// passed are the variables a provider gets from muster's environment, beside
+// XDG_* and *_proxy. Everything else, which is where secrets live, stays out.
+// MUSTER_LOG is the level of the log that muster itself reads back.
+var passed = []string{"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "SSH_AUTH_SOCK", "MUSTER_LOG"}
+
+func passes(name string) bool {
+	return slices.Contains(passed, name) || strings.HasPrefix(name, "XDG_") ||
+		strings.HasSuffix(strings.ToLower(name), "_proxy")
+}
+
+// environment is what a provider started by a process sees.
+func environment(host []string, parent procid.ID) []string {
+	out := []string{protocol.ParentVar + "=" + parent.String()}
+	for _, v := range host {
+		if name, _, ok := strings.Cut(v, "="); ok && passes(name) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

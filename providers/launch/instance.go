@@ -1,0 +1,136 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/internal/procid"
+	"github.com/muster-run/muster/providers/protocol"
+)
+
+// instance is one process of a provider and what it has been told.
+type instance struct {
+	plugin  *plugin.Client
+	process *process
+	client  *protocol.Client
+	born    time.Time
+
+	mu         sync.Mutex
+	configured map[string]bool
+}
+
+// launch starts a program and waits until it has said what it is.
+func (l *Launcher) launch(prog Program) (*instance, error) {
+	if prog.Pinned && l.opts.Pin == PinRequired {
+		if err := l.check(prog); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := socketDir(lookup(l.opts.Environ, "XDG_RUNTIME_DIR"))
+	if err != nil {
+		return nil, err
+	}
+	inst := &instance{born: time.Now(), configured: map[string]bool{}}
+	inst.plugin = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig:  protocol.Handshake,
+		VersionedPlugins: protocol.Set(nil),
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		SkipHostEnv:      true,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
+		StartTimeout:     l.opts.StartTimeout,
+		GRPCDialOptions:  protocol.DialOptions(),
+		Logger:           l.opts.Logger.Named(prog.Type),
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
+			cmd := exec.Command(prog.Path, prog.Args...)
+			cmd.Env = append(environment(l.opts.Environ, procid.Of(os.Getpid())), spec.Env...)
+			inst.process = newProcess(cmd)
+			return inst.process, nil
+		},
+	})
+	if err := inst.handshake(l, prog); err != nil {
+		inst.plugin.Kill()
+		var e *providers.Error
+		if errors.As(err, &e) {
+			return nil, err
+		}
+		return nil, startError(prog, inst.process, err)
+	}
+	return inst, nil
+}
+
+func (i *instance) handshake(l *Launcher, prog Program) error {
+	conn, err := i.plugin.Client()
+	if err != nil {
+		return err
+	}
+	raw, err := conn.Dispense(protocol.PluginName)
+	if err != nil {
+		return err
+	}
+	i.client = raw.(*protocol.Client)
+	ctx, cancel := context.WithTimeout(l.ctx, l.opts.StartTimeout)
+	defer cancel()
+	schema, err := i.client.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	return l.settle(ctx, prog, schema)
+}
+
+// configure tells the process about a backend once.
+func (i *instance) configure(ctx context.Context, b providers.Backend) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.configured[b.Name] {
+		return nil
+	}
+	if err := i.client.Configure(ctx, b); err != nil {
+		return err
+	}
+	i.configured[b.Name] = true
+	return nil
+}
+
+// startError explains a start that came to nothing.
+func startError(prog Program, p *process, err error) error {
+	out := &providers.Error{Class: providers.Internal, Summary: fmt.Sprintf("Provider %q does not start", prog.Type)}
+	said := []string{fmt.Sprintf("%s: %v.", prog.Path, err)}
+	if p != nil && p.cmd.Process != nil {
+		head, tail := p.head.String(), strings.TrimSpace(p.tail.String())
+		switch {
+		case head != "" && !strings.Contains(firstLine(head), "|"):
+			said[0] = fmt.Sprintf("%s printed something before the handshake: %q.", prog.Path, head)
+			out.Hint = "A provider's stdout belongs to muster; its author should print to stderr."
+		case strings.HasPrefix(err.Error(), "timeout"):
+			said[0] = fmt.Sprintf("%s did not say hello in time.", prog.Path)
+		case p.fate() != "":
+			said[0] = fmt.Sprintf("%s ended before it said hello: %s.", prog.Path, p.fate())
+		}
+		if tail != "" {
+			said = append(said, "Its last words: "+lastLines(tail, 5))
+		}
+	}
+	out.Detail = strings.Join(said, "\n")
+	return out
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,179 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+const (
+	headBytes = 200                    // of stdout, for "printed before the handshake"
+	tailBytes = 4 << 10                // of stderr, for "its last words"
+	drainTime = 200 * time.Millisecond // for output after the end; a grandchild may hold the pipes open for ever
+)
+
+// process is one provider process, as go-plugin wants to see it.
+type process struct {
+	cmd            *exec.Cmd
+	stdout, stderr *os.File
+	head, tail     keep
+	done           chan struct{} // closed when the process has been waited for
+	err            error         // of Wait, after done
+}
+
+var _ runner.Runner = (*process)(nil)
+
+func newProcess(cmd *exec.Cmd) *process {
+	return &process{
+		cmd: cmd, done: make(chan struct{}),
+		head: keep{limit: headBytes}, tail: keep{limit: tailBytes, last: true},
+	}
+}
+
+// Start starts the process and waits for it in the background.
+func (p *process) Start(context.Context) error {
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, outR.Close(), outW.Close())
+	}
+	p.stdout, p.stderr = outR, errR
+	p.cmd.Stdout, p.cmd.Stderr = outW, errW
+	p.cmd.SysProcAttr = ownGroup()
+	err = spawn(p.cmd)
+	_, _ = outW.Close(), errW.Close()
+	if err != nil {
+		_, _ = outR.Close(), errR.Close()
+		close(p.done)
+		return err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+		time.Sleep(drainTime)
+		_, _ = outR.Close(), errR.Close()
+	}()
+	return nil
+}
+
+// Stdout is where the handshake comes from.
+func (p *process) Stdout() io.ReadCloser { return tee(p.stdout, &p.head) }
+
+// Stderr is the provider's log.
+func (p *process) Stderr() io.ReadCloser { return tee(p.stderr, &p.tail) }
+
+// Wait waits for the end.
+func (p *process) Wait(context.Context) error {
+	<-p.done
+	return p.err
+}
+
+// Kill ends the process and what is left of its group. A host queue is in a
+// session of its own and lives on.
+func (p *process) Kill(context.Context) error {
+	if !p.alive() {
+		return nil
+	}
+	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+func (p *process) alive() bool {
+	if p.cmd.Process == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// ID is the pid.
+func (p *process) ID() string { return strconv.Itoa(p.pid()) }
+
+func (p *process) pid() int {
+	if p.cmd.Process == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}
+
+// Name is the program.
+func (p *process) Name() string { return p.cmd.Path }
+
+// Diagnose leaves explaining to our own messages.
+func (p *process) Diagnose(context.Context) string { return "" }
+
+// PluginToHost and HostToPlugin: both see the same files.
+func (p *process) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin is the other way round.
+func (p *process) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// fate says how the process ended, "" while it runs.
+func (p *process) fate() string {
+	if p.alive() || p.cmd.ProcessState == nil {
+		return ""
+	}
+	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return fmt.Sprintf("killed by signal %d (%s)", int(ws.Signal()), ws.Signal())
+	}
+	return fmt.Sprintf("exit status %d", p.cmd.ProcessState.ExitCode())
+}
+
+// keep remembers the first or last bytes that went by.
+type keep struct {
+	mu    sync.Mutex
+	limit int
+	last  bool
+	buf   []byte
+}
+
+func (k *keep) Write(b []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last {
+		k.buf = append(k.buf, b...)
+		if over := len(k.buf) - k.limit; over > 0 {
+			k.buf = append(k.buf[:0], k.buf[over:]...)
+		}
+	} else if room := k.limit - len(k.buf); room > 0 {
+		k.buf = append(k.buf, b[:min(room, len(b))]...)
+	}
+	return len(b), nil
+}
+
+func (k *keep) String() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return string(k.buf)
+}
+
+type teed struct {
+	io.Reader
+	io.Closer
+}
+
+func tee(from *os.File, to io.Writer) io.ReadCloser {
+	return teed{io.TeeReader(from, to), from}
+}
