@@ -136,7 +136,11 @@ func (l *lease) claim(old *found) error {
 		}
 		return s.writeError(s.lock(), err)
 	}
-	return s.writeError(s.lock(), s.syncDir())
+	if err := s.syncDir(); err != nil {
+		l.release(old == nil)
+		return s.writeError(s.lock(), err)
+	}
+	return nil
 }
 
 func (s *Store) replaceLease(temp string, old *found) error {
