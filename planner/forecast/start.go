@@ -9,7 +9,7 @@ func (n *node) queue(g uint16, cells []int32) {
 	if len(q.cells) == 0 {
 		q.cells = cells
 	} else {
-		q.cells = append(q.cells[:len(q.cells):len(q.cells)], cells...)
+		q.cells = append(q.cells, cells...) // the tail is the queue's alone: what starts is cut off with its capacity
 	}
 	n.waiting += len(cells)
 }
