@@ -104,6 +104,7 @@ func (e *engine) openBackend(name string) error {
 	for _, p := range e.phases {
 		p.queues = append(p.queues, queue{})
 	}
+	b.conf.Environ = site.Environ(e.Environ)
 	if err := e.configure(b); err != nil {
 		e.unreachable(b, err)
 	}
@@ -163,7 +164,7 @@ func (e *engine) probe(ctx context.Context, conf providers.Backend) (a acquainta
 
 func (e *engine) greet(b *backend, a acquaintance) {
 	b.p, b.can = a.p, a.can
-	b.env = site.Env(b.lang, b.can.Remote, e.Environ)
+	b.env = site.Env(b.lang)
 	b.measure(a.pools)
 }
 
@@ -220,14 +221,18 @@ func (b *backend) pulse(now time.Time) {
 	b.ended++
 }
 
-// stuck counts what a hold keeps in the backend's own queue.
-func (b *backend) stuck(e *engine) int {
-	if !b.held {
+// stuck counts what a hold or a breaker keeps in the queues of backends.
+func (e *engine) stuck() int {
+	stopped := e.holds.any()
+	for _, p := range e.phases {
+		stopped = stopped || p.breaker.open
+	}
+	if !stopped {
 		return 0
 	}
 	n := 0
 	for _, f := range e.flights {
-		if f.b == b && f.status == queued {
+		if (f.status == queued || f.status == waiting) && e.queues(f.b) && (e.holds.covers(f.p, f.cell) || f.p != nil && f.p.breaker.open) {
 			n++
 		}
 	}

@@ -86,6 +86,36 @@ func (e *engine) release(p *phase, cell int32) {
 	}
 }
 
+// unchain takes back what was handed over to come after a job that failed:
+// its queue would keep it for ever.
+func (e *engine) unchain(p *phase, cell int32) {
+	var late []*flight
+	take := func(to *phase, c int32) {
+		if to.at[c] != queued && to.at[c] != submitting {
+			return
+		}
+		if f := e.byJob[to.Address(int(c))]; f != nil && f.end == endNot && to.waits[c] > 0 {
+			f.end = endAgain
+			late = append(late, f)
+		}
+	}
+	for _, ed := range p.edges {
+		if g := ed.group[cell]; g >= 0 {
+			for _, c := range ed.consumers(int(g)) {
+				take(ed.to, c)
+			}
+		}
+	}
+	for _, d := range p.after {
+		for c := range int32(len(d.at)) {
+			take(d, c)
+		}
+	}
+	if len(late) > 0 && e.recovered == 0 {
+		e.cancelFlights()
+	}
+}
+
 // completed tells the cells that wait for this one.
 func (e *engine) completed(p *phase, cell int32) {
 	for _, ed := range p.edges {

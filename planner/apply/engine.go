@@ -335,11 +335,7 @@ func (e *engine) finished() bool {
 // moving counts flights that will end by themselves: under a hold those that
 // wait in a queue do not.
 func (e *engine) moving() int {
-	n := 0
-	for _, b := range e.backends {
-		n += b.inflight - b.stuck(e)
-	}
-	return n
+	return len(e.flights) - e.stuck()
 }
 
 // close ends a run in good order: what was minted and not sent is withdrawn,

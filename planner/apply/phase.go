@@ -173,6 +173,26 @@ func (e *engine) loadCells() {
 			}
 		}
 	}
+	e.unchainAll()
+}
+
+// unchainAll looks at what failed before this run.
+func (e *engine) unchainAll() {
+	if len(e.flights) == 0 {
+		return
+	}
+	e.recovered++ // the cancels wait for the first look-up
+	defer func() { e.recovered-- }()
+	for _, p := range e.phases {
+		if p.counts[failed]+p.counts[held]+p.counts[cancelled] == 0 {
+			continue
+		}
+		for c, s := range p.at {
+			if s == failed || s == held || s == cancelled {
+				e.unchain(p, int32(c))
+			}
+		}
+	}
 }
 
 // arrived reports whether a producer's output is where consumers read it.

@@ -246,6 +246,7 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action st
 		e.countFailure(f, o)
 	default:
 		f.p.set(f.cell, failed)
+		e.unchain(f.p, f.cell)
 		e.report.note(e, f.addr, f.addr+" failed: "+failureText(o), true)
 		e.notify("failed", f.addr, f.addr+" failed: "+failureText(o))
 		e.countFailure(f, o)

@@ -85,6 +85,7 @@ func (o *observer) configuration(a *ask) bool {
 	for _, b := range o.Campaign.Backends {
 		if b.Address() == a.name {
 			a.lang, a.conf = b, site.Backend(o.Campaign, b, o.State.Lineage)
+			a.conf.Environ = site.Environ(o.Environ)
 			return true
 		}
 	}
@@ -295,7 +296,7 @@ func (o *observer) check(a *ask, g planner.Group) (providers.Check, bool) {
 		return c, false // the planner says so
 	}
 	c.Setup = site.Setup(a.lang, r.Setup)
-	c.Env = site.Env(a.lang, a.can.Remote, o.Environ)
+	c.Env = site.Env(a.lang)
 	for _, e := range r.Env {
 		c.Env = append(c.Env, providers.EnvVar{Name: e.Name, Value: e.Value})
 	}

@@ -4,7 +4,6 @@
 package site
 
 import (
-	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -50,39 +49,22 @@ func Setup(b *lang.Backend, job string) []string {
 	return out
 }
 
-// Env is what every job of a backend has: for a local one (remote false) what
-// it takes from environ, then the backend's own.
-func Env(b *lang.Backend, remote bool, environ []string) []providers.EnvVar {
-	var out []providers.EnvVar
-	if !remote {
-		out = inherited(environ)
+// Env is what every job of a backend has of it, by name.
+func Env(b *lang.Backend) []providers.EnvVar {
+	if b == nil {
+		return nil
 	}
+	var out []providers.EnvVar
 	for _, name := range slices.Sorted(maps.Keys(b.Env)) {
 		out = append(out, providers.EnvVar{Name: name, Value: b.Env[name]})
 	}
 	return out
 }
 
-// inherited is what a local job takes from the apply that submits it.
-func inherited(environ []string) []providers.EnvVar {
+// Environ is what jobs on this machine start from; nil is os.Environ().
+func Environ(environ []string) []providers.EnvVar {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	var out []providers.EnvVar
-	for _, kv := range environ {
-		name, value, ok := strings.Cut(kv, "=")
-		if ok && passes(name) {
-			out = append(out, providers.EnvVar{Name: name, Value: value})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b providers.EnvVar) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
-func passes(name string) bool {
-	switch name {
-	case "PATH", "HOME", "USER", "SHELL", "LANG", "LD_LIBRARY_PATH", "VIRTUAL_ENV":
-		return true
-	}
-	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "CONDA_")
+	return providers.JobEnviron(environ)
 }
