@@ -4,14 +4,12 @@ import (
 	"context"
 	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/launch"
-	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state/store"
 	"github.com/muster-run/muster/state/store/file"
 )
@@ -40,7 +38,6 @@ func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
 	c, more := lang.Load(lang.LoadOptions{
 		Dir: a.dir, VarFiles: files, Vars: v.vars, Environ: os.Environ(),
 		Schemas: schemas, AllowUnknownVars: unknown, Version: version,
-		SensitiveKey: a.sensitiveKey(),
 	})
 	if c != nil {
 		a.sources = diag.HCLSources(c.Files)
@@ -58,7 +55,12 @@ func (a *app) mustLoad(v varFlags) (*lang.Campaign, error) {
 
 // store opens the campaign's state store.
 func (a *app) store(c *lang.Campaign) (store.Store, error) {
-	return file.Open(statePath(c), file.Options{Version: version, Campaign: c.Name})
+	path, err := statePath(c)
+	if err != nil {
+		return nil, err
+	}
+	who, _ := whoami()
+	return file.Open(path, file.Options{Muster: version, Who: who})
 }
 
 // session takes the lease. A wait of more than 400 ms is announced.
@@ -80,6 +82,3 @@ func (a *app) slow(text string) func() {
 func (a *app) launcher(c *lang.Campaign) *launch.Launcher {
 	return launch.New(launch.Options{CampaignDir: a.dir, Log: os.Stderr})
 }
-
-var _ = filepath.Join
-var _ offer.Schema

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,9 +21,25 @@ func (a *app) dataDir() string {
 	return filepath.Join(a.dir, ".muster")
 }
 
-// stateDir is where the file store of a campaign lives: beside it, or where
+// statePath is where the file store of a campaign lives: beside it, or where
 // `state "file" { path = … }` says.
-func stateDir(c *lang.Campaign) string { return c.Dir }
+func statePath(c *lang.Campaign) (string, error) {
+	var config struct {
+		Path string `json:"path"`
+	}
+	if c.Store.Type != "" && c.Store.Type != "file" {
+		return "", usagef("this muster keeps state in files only; there is no store %q", c.Store.Type)
+	}
+	if len(c.Store.Config) > 0 {
+		if err := json.Unmarshal(c.Store.Config, &config); err != nil {
+			return "", fmt.Errorf("read the state block: %w", err)
+		}
+	}
+	if config.Path == "" || filepath.IsAbs(config.Path) {
+		return cmp.Or(config.Path, c.Dir), nil
+	}
+	return filepath.Join(c.Dir, config.Path), nil
+}
 
 // writeFile writes a file through fill so that it is whole or absent.
 func writeFile(path string, fill func(*os.File) error) error {
