@@ -146,3 +146,18 @@ type WriteError struct {
 
 func (e *WriteError) Error() string { return fmt.Sprintf("write %s: %v", e.Path, e.Err) }
 func (e *WriteError) Unwrap() error { return e.Err }
+
+// Detail says who holds the lease since when and what for, how that looks from
+// here, and how to clear it.
+func (e *LockedError) Detail() string {
+	l := e.Lease
+	looks := "is alive"
+	switch e.Alive {
+	case "dead":
+		looks = "looks dead"
+	case "unknown":
+		looks = "gives no sign of life just now"
+	}
+	return fmt.Sprintf("%s on %s (pid %d) holds it since %s for %s; last sign of life %s: it %s. Wait for it (-lock-timeout=10m), or, if you are sure that it has ended, run \"muster force-unlock %s\". Lease: %s",
+		l.Who, l.Host, l.PID, l.Since.Format(time.DateTime), l.Purpose, l.Heartbeat.Format(time.DateTime), looks, l.ID, e.Where)
+}

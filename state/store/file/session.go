@@ -75,6 +75,7 @@ func (s *Store) open(l *lease) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.sweepTemps()
 	n := &session{s: s, l: l, st: got.state, pending: got, after: got.state.Seq, snapshot: got.snapshot}
 	if got.snapshot == 0 { // the first: there shall be a backup to go back to, always
 		if err := s.firstSnapshot(); err != nil {

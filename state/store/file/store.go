@@ -137,6 +137,24 @@ func (s *Store) journals() ([]uint64, error) {
 	return fences, nil
 }
 
+// sweepTemps removes what holders that died left half-made. Who is asking for
+// the lease at this moment has a file, too: those stay a while.
+func (s *Store) sweepTemps() {
+	entries, _ := s.fs.ReadDir(s.dir)
+	base := filepath.Base(s.base)
+	for _, e := range entries {
+		name := e.Name()
+		old := strings.HasPrefix(name, base+".new.") || strings.HasPrefix(name, filepath.Base(s.backup())+".")
+		if strings.HasPrefix(name, base+".lock.") && name != base+".lock.next" && !strings.Contains(name, ".damaged-") {
+			info, err := e.Info()
+			old = err == nil && s.opt.Now().Sub(info.ModTime()) > missed*heartbeat
+		}
+		if old {
+			_ = s.fs.Remove(filepath.Join(s.dir, name))
+		}
+	}
+}
+
 // pause waits, unless the context ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
