@@ -1,0 +1,114 @@
+package diag
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+const source = "campaign \"x\" {}\nphase \"teachers\" {\n      walltime = \"30h\"\n}\n"
+
+func at(line, from, to int) *hcl.Range {
+	start := 0
+	for range line - 1 {
+		start += strings.IndexByte(source[start:], '\n') + 1
+	}
+	return &hcl.Range{Filename: "c.muster.hcl", Start: hcl.Pos{Line: line, Column: from, Byte: start + from - 1}, End: hcl.Pos{Line: line, Column: to, Byte: start + to - 1}}
+}
+
+func sources(string) []byte { return []byte(source) }
+
+func TestPrint(t *testing.T) {
+	l := List{{
+		Summary: "walltime is longer than the partition allows", In: `phase "teachers"`, Subject: at(3, 7, 23),
+		Detail: "Partition aa100 of backend.slurm.alpine ends jobs at 24h. Add a checkpoint block, and the phase is run as two chained segments.",
+		Values: []Value{{"var.n", "is 12"}},
+	}}
+	want := `Error: walltime is longer than the partition allows
+
+  on c.muster.hcl line 3, in phase "teachers":
+     3:       walltime = "30h"
+        var.n is 12
+
+Partition aa100 of backend.slurm.alpine ends jobs at 24h. Add a checkpoint block, and the phase is
+run as two chained segments.
+
+`
+	var b strings.Builder
+	if err := (Printer{Sources: sources}).Print(&b, l); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestPrintCountsLikeWarnings(t *testing.T) {
+	var l List
+	for range 10 {
+		l.Warnf("An axis is not read", "detail")
+	}
+	l.Errorf("Bad", "why")
+	var b strings.Builder
+	(Printer{}).Print(&b, l)
+	if got := strings.Count(b.String(), "An axis is not read"); got != 4 {
+		t.Errorf("shown %d times, want 3 and a count", got)
+	}
+	if !strings.Contains(b.String(), "and 7 more like it") || !strings.HasSuffix(b.String(), "and 7 more like it: An axis is not read\n\n") {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+func TestPrintBoundsHostileSource(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	d := Diagnostic{Summary: "s", Subject: &hcl.Range{Filename: "f", Start: hcl.Pos{Line: 1}, End: hcl.Pos{Line: 100000}}}
+	var b strings.Builder
+	(Printer{Sources: func(string) []byte { return []byte(strings.Repeat(long+"\n", 8)) }}).Print(&b, List{d})
+	if b.Len() > 2000 {
+		t.Errorf("a hostile file fills %d bytes of the screen", b.Len())
+	}
+}
+
+func TestJSON(t *testing.T) {
+	l := List{{Severity: Warning, Summary: "s", Detail: "d", In: `phase "teachers"`, Subject: at(3, 7, 23)}}
+	b, err := json.Marshal(ToJSON(l, sources))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"severity":"warning","summary":"s","detail":"d","range":{"filename":"c.muster.hcl","start":{"line":3,"column":7,"byte":41},"end":{"line":3,"column":23,"byte":57}},"snippet":{"context":"phase \"teachers\"","code":"      walltime = \"30h\"","start_line":3,"highlight_start_offset":6,"highlight_end_offset":22,"values":[]}}]`
+	if string(b) != want {
+		t.Errorf("got\n%s\nwant\n%s", b, want)
+	}
+}
+
+func TestJSONOfAnImpossibleRange(t *testing.T) {
+	r := hcl.Range{Filename: "f", Start: hcl.Pos{Line: 9, Byte: 900}, End: hcl.Pos{Line: 9, Byte: 100}}
+	if j := ToJSON(List{{Subject: &r}}, sources); j[0].Snippet != nil {
+		t.Errorf("got a snippet %v", j[0].Snippet)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	names := []string{"seed", "walltime", "memory"}
+	for given, want := range map[string]string{"seeds": "seed", "waltime": "walltime", "memroy": "memory", "x": "", "completely": ""} {
+		t.Run(given, func(t *testing.T) {
+			if got := Suggest(given, names); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestErr(t *testing.T) {
+	var l List
+	l.Warnf("w", "d")
+	if l.Err() != nil || l.HasErrors() {
+		t.Error("a warning is no error")
+	}
+	l.Errorf("Bad thing", "because %d", 3)
+	if err := l.Err(); err == nil || err.Error() != "Bad thing: because 3" {
+		t.Errorf("got %v", err)
+	}
+}
