@@ -1,10 +1,6 @@
 package view
 
-import (
-	"github.com/shopspring/decimal"
-
-	"github.com/muster-run/muster/internal/units"
-)
+import "github.com/shopspring/decimal"
 
 // unitWords are the units as they follow a number.
 var unitWords = map[string]string{"service_units": "service units", "gpu_hours": "GPU-hours", "cpu_hours": "CPU-hours", "node_hours": "node-hours"}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
 )
@@ -218,13 +219,18 @@ func after(pp *planner.PhasePlan) string {
 		if in.All || in.From.Len() <= 1 {
 			continue
 		}
-		shared := in.Shared()
+		shared := sharedAxes(pp.Phase.Grid, in.From.Grid)
 		if len(shared) == 0 {
 			continue
 		}
 		return fmt.Sprintf("each after its %s (same %s)", singular(in.From.Name), strings.Join(shared, ", "))
 	}
 	return ""
+}
+
+// sharedAxes names the axes that two grids have in common.
+func sharedAxes(a, b *grid.Grid) []string {
+	return slices.DeleteFunc(a.AxisNames(), func(name string) bool { return b.AxisIndex(name) < 0 })
 }
 
 // singular drops the plural s of a phase's name: "teachers" → "teacher".
