@@ -81,6 +81,11 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
+func isID(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == 8
+}
+
 // fence is the highest there was: of the lease, the snapshot, and the names of
 // journals.
 func (s *Store) fence(old *found) (uint64, error) {

@@ -143,14 +143,17 @@ func (s *Store) sweepTemps() {
 	entries, _ := s.fs.ReadDir(s.dir)
 	base := filepath.Base(s.base)
 	for _, e := range entries {
-		name := e.Name()
-		old := strings.HasPrefix(name, base+".new.") || strings.HasPrefix(name, filepath.Base(s.backup())+".")
-		if strings.HasPrefix(name, base+".lock.") && name != base+".lock.next" && !strings.Contains(name, ".damaged-") {
+		old := false
+		if id, ok := strings.CutPrefix(e.Name(), base+".new."); ok {
+			old = isID(strings.TrimSuffix(id, ".json")) || id == "json"
+		} else if id, ok := strings.CutPrefix(e.Name(), filepath.Base(s.backup())+"."); ok {
+			old = isID(id)
+		} else if id, ok := strings.CutPrefix(e.Name(), base+".lock."); ok && isID(strings.TrimSuffix(id, ".next")) {
 			info, err := e.Info()
 			old = err == nil && s.opt.Now().Sub(info.ModTime()) > missed*heartbeat
 		}
 		if old {
-			_ = s.fs.Remove(filepath.Join(s.dir, name))
+			_ = s.fs.Remove(filepath.Join(s.dir, e.Name()))
 		}
 	}
 }

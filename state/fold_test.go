@@ -1,0 +1,254 @@
+package state_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/codec"
+	"github.com/muster-run/muster/state/store/storetest"
+)
+
+var at = time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+
+const addr = `phase.p["i=1"]`
+
+func intended(n int, token string) state.Event {
+	return state.Intended{Job: state.Job{Address: addr, Phase: "p", Result: "r1"}, Attempt: state.Attempt{N: n, Token: token, Backend: "local", Ceiling: state.Amounts{"usd": "3"}}, At: at}
+}
+
+func observed(n int, token string, s state.Status) state.Observed {
+	return state.Observed{Address: addr, Token: token, Status: s, Attempt: state.Attempt{N: n}, At: at}
+}
+
+func with(o state.Observed, change func(*state.Observed)) state.Event { change(&o); return o }
+
+// Each story says in short what is known of the job afterwards: its status,
+// class, and attempts as N:token(over).
+func TestFold(t *testing.T) {
+	t.Parallel()
+	submitted := state.Submitted{Address: addr, Token: "aa", Handle: "7", At: at}
+	for _, c := range []struct {
+		name   string
+		events []state.Event
+		want   string
+	}{
+		{"nothing", nil, "none"},
+		{"intended", []state.Event{intended(1, "aa")}, "submitting 1:aa"},
+		{"intended twice", []state.Event{intended(1, "aa"), intended(1, "aa")}, "submitting 1:aa"},
+		{"submitted", []state.Event{intended(1, "aa"), submitted}, "queued 1:aa"},
+		{"submitted with another handle", []state.Event{intended(1, "aa"), submitted, state.Submitted{Address: addr, Token: "aa", Handle: "8"}}, "queued 1:aa+8"},
+		{"submitted, never intended", []state.Event{submitted}, "none"},
+		{"withdrawn", []state.Event{intended(1, "aa"), state.NotSubmitted{Address: addr, Token: "aa"}}, "none"},
+		{"withdrawn after it ran", []state.Event{intended(1, "aa"), with(observed(1, "aa", state.Running), func(o *state.Observed) { o.Attempt.Started = at }), state.NotSubmitted{Address: addr, Token: "aa"}}, "running 1:aa"},
+		{"withdrawn second launch", []state.Event{intended(1, "aa"), with(observed(1, "aa", state.Failed), func(o *state.Observed) { o.Attempt.Class = "oom" }), intended(2, "bb"), state.NotSubmitted{Address: addr, Token: "bb"}}, "failed(oom) 1:aa."},
+		{"a report of an unknown token", []state.Event{intended(1, "aa"), observed(1, "zz", state.Completed)}, "submitting 1:aa"},
+		{"a report of an unknown job", []state.Event{observed(1, "aa", state.Completed)}, "none"},
+		{"completed", []state.Event{intended(1, "aa"), submitted, observed(1, "aa", state.Completed)}, "completed 1:aa."},
+		{"running comes after completed", []state.Event{intended(1, "aa"), observed(1, "aa", state.Completed), observed(1, "aa", state.Running)}, "completed 1:aa."},
+		{"failed comes after completed", []state.Event{intended(1, "aa"), observed(1, "aa", state.Completed), observed(1, "aa", state.Failed)}, "completed 1:aa."},
+		{"queued comes after running", []state.Event{intended(1, "aa"), observed(1, "aa", state.Running), observed(1, "aa", state.Queued)}, "running 1:aa"},
+		{"the exit record corrects a cancel", []state.Event{intended(1, "aa"), observed(1, "aa", state.Cancelled), observed(1, "aa", state.Completed)}, "completed 1:aa."},
+		{"the queue launches again", []state.Event{intended(1, "aa"), with(observed(1, "aa", state.Waiting), func(o *state.Observed) { o.Attempt.Class = "oom" }), observed(2, "aa/2", state.Running)}, "running 1:aa. 2:aa/2"},
+		{"the queue launched again unseen", []state.Event{intended(1, "aa"), observed(2, "aa", state.Running)}, "running 1:aa. 2:aa"},
+		{"late news of the first launch", []state.Event{intended(1, "aa"), observed(2, "aa/2", state.Running), observed(1, "aa", state.Failed)}, "running 1:aa. 2:aa/2"},
+		{"the first launch was the fourth", []state.Event{intended(4, "aa"), observed(5, "aa/5", state.Running)}, "running 4:aa. 5:aa/5"},
+		{"no launch number means the last", []state.Event{intended(1, "aa"), observed(2, "aa/2", state.Running), observed(0, "aa", state.Completed)}, "completed 1:aa. 2:aa/2."},
+		{"fresh", []state.Event{intended(1, "aa"), observed(1, "aa", state.Failed), state.Intended{Job: state.Job{Address: addr}, Attempt: state.Attempt{N: 1, Token: "bb"}, Fresh: true}}, "submitting 1:bb"},
+		{"a late report of what was before fresh", []state.Event{intended(1, "aa"), observed(1, "aa", state.Failed), state.Intended{Job: state.Job{Address: addr}, Attempt: state.Attempt{N: 1, Token: "bb"}, Fresh: true}, observed(1, "aa", state.Completed)}, "submitting 1:bb"},
+		{"held", []state.Event{state.HeldJob{Address: addr, By: "ada"}}, "held"},
+		{"held, then it turns out to run", []state.Event{intended(1, "aa"), state.HeldJob{Address: addr}, observed(1, "aa", state.Running)}, "running 1:aa"},
+		{"held, and still queued", []state.Event{intended(1, "aa"), submitted, state.HeldJob{Address: addr}, observed(1, "aa", state.Queued)}, "held 1:aa"},
+		{"held after it failed", []state.Event{intended(1, "aa"), observed(1, "aa", state.Failed), state.HeldJob{Address: addr}, observed(1, "aa", state.Failed)}, "held 1:aa."},
+		{"held when done", []state.Event{intended(1, "aa"), observed(1, "aa", state.Completed), state.HeldJob{Address: addr}}, "completed 1:aa."},
+		{"freed", []state.Event{state.HeldJob{Address: addr}, state.Freed{Address: addr}}, "none"},
+		{"freed while a backend has it", []state.Event{intended(1, "aa"), submitted, state.HeldJob{Address: addr}, state.Freed{Address: addr}}, "queued 1:aa"},
+		{"freed when done", []state.Event{intended(1, "aa"), observed(1, "aa", state.Completed), state.Freed{Address: addr}}, "completed 1:aa."},
+		{"forgotten", []state.Event{intended(1, "aa"), state.Forgot{Address: addr}, observed(1, "aa", state.Completed)}, "forgotten 1:aa."},
+		{"forgotten for good", []state.Event{intended(1, "aa"), state.Forgot{Address: addr, Hard: true}, observed(1, "aa", state.Completed)}, "none"},
+		{"moved away", []state.Event{intended(1, "aa"), state.MovedJob{From: addr, To: "phase.q"}}, "none"},
+		{"moved there and back", []state.Event{intended(1, "aa"), state.MovedJob{From: addr, To: "phase.q"}, state.MovedJob{From: "phase.q", To: addr}}, "submitting 1:aa"},
+		{"moved onto another", []state.Event{state.HeldJob{Address: "phase.q"}, intended(1, "aa"), state.MovedJob{From: addr, To: "phase.q"}}, "submitting 1:aa"},
+		{"a pointer to an event", []state.Event{&state.HeldJob{Address: addr}, (*state.Freed)(nil)}, "held"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := state.New("c")
+			for _, e := range c.events {
+				s.Apply(e)
+			}
+			if got := short(s.Job(addr)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func short(j *state.Job) string {
+	if j == nil {
+		return "none"
+	}
+	text := string(j.Status)
+	if j.Class != "" {
+		text += "(" + j.Class + ")"
+	}
+	for _, a := range j.Attempts {
+		text += fmt.Sprintf(" %d:%s", a.N, strings.Join(append([]string{a.Token}, a.Duplicates...), "+"))
+		if !a.Ended.IsZero() {
+			text += "."
+		}
+	}
+	return text
+}
+
+func TestSpent(t *testing.T) {
+	t.Parallel()
+	entry := func(n int, usd string, unknown bool, after time.Duration) state.Entry {
+		e := state.Entry{Address: addr, Attempt: n, Backend: "local", At: at.Add(after), Unknown: unknown}
+		if usd != "" {
+			e.Spent = state.Amounts{"usd": usd}
+		}
+		return e
+	}
+	paid := func(n int, usd string, after time.Duration) state.Event {
+		return with(observed(n, "aa", state.Running), func(o *state.Observed) { e := entry(n, usd, false, after); o.Spent = &e })
+	}
+	for _, c := range []struct {
+		name   string
+		events []state.Event
+		want   string
+	}{
+		{"nothing", nil, "map[] 0"},
+		{"exact in decimal", []state.Event{state.Spent{Entry: entry(1, "0.1", false, 0)}, state.Spent{Entry: entry(2, "0.2", false, 0)}}, "map[usd:0.3] 0"},
+		{"reported twice", []state.Event{intended(1, "aa"), paid(1, "1", 0), paid(1, "1", 0)}, "map[usd:1] 0"},
+		{"reported again, and more", []state.Event{intended(1, "aa"), paid(1, "1", 0), paid(1, "2", time.Second)}, "map[usd:2] 0"},
+		{"attempts from 1 again", []state.Event{state.Spent{Entry: entry(1, "1", false, 0)}, state.Spent{Entry: entry(1, "1", false, time.Hour)}}, "map[usd:2] 0"},
+		{"of a job nobody knows", []state.Event{paid(1, "1", 0)}, "map[usd:1] 0"},
+		{"unknown counts at its ceiling", []state.Event{intended(1, "aa"), state.Spent{Entry: entry(1, "", true, 0)}}, "map[usd:3] 0"},
+		{"unknown without a ceiling", []state.Event{state.Spent{Entry: entry(1, "", true, 0)}}, "map[] 1"},
+		{"unknown becomes known", []state.Event{state.Spent{Entry: entry(1, "9", true, 0)}, state.Spent{Entry: entry(1, "1", false, time.Hour)}}, "map[usd:1] 0"},
+		{"no number", []state.Event{state.Spent{Entry: entry(1, "much", false, 0)}}, "map[] 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := state.New("c")
+			for _, e := range c.events {
+				s.Apply(e)
+			}
+			spent, unknown := s.Spent(nil)
+			if got := fmt.Sprintf("%v %d", map[string]string(spent), unknown); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSmokeIsFoundByItsToken(t *testing.T) {
+	t.Parallel()
+	s := state.New("c")
+	s.Apply(state.Intended{Job: state.Job{Address: "phase.a", Smoke: true}, Attempt: state.Attempt{N: 1, Token: "aa"}})
+	s.Apply(state.Intended{Job: state.Job{Address: "phase.a"}, Attempt: state.Attempt{N: 1, Token: "bb"}})
+	s.Apply(state.Observed{Address: "phase.a", Token: "aa", Status: state.Completed, Attempt: state.Attempt{N: 1}})
+	if a, b := s.Job(state.SmokeAddress("phase.a")).Status, s.Job("phase.a").Status; a != state.Completed || b != state.Submitting {
+		t.Errorf("smoke %s, job %s", a, b)
+	}
+}
+
+func TestBackendsAndProtectionStayWhenTheyLeave(t *testing.T) {
+	t.Parallel()
+	s := state.New("")
+	s.Apply(state.Began{Lineage: "l", Campaign: "c", Backends: map[string]state.Backend{"lab": {Type: "ssh"}}, Protected: []string{"a", "b"}, Variables: map[string]state.Variable{"x": {Digest: "1"}, "y": {}}})
+	s.Apply(state.Began{Lineage: "other", Campaign: "c", Backends: map[string]state.Backend{"local": {Type: "local"}}, Unprotected: []string{"b"}, Variables: map[string]state.Variable{"x": {Digest: "2"}}})
+	if s.Lineage != "l" || len(s.Backends) != 2 || !cmp.Equal(s.Protected, map[string]bool{"a": true}) || len(s.Variables) != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	s := state.New("c")
+	s.Apply(state.Approved{Approval: state.Approval{Plan: "p", Who: "ada", Begun: at}})
+	s.Apply(state.Approved{Approval: state.Approval{Plan: "p", Who: "ada", Begun: at.Add(time.Hour)}})
+	s.Apply(state.Finished{Plan: "p", Outcome: "done", At: at.Add(2 * time.Hour)})
+	s.Apply(state.Finished{Plan: "q", Outcome: "done", At: at})
+	if len(s.Approvals) != 2 || !s.Approvals[0].Begun.Equal(at) || s.Approvals[0].Finished.IsZero() || s.Approvals[1].Plan != "q" {
+		t.Errorf("%+v", s.Approvals)
+	}
+}
+
+// The fold is a function of the events alone: of what was written of them, in
+// whatever pieces, and it shares nothing with them.
+func TestFoldOfWhatIsReadBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		events := storetest.Events(30).Draw(t, "events")
+		a, b := state.New("c"), state.New("c")
+		for _, e := range events {
+			raw, err := codec.AppendEvent(nil, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := new(codec.Decoder).Event(e.Kind(), string(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(raw, []byte(`\ufffd`)) {
+				back = e
+			}
+			a.Apply(back)
+			again, _ := new(codec.Decoder).Event(e.Kind(), string(raw))
+			b.Apply(again)
+			spoil(e)
+		}
+		if a.Digest() != b.Digest() {
+			x, _ := json.Marshal(a.Jobs)
+			y, _ := json.Marshal(b.Jobs)
+			t.Fatalf("%s\n%s", x, y)
+		}
+		check(t, a)
+	})
+}
+
+// spoil changes what an event points to, as a caller that reuses it would.
+func spoil(e state.Event) {
+	switch e := e.(type) {
+	case state.Observed:
+		for i := range e.Outputs {
+			e.Outputs[i].Name = "spoiled"
+		}
+		for i := range e.Attempt.Tail {
+			e.Attempt.Tail[i] = "spoiled"
+		}
+	case state.Intended:
+		for k := range e.Job.Axes {
+			e.Job.Axes[k] = "spoiled"
+		}
+	}
+}
+
+// check holds a state against what is always true of one.
+func check(t *rapid.T, s *state.State) {
+	for key, j := range s.Jobs {
+		if j.Key() != key {
+			t.Fatalf("the job at %s says that it is %s", key, j.Key())
+		}
+		if j.Status == "" {
+			t.Fatalf("%s has no status", key)
+		}
+		for i, a := range j.Attempts {
+			if i > 0 && a.N <= j.Attempts[i-1].N {
+				t.Fatalf("%s: launch %d comes after %d", key, a.N, j.Attempts[i-1].N)
+			}
+		}
+		if j.Status == state.Completed && len(j.Attempts) > 0 && j.Last().Ended.IsZero() {
+			t.Fatalf("%s is completed, its attempt is not over", key)
+		}
+	}
+}
