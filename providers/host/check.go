@@ -105,14 +105,17 @@ const (
 func (c *check) run(ctx context.Context) {
 	rec, err := wrapper.ReadRecord(c.folder.Record())
 	switch {
-	case !c.rebooted && (errors.Is(err, os.ErrNotExist) && c.bare() || err == nil && rec.PID == 0):
-		// No claim, or one that came to no line: the command has not run.
-		os.Remove(c.folder.Record())
+	case !c.rebooted && (errors.Is(err, os.ErrNotExist) || err == nil && (rec.PID == 0 || rec.Launch != c.launch.ID)) && c.bare():
+		// No claim: the command has not run. The folder stays if another
+		// wrapper may still come to it, so that the record decides.
+		if rec.Torn || rec.PID != 0 {
+			os.RemoveAll(string(c.folder))
+		}
 		c.unclaimed = true
 		c.obs.Ended = time.Now()
 		c.verdict = failure.Verdict{Class: failure.Unknown, Signature: "no claim", Line: "the job's wrapper cannot claim its token; is the spool's disk full?"}
 		return
-	case err == nil && rec.PID != c.proc.PID && rec.Exit == nil && rec.Boot == bootID():
+	case err == nil && rec.PID != c.proc.PID && rec.Exit == nil && !c.rebooted:
 		if p := (process{PID: rec.PID}); holds(p.PID, c.spec.Token, c.restart) {
 			p.Start, _ = startTime(p.PID)
 			c.holder = p
@@ -135,12 +138,16 @@ func (c *check) run(ctx context.Context) {
 	if c.verdict.Class != "" && c.verdict.Hint != "" {
 		c.obs.Reason = c.verdict.Hint
 	}
-	c.cleanLogs()
 }
+
+// unclaimedExit is what the wrapper exits with when it has no claim.
+const unclaimedExit = 97
 
 // bare reports whether a start that left no claim may be repeated: not if
 // the shell itself said that it cannot run.
-func (c *check) bare() bool { return !c.waited || c.status.Signaled() || c.status.ExitStatus() == 0 }
+func (c *check) bare() bool {
+	return !c.waited || c.status.Signaled() || c.status.ExitStatus() == unclaimedExit
+}
 
 // evidence puts together how the process ended.
 func (c *check) evidence(rec wrapper.Record) failure.Evidence {
@@ -268,16 +275,6 @@ func lastLines(b []byte, n int) []string {
 		lines[i] = strings.ToValidUTF8(l, "�")
 	}
 	return lines
-}
-
-// cleanLogs removes logs that hold nothing.
-func (c *check) cleanLogs() {
-	for _, stderr := range []bool{false, true} {
-		path := logPath(c.spec.Workdir, c.spec.Token, c.attempt, stderr)
-		if fi, err := os.Stat(path); err == nil && fi.Size() == 0 {
-			os.Remove(path)
-		}
-	}
 }
 
 // used is what the attempt used, as far as it can be known.

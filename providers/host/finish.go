@@ -26,7 +26,7 @@ func (q *queue) started(s *start) {
 		q.notStarted(s)
 		return
 	}
-	j.proc, j.child = s.proc, true
+	j.proc, j.child, j.simple = s.proc, true, s.simple
 	q.live[s.proc.PID] = j
 	q.watchOver(j)
 	if j.cancels {
@@ -166,7 +166,9 @@ func (q *queue) finish(c *check) {
 	if j.Status == offer.Running { // it never became a process
 		q.book(j, -1)
 	}
-	q.litter = append(q.litter, string(c.folder))
+	q.litter = append(q.litter, trash{c.folder, j.simple, [2]string{
+		logPath(j.spec.Workdir, j.spec.Token, c.attempt, false), logPath(j.spec.Workdir, j.spec.Token, c.attempt, true)}})
+	j.simple = false
 	obs := c.obs
 	j.Launch, j.tries = nil, 0
 	again := false

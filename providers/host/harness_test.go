@@ -169,3 +169,13 @@ func (w *world) read(name string) string {
 	}
 	return string(b)
 }
+
+// field is a number after a name in a /proc status file.
+func field(text, name string) (n int) {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			n, _ = strconv.Atoi(strings.Fields(rest)[0])
+		}
+	}
+	return n
+}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
 )
 
 // A queue runs the jobs of one user on one machine. One goroutine, run, owns
@@ -54,9 +56,13 @@ type queue struct {
 	touched time.Duration   // uptime when something last happened
 	sweeper sweeper
 	syncing bool
-	redo    []*start    // starts of an earlier queue to be repeated
-	trash   chan string // folders to remove
-	litter  []string    // folders of jobs whose end is recorded in this turn
+	synced  time.Duration // uptime of the last fsync for events
+	told    atomic.Uint64 // events up to here are in the file
+	redo    []*start      // starts of an earlier queue to be repeated
+	trash   chan trash    // to the janitor
+	litter  []trash       // of attempts whose end is recorded in this turn
+	shelf   wrapper.Shelf
+	logs    logFiles
 }
 
 type used struct {
@@ -82,6 +88,7 @@ type job struct {
 	lane    *lane
 	proc    process
 	child   bool // ours to wait for
+	simple  bool // its folder may be used again
 	locks   []*os.File
 	ended   chan struct{} // closed when it has ended for good
 	cancels bool          // a cancel is under way

@@ -4,12 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"os"
 	"runtime"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -79,6 +76,7 @@ func (q *queue) turnOver(ctx context.Context) {
 			q.unstart(s)
 		}
 	} else {
+		q.told.Store(q.seq)
 		q.cleanUp()
 		for _, s := range due {
 			q.busy++
@@ -90,49 +88,25 @@ func (q *queue) turnOver(ctx context.Context) {
 	}
 	if q.seq > q.durable && !q.syncing && q.stuck == nil {
 		q.syncing = true
-		go q.commit(ctx, q.seq)
+		go q.commit(ctx, q.synced)
 	}
 	q.compact()
 }
 
-// cleanUp removes the folders of jobs whose end is in the log by now. As long
-// as a folder is there, its record speaks for the job.
-func (q *queue) cleanUp() {
-	for _, dir := range q.litter {
-		select {
-		case q.trash <- dir:
-		default:
-			removeFolder(dir)
-		}
-	}
-	q.litter = q.litter[:0]
-}
-
-func (q *queue) janitor(ctx context.Context) {
-	for {
-		select {
-		case dir := <-q.trash:
-			removeFolder(dir)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// removeFolder removes a job's folder; the usual one holds two files.
-func removeFolder(dir string) {
-	unix.Unlink(dir + "/record")
-	unix.Unlink(dir + "/plain")
-	if unix.Rmdir(dir) != nil {
-		os.RemoveAll(dir)
-	}
-}
+// commitGap is the least time between two fsyncs for events: under load many
+// share one, a single event is told at once.
+const commitGap = 5 * time.Millisecond
 
 // commit makes events durable and tells of them.
-func (q *queue) commit(ctx context.Context, upTo uint64) {
+func (q *queue) commit(ctx context.Context, last time.Duration) {
+	if wait := last + commitGap - uptime(); wait > 0 {
+		time.Sleep(min(wait, commitGap))
+	}
+	upTo := q.told.Load()
 	err := q.journal.sync()
 	q.post(ctx, func() {
 		q.syncing = false
+		q.synced = uptime()
 		if err != nil {
 			q.stuck = err
 			return

@@ -31,8 +31,9 @@ type start struct {
 	marks   verify.Baseline // nil: to be taken
 	script  string
 
-	proc process
-	err  error
+	proc   process
+	simple bool // its folder may be used again
+	err    error
 }
 
 func (q *queue) newStart(j *job) *start {
@@ -106,23 +107,30 @@ func (q *queue) launch(s *start) error {
 			return fmt.Errorf("folder of the checkpoint: %w", err)
 		}
 	}
-	if err := s.folder.Fill(j, s.secrets); err != nil {
+	var err error
+	if s.simple, err = q.shelf.Fill(s.folder, j, s.secrets); err != nil {
 		return err
 	}
 	lists, err := writeLists(j, s.folder)
 	if err != nil {
 		return err
 	}
-	return s.exec(lists)
+	s.simple = s.simple && len(lists) == 0
+	return q.exec(s, lists)
 }
 
 // exec starts the wrapper in its own session, with its log and the locks of
 // its GPUs.
-func (s *start) exec(lists map[string]string) error {
+func (q *queue) exec(s *start, lists map[string]string) error {
 	j := s.spec
-	out, errs, err := openLogs(j.Workdir, j.Token, s.attempt)
+	out, err := q.logs.open(logPath(j.Workdir, j.Token, s.attempt, false))
 	if err != nil {
-		return err
+		return fmt.Errorf("log: %w", err)
+	}
+	errs, err := q.logs.open(logPath(j.Workdir, j.Token, s.attempt, true))
+	if err != nil {
+		out.Close()
+		return fmt.Errorf("log: %w", err)
 	}
 	defer out.Close()
 	defer errs.Close()
@@ -130,7 +138,7 @@ func (s *start) exec(lists map[string]string) error {
 	if err != nil {
 		return err
 	}
-	env := wrapper.Environ(j, s.environ, wrapper.Start{Folder: s.folder, Restart: s.restart, Boot: s.launch.Boot,
+	env := wrapper.Environ(j, s.environ, wrapper.Start{Folder: s.folder, Restart: s.restart,
 		Launch: s.launch.ID, Lists: lists, GPUs: s.launch.GPUs})
 	files := []uintptr{null.Fd(), out.Fd(), errs.Fd()}
 	if len(s.locks) > 0 { // 3 to 9 are the shell's to use
@@ -223,26 +231,4 @@ func logPath(workdir, token string, attempt int, stderr bool) string {
 		kind = ".err"
 	}
 	return filepath.Join(workdir, ".muster", "logs", token[:2], token+"."+strconv.Itoa(attempt)+kind)
-}
-
-func openLogs(workdir, token string, attempt int) (out, errs *os.File, err error) {
-	open := func(stderr bool) (*os.File, error) {
-		path := logPath(workdir, token, attempt, stderr)
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-		if errors.Is(err, os.ErrNotExist) {
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				return nil, err
-			}
-			f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-		}
-		return f, err
-	}
-	if out, err = open(false); err != nil {
-		return nil, nil, fmt.Errorf("log: %w", err)
-	}
-	if errs, err = open(true); err != nil {
-		out.Close()
-		return nil, nil, fmt.Errorf("log: %w", err)
-	}
-	return out, errs, nil
 }

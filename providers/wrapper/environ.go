@@ -12,7 +12,6 @@ import (
 type Start struct {
 	Folder  Folder
 	Restart int
-	Boot    string
 	Launch  string
 	Lists   map[string]string // input name → list file
 	GPUs    []string          // indexes or UUIDs
@@ -40,12 +39,15 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	env.set("MUSTER_NAME", j.Name)
 	env.set("MUSTER_WORKDIR", j.Workdir)
 	env.set("MUSTER_JOB", string(s.Folder))
-	env.set("MUSTER_BOOT", s.Boot)
 	env.set("MUSTER_LAUNCH", s.Launch)
+	if Plain(j) {
+		env.set("MUSTER_PLAIN", "1")
+	}
 	if j.Smoke {
 		env.set("MUSTER_SMOKE", "1")
 	}
 	if j.Shape.GPUs > 0 || len(s.GPUs) > 0 {
+		env.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID") // so that indexes are nvidia-smi's
 		env.set("CUDA_VISIBLE_DEVICES", strings.Join(s.GPUs, ","))
 	}
 	for _, in := range j.Inputs {

@@ -9,22 +9,26 @@ import (
 	"time"
 )
 
-// A Record is what a wrapper wrote down of one start.
+// A Record is what a wrapper wrote down of one start:
+//
+//	1                    the version of the format
+//	claim PID LAUNCH     the first of these holds the claim
+//	exit STATUS          as a shell gives it: above 128 for a signal
+//	duplicate PID LAUNCH a start that came too late, and did not run
 type Record struct {
-	Token   string
-	Restart int
-	PID     int    // of the wrapper, which leads the job's session
-	Boot    string // boot id of the machine then
-	Launch  string // who started it: the backend's id, or the queue's own
-	// Exit is the command's exit status, as a shell gives it: above 128 for a
-	// signal. Nil: the wrapper did not see the end.
-	Exit *int
+	PID    int    // of the wrapper, which leads the job's session; 0 = not claimed
+	Launch string // the start that holds the claim
+	Exit   *int   // nil: the wrapper did not see the end
+	// Duplicates are the launches that came too late.
+	Duplicates []string
+	// Torn says that something was written that is no whole claim: no room.
+	Torn bool
 	// Ended is when the record was last written; no good if Exit is nil.
 	Ended time.Time
 }
 
-// ReadRecord reads the record at path. It fails with os.ErrNotExist if the
-// job was never claimed. A claim that was cut short has no PID.
+// ReadRecord reads the record at path. It fails with os.ErrNotExist if there
+// is none. Lines that were cut short count as not written.
 func ReadRecord(path string) (Record, error) {
 	var r Record
 	f, err := os.Open(path)
@@ -32,10 +36,10 @@ func ReadRecord(path string) (Record, error) {
 		return r, err
 	}
 	defer f.Close()
-	var buf [1024]byte // two lines of known, bounded words
+	var buf [4096]byte // a few lines of bounded words
 	n, err := f.Read(buf[:])
 	if n == 0 {
-		return r, nil // claimed, and nothing written yet, or no room to write
+		return r, nil
 	}
 	if err != nil {
 		return r, fmt.Errorf("record: %w", err)
@@ -46,6 +50,7 @@ func ReadRecord(path string) (Record, error) {
 		}
 		r.line(strings.Fields(string(line)))
 	}
+	r.Torn = r.PID == 0 && n > len(recordHead)
 	if r.Exit != nil {
 		if fi, err := f.Stat(); err == nil {
 			r.Ended = fi.ModTime()
@@ -56,13 +61,14 @@ func ReadRecord(path string) (Record, error) {
 
 func (r *Record) line(w []string) {
 	switch {
-	case len(w) == 6 && w[0] == "claim":
-		r.Token, r.Boot, r.Launch = w[1], w[4], w[5]
-		r.Restart, _ = strconv.Atoi(w[2])
-		r.PID, _ = strconv.Atoi(w[3])
+	case len(w) == 3 && w[0] == "claim" && r.PID == 0:
+		r.PID, _ = strconv.Atoi(w[1])
+		r.Launch = w[2]
 	case len(w) == 2 && w[0] == "exit":
 		if code, err := strconv.Atoi(w[1]); err == nil {
 			r.Exit = &code
 		}
+	case len(w) == 3 && w[0] == "duplicate":
+		r.Duplicates = append(r.Duplicates, w[2])
 	}
 }

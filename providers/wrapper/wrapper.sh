@@ -5,26 +5,35 @@
 # words of an argv command as arguments. It starts no process but the job.
 # fd 9 is the record; the job never inherits it.
 
-# The claim. An exclusive create by the shell itself is atomic on every local
-# file system and costs no process. A folder that is gone was claimed, ended
-# and forgotten.
-set -C
-if ! { command exec 9>"$MUSTER_JOB/record"; } 2>/dev/null; then
-	{ echo "duplicate $$ $MUSTER_LAUNCH" >>"$MUSTER_JOB/duplicates"; } 2>/dev/null
-	exit 0
+# The claim. Where a queue laid out the record, the first line appended to it
+# holds the claim: appends are atomic on a local disk. Elsewhere an exclusive
+# create by the shell itself decides. Either costs no process. A folder that
+# is gone was claimed, ended and forgotten.
+if [ -f "$MUSTER_JOB/record" ]; then
+	{ command exec 9>>"$MUSTER_JOB/record"; } 2>/dev/null || exit 97
+else
+	set -C
+	{ command exec 9>"$MUSTER_JOB/record"; } 2>/dev/null || exit 97
+	set +C
+	echo 1 >&9 || exit 97
 fi
-set +C
-# Without a record nothing may run: the start could not be told from no start.
-echo "claim $MUSTER_TOKEN $MUSTER_RESTART $$ $MUSTER_BOOT $MUSTER_LAUNCH" >&9 || exit 97
+# Without a record nothing may run: a start could not be told from no start.
+echo "claim $$ $MUSTER_LAUNCH" >&9 || exit 97
+{ read -r _muster_a; read -r _muster_a _muster_b _muster_c; } <"$MUSTER_JOB/record" || exit 97
+if [ "$_muster_b $_muster_c" != "$$ $MUSTER_LAUNCH" ]; then
+	echo "duplicate $$ $MUSTER_LAUNCH" >&9
+	exit 97
+fi
+unset _muster_a _muster_b _muster_c
 
 # Signals meant for the job reach its whole group; the wrapper outlives them
 # to record the end. In the subshell they are back to their defaults.
 trap : HUP INT QUIT TERM USR1 USR2 ALRM
 
 (
-	if [ -f "$MUSTER_JOB/before" ]; then . "$MUSTER_JOB/before" || exit; fi
+	if [ -n "$MUSTER_PLAIN" ]; then . "$MUSTER_JOB/cmd"; exit; fi
+	if [ -f "$MUSTER_JOB/before" ]; then . "$MUSTER_JOB/before"; fi
 	if [ $# -gt 0 ]; then exec "$@"; fi
-	if [ -f "$MUSTER_JOB/plain" ]; then . "$MUSTER_JOB/plain"; exit; fi
 	exec /bin/sh "$MUSTER_JOB/cmd"
 ) 9>&-
 set -- $?
