@@ -104,7 +104,9 @@ func (e *engine) openBackend(name string) error {
 	for _, p := range e.phases {
 		p.queues = append(p.queues, queue{})
 	}
-	b.conf.Environ = site.Environ(e.Environ)
+	if b.conf.Type == "local" {
+		b.conf.Environ = site.Environ(e.Environ)
+	}
 	if err := e.configure(b); err != nil {
 		e.unreachable(b, err)
 	}

@@ -145,7 +145,13 @@ func (e *engine) open() error {
 func (e *engine) loop(ctx context.Context) {
 	for e.err == nil {
 		e.turn()
-		if e.err != nil || e.finished() {
+		if e.err != nil {
+			return
+		}
+		if e.finished() {
+			if e.budgets.short && e.halted == None {
+				e.halt(Budget, e.budgets.why)
+			}
 			return
 		}
 		if !e.wait(ctx) {
@@ -329,7 +335,29 @@ func (e *engine) finished() bool {
 	if e.Mode != Drive {
 		return e.handedOver()
 	}
-	return e.moving() == 0 && len(e.retries) == 0 && !e.transferring() && !e.shipping() && !e.asking()
+	if e.halted == None && !e.wake.IsZero() {
+		return false // a delay, a rate or a back-off is being waited out
+	}
+	return e.moving() == 0 && len(e.retries) == 0 && !e.transferring() && !e.shipping() && !e.asking() && !e.waitsForBackend()
+}
+
+// waitsForBackend reports whether something could start if only its backend
+// answered.
+func (e *engine) waitsForBackend() bool {
+	if e.halted != None || e.holds.all {
+		return false
+	}
+	for _, b := range e.backends {
+		if b.p != nil && b.tries == 0 {
+			continue
+		}
+		for _, p := range e.phases {
+			if p.queues[b.ord].len() > 0 && !p.breaker.open && !e.holds.phase[p.Name] && !p.gate.failed && p.code.ready {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // moving counts flights that will end by themselves: under a hold those that

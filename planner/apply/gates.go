@@ -198,8 +198,11 @@ func (e *engine) dispatchSmokes(p *phase) {
 		if g.smokes[c] != ready && !(p.at[c] == done && g.smokes[c] == pending) {
 			continue
 		}
-		if e.start(p, c, true) == full {
+		switch e.start(p, c, true) {
+		case full:
 			return
+		case parked:
+			g.smokes[c] = pending
 		}
 	}
 }

@@ -186,7 +186,7 @@ func (e *engine) askGlob(ed *edge, g int32, k *fed) {
 		if err != nil {
 			if classOf(err) != "" {
 				e.unreachable(b, err)
-				e.after1(b, backoffMin*5, func() { k.asking = true; e.askGlob(ed, g, k) })
+				e.later(backoffMin*5, func() { k.asking = true; e.askGlob(ed, g, k) })
 			}
 			return
 		}

@@ -263,7 +263,7 @@ func (p *phase) replace(cell int32, d *place.Decision) {
 // beginFromRecord is for kinds that leave a cell as its record says.
 func (e *engine) beginFromRecord(p *phase, cell int32, rec *state.Job) status {
 	if rec == nil {
-		return pending
+		return skipped // nothing is launched that the plan does not launch
 	}
 	switch rec.Status {
 	case state.Completed:

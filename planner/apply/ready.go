@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -29,7 +30,7 @@ func (e *engine) makeReady(p *phase, cell int32) {
 // dispatch mints what may start now. Earlier phases come first: the campaign
 // lists producers before consumers.
 func (e *engine) dispatch() {
-	if e.halted != None || e.recovered > 0 || e.holds.all {
+	if e.halted != None || e.recovered > 0 || e.holds.all || e.Plan.Destroy {
 		return
 	}
 	e.budgets.short = false
@@ -176,8 +177,11 @@ func (e *engine) number(f *flight) (fresh bool) {
 		f.first = 1
 		return true
 	}
+	// The plan gives a failed job that changed, or was asked for differently,
+	// its attempts anew; what this plan launched itself goes on counting.
+	anew := f.p.kind(f.cell) == planner.Run && last.Plan != e.approval
 	want := f.p.resultText(f.cell, f.smoke)
-	if f.smoke || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled || (rec.Result != "" && want != "" && rec.Result != want) {
+	if f.smoke || anew || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled || (rec.Result != "" && want != "" && rec.Result != want) {
 		f.first = 1
 		return true
 	}

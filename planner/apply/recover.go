@@ -59,7 +59,7 @@ func (e *engine) reopen(b *backend, open []*flight, tries int) {
 	if e.Mode != Drive && tries > 2 {
 		return
 	}
-	e.after1(b, backoff(tries), func() {
+	e.later(backoff(tries), func() {
 		var a acquaintance
 		var err error
 		e.call(b, func() { a, err = e.probe(e.ctx, b.conf) }, func() {

@@ -180,7 +180,7 @@ func (e *engine) cancelAnswered(b *backend, fs []*flight, out []providers.Outcom
 		}
 		e.unreachable(b, err)
 		b.tries++
-		e.after1(b, backoff(b.tries), func() { e.cancel(b, fs) })
+		e.later(backoff(b.tries), func() { e.cancel(b, fs) })
 		return
 	}
 	b.tries = 0
@@ -209,7 +209,7 @@ func (e *engine) awaitEnd(f *flight, tries int) {
 			}
 		}
 		if e.flights[f.token] == f {
-			e.after1(f.b, min(backoff(tries+1), 2*time.Second), func() { e.awaitEnd(f, tries+1) })
+			e.later(min(backoff(tries+1), 2*time.Second), func() { e.awaitEnd(f, tries+1) })
 		}
 	})
 }

@@ -113,7 +113,7 @@ func (e *engine) submitFailed(b *backend, batch []*flight, err error) {
 	b.tries++
 	b.quiet = e.Clock().Add(backoff(b.tries))
 	e.wakeAt(b.quiet)
-	e.after1(b, backoff(b.tries), func() { e.lookFor(b, batch) })
+	e.later(backoff(b.tries), func() { e.lookFor(b, batch) })
 }
 
 // backoff doubles from backoffMin to backoffMax.
@@ -127,8 +127,8 @@ func backoff(tries int) time.Duration {
 	return d
 }
 
-// after1 posts f after d, unless the run ends before.
-func (e *engine) after1(b *backend, d time.Duration, f func()) {
+// later posts f after d, unless the run ends before.
+func (e *engine) later(d time.Duration, f func()) {
 	e.spawn(func() {
 		t := time.NewTimer(d)
 		defer t.Stop()
@@ -193,7 +193,7 @@ func (e *engine) found(b *backend, asked []*flight, obs []offer.Observation, err
 				f.mark(unknown)
 			}
 		}
-		e.after1(b, backoff(b.tries), func() { e.lookFor(b, asked) })
+		e.later(backoff(b.tries), func() { e.lookFor(b, asked) })
 		return
 	}
 	e.reachable(b)
@@ -223,7 +223,7 @@ func (e *engine) found(b *backend, asked []*flight, obs []offer.Observation, err
 // cannotSay leaves a flight as it is and asks again later.
 func (e *engine) cannotSay(b *backend, f *flight) {
 	f.mark(unknown)
-	e.after1(b, backoffMax, func() { e.lookFor(b, []*flight{f}) })
+	e.later(backoffMax, func() { e.lookFor(b, []*flight{f}) })
 }
 
 // absent is for a backend that answered and does not know a token. An intent
@@ -239,7 +239,7 @@ func (e *engine) absent(f *flight) {
 		f.missed = 1
 		f.mark(unknown)
 		e.report.note(e, f.addr, f.addr+": its backend does not list it; looking again in a minute", true)
-		e.after1(f.b, secondLook, func() { e.lookFor(f.b, []*flight{f}) })
+		e.later(secondLook, func() { e.lookFor(f.b, []*flight{f}) })
 	default:
 		e.observe(f.b, &offer.Observation{Token: f.token, Presence: offer.Found, Status: offer.Lost, Attempt: f.n})
 	}

@@ -182,7 +182,7 @@ func (e *engine) transferFailed(l *lane, c cargo, address string, err error) {
 	}
 	e.report.note(e, address, fmt.Sprintf("%s was not moved to %s: %v", address, l.to.name, err), true)
 	if c.try++; c.try < transferTries {
-		e.after1(l.to, backoff(c.try+2), func() { l.waiting = append(l.waiting, c) })
+		e.later(backoff(c.try+2), func() { l.waiting = append(l.waiting, c) })
 		return
 	}
 	g := c.ed.group[c.cell]

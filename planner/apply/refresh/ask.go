@@ -85,7 +85,9 @@ func (o *observer) configuration(a *ask) bool {
 	for _, b := range o.Campaign.Backends {
 		if b.Address() == a.name {
 			a.lang, a.conf = b, site.Backend(o.Campaign, b, o.State.Lineage)
-			a.conf.Environ = site.Environ(o.Environ)
+			if b.Type == "local" {
+				a.conf.Environ = site.Environ(o.Environ)
+			}
 			return true
 		}
 	}

@@ -1,0 +1,148 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+// A mortal process dies at its nth step, and stays dead.
+type mortal struct {
+	mu   sync.Mutex
+	left int
+	dead bool
+	die  context.CancelFunc
+}
+
+var errCrash = errors.New("crash")
+
+func (m *mortal) step() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.left--; m.left <= 0 {
+		m.dead = true
+	}
+	if m.dead {
+		m.die()
+		return errCrash
+	}
+	return nil
+}
+
+// campaignOf draws a campaign of up to three phases joined in every way.
+func campaignOf(t *rapid.T) string {
+	var b strings.Builder
+	axis := func(name string) string {
+		n := rapid.IntRange(1, 4).Draw(t, name)
+		var vs []string
+		for i := range n {
+			vs = append(vs, fmt.Sprint(i))
+		}
+		return name + " = [" + strings.Join(vs, ", ") + "]"
+	}
+	x := axis("x")
+	smoke := rapid.Bool().Draw(t, "smoke")
+	pilot := rapid.Bool().Draw(t, "pilot")
+	retry := "  retry {\n    on = [\"oom\"]\n    max_attempts = 3\n    delay = \"1ms\"\n  }\n"
+	fmt.Fprintf(&b, "phase \"a\" {\n  grid { axes = { %s } }\n%s  job {\n    command = \"run ${cell.x} > ${output.o}\"\n    output \"o\" { path = \"a${cell.x}\" }\n  }\n", x, retry)
+	if smoke {
+		b.WriteString("  smoke { cells = \"ends\" }\n")
+	}
+	if pilot {
+		b.WriteString("  pilot { cells = \"first\" }\n")
+	}
+	b.WriteString("}\n")
+	if rapid.Bool().Draw(t, "b") {
+		fmt.Fprintf(&b, "phase \"b\" {\n  grid { axes = {\n    %s\n    %s\n  } }\n%s  job {\n    command = \"run ${input.i} ${cell.x} ${cell.y} > ${output.o}\"\n    input \"i\" { from = phase.a.output.o }\n    output \"o\" { path = \"b${cell.x}_${cell.y}\" }\n  }\n}\n", x, axis("y"), retry)
+		b.WriteString("phase \"c\" {\n  job {\n    command = \"sum ${input_file.all} > ${output.o}\"\n    input \"all\" { from_all = phase.b.output.o }\n    output \"o\" { path = \"c\" }\n  }\n}\n")
+	} else if rapid.Bool().Draw(t, "d") {
+		b.WriteString("phase \"d\" {\n  depends_on = [phase.a]\n  job {\n    command = \"run > ${output.o}\"\n    output \"o\" { path = \"d\" }\n  }\n}\n")
+	}
+	return b.String()
+}
+
+// TestCrashesAtAnyStep kills the engine again and again, at steps drawn at
+// random, tearing the journal as it goes. In the end everything is done, no
+// launch started twice, and state and world tell the same story.
+func TestCrashesAtAnyStep(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		hcl := campaignOf(rt)
+		s := newStage(t, hcl)
+		s.world.slots = rapid.IntRange(1, 4).Draw(rt, "slots")
+		s.world.can.HostQueue = rapid.Bool().Draw(rt, "host queue")
+		s.world.can.Retries = s.world.can.HostQueue
+		flaky := rapid.IntRange(0, 3).Draw(rt, "flaky")
+		s.world.result = func(j providers.Job, launch int) result {
+			if !j.Smoke && launch == 1 && flaky > 0 && len(j.Address)%3 == flaky-1 {
+				return result{exit: 1, class: "oom_host"}
+			}
+			return result{}
+		}
+		crashes := rapid.IntRange(0, 12).Draw(rt, "crashes")
+		for i := range crashes {
+			steps := rapid.IntRange(1, 40).Draw(rt, "steps")
+			tear := rapid.IntRange(0, 8).Draw(rt, "tear")
+			ctx, die := context.WithCancel(t.Context())
+			m := &mortal{left: steps, die: die}
+			s.conf = func(c *Config) {
+				mem := c.Session.(*memory)
+				mem.alive, mem.tear = m.step, tear
+				c.Clock = stepping(i)
+			}
+			o, err := s.applyMortal(ctx, m)
+			die()
+			if err == nil && o.Stopped == None && o.Failed == 0 && !m.dead {
+				break
+			}
+		}
+		s.conf = nil
+		o, err := s.apply(t.Context(), nil)
+		if err != nil {
+			rt.Fatalf("the last apply: %v\n%s", err, hcl)
+		}
+		if o.Done != o.Total || o.Stopped != None {
+			rt.Fatalf("outcome %+v\n%s\n%s", o, hcl, strings.Join(s.notes, "\n"))
+		}
+		s.agree()
+		for key, n := range s.world.onces {
+			if n != 1 {
+				rt.Errorf("%s completed %d times\n%s", key, n, hcl)
+			}
+		}
+		if c := s.counts(); c.Changes() {
+			rt.Errorf("the plan of an applied plan: %+v\n%s", c, hcl)
+		}
+		if t.Failed() {
+			rt.Fatalf("campaign:\n%s\nstate: %s", hcl, text(s.state().Jobs))
+		}
+	})
+}
+
+// applyMortal plans as a living process and applies as one that dies.
+func (s *stage) applyMortal(ctx context.Context, m *mortal) (Outcome, error) {
+	f := &fake{world: s.world}
+	mem := s.disk.open(nil)
+	c := s.load()
+	plan := s.plan(c, mem.st, f)
+	f.alive = m.step
+	conf := Config{Plan: plan, Campaign: c, Session: mem, Who: "ada", Environ: []string{},
+		Provider: func(string) (providers.Provider, error) { return f, nil }}
+	s.conf(&conf)
+	return Run(ctx, conf)
+}
+
+// stepping is a clock that differs from run to run.
+func stepping(i int) func() time.Time {
+	return func() time.Time { return time.Now().Add(time.Duration(i) * time.Millisecond) }
+}
+
+var _ = state.Queued

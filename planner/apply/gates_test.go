@@ -1,0 +1,164 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+const gated = `
+phase "a" {
+  grid { axes = { n = [1, 2, 3, 4] } }
+  params = { steps = 100 }
+  job {
+    command = "train ${param.steps} ${cell.n} > ${output.o}"
+    output "o" { path = "a${cell.n}.json" }
+    metric "loss" {
+      output = "o"
+      json   = "/loss"
+    }
+  }
+  smoke {
+    params = { steps = 1 }
+    cells  = "ends"
+    expect {
+      condition = metric.loss < 10
+      message   = "loss diverged"
+    }
+  }
+  pilot { cells = "first" }
+}`
+
+func TestSmokesThenPilotThenTheRest(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, gated)
+	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}} }
+	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
+	want := []string{`phase.a["n=1"]`, `phase.a["n=4"]`, `phase.a["n=1"]`}
+	if len(s.world.logs) != 6 || !slices.Equal(s.world.logs[:3], want) {
+		t.Errorf("order %v", s.world.logs)
+	}
+	if n := len(s.state().Validations); n != 2 {
+		t.Errorf("validations %s", text(s.state().Validations))
+	}
+	if c := s.counts(); c.Changes() {
+		t.Errorf("the plan of an applied plan: %+v", c)
+	}
+}
+
+func TestFailedSmokeHoldsItsPhase(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]result{
+		"expectation": {metrics: map[string]string{"loss": "99"}},
+		"crash":       {exit: 1, class: "nan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, gated)
+			s.world.result = func(providers.Job, int) result { return r }
+			o := s.must(t.Context())
+			if len(s.world.logs) != 1 || o.Done != 0 || o.Blocked != 4 {
+				t.Errorf("started %v, outcome %+v", s.world.logs, o)
+			}
+			if o = s.must(t.Context()); len(s.world.logs) != 1 {
+				t.Errorf("a second apply started %v", s.world.logs)
+			}
+			s.agree()
+		})
+	}
+}
+
+func TestSmokeJudgedAfterACrash(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, gated)
+	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}} }
+	s.must(t.Context())
+	// The process died between the smoke's end and its verdict.
+	s.disk.events = slices.DeleteFunc(s.disk.events, func(ev state.Event) bool { return ev.Kind() == "validated" || ev.Kind() == "finished" })
+	before := len(s.world.logs)
+	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
+	if len(s.world.logs) != before || len(s.state().Validations) != 2 {
+		t.Errorf("started %v, validations %s", s.world.logs[before:], text(s.state().Validations))
+	}
+}
+
+func TestOverrideLetsAGatePass(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, gated)
+	s.world.result = func(j providers.Job, _ int) result {
+		if j.Smoke {
+			return result{metrics: map[string]string{"loss": "99"}}
+		}
+		return result{}
+	}
+	s.must(t.Context())
+	s.disk.events = append(s.disk.events, state.Overrode{Override: state.Override{Address: "phase.a", Who: "ada", Reason: "known"}})
+	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
+}
+
+const budgeted = `
+backend "local" "local" { price = { usd_per_hour = 1 } }
+budget "b" { limits = { usd = 6.5 } }
+phase "a" {
+  grid { axes = { n = [1, 2, 3, 4, 5, 6] } }
+  job {
+    command = "echo ${cell.n} > ${output.o}"
+    resources { walltime = "1h" }
+    output "o" { path = "a${cell.n}.txt" }
+  }
+  retry {
+    on           = ["oom"]
+    max_attempts = 3
+  }
+}`
+
+func TestBudgetStopsNewWorkAndLetsRunningWorkGoOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, budgeted)
+	s.world.price.USDPerHour = "1"
+	s.world.slots = 6
+	s.world.result = func(providers.Job, int) result { return result{} }
+	o := s.must(t.Context())
+	// Each ends at once and costs next to nothing, so the next is affordable:
+	// at no time more than two are in flight.
+	if o.Done != 6 || s.world.most > 2 {
+		t.Errorf("outcome %+v, %d at once", o, s.world.most)
+	}
+	s.agree()
+}
+
+func TestBudgetThatIsSpentEndsTheRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, budgeted)
+	s.world.price.USDPerHour = "1"
+	s.conf = func(c *Config) { // spent by somebody else after the plan was made
+		c.Session.Append(state.Spent{Entry: state.Entry{Address: "phase.old", Backend: "local.local", Spent: state.Amounts{"usd": "4"}}})
+	}
+	o := s.must(t.Context())
+	if o.Stopped != Budget || o.Done != 0 || o.Left != 6 || !strings.Contains(o.Why, `budget "b"`) {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+func TestRerunMovesOldOutputsAside(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, one)
+	s.must(t.Context())
+	s.write(strings.Replace(one, "true", "true again", 1))
+	s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
+	aside := 0
+	for _, j := range s.world.jobs {
+		if strings.HasPrefix(j.MoveAside, ".muster/replaced/") {
+			aside++
+		}
+	}
+	if len(s.world.jobs) != 2 || aside != 1 {
+		t.Errorf("%d jobs, %d move aside", len(s.world.jobs), aside)
+	}
+}
+
+var _ = request.Hold

@@ -1,0 +1,424 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+const one = `
+phase "a" {
+  job {
+    command = "true > ${output.o}"
+    output "o" { path = "a.txt" }
+  }
+}`
+
+const grid = `
+phase "a" {
+  grid { axes = { n = [1, 2, 3, 4, 5, 6] } }
+  job {
+    command = "echo ${cell.n} > ${output.o}"
+    output "o" { path = "a${cell.n}.txt" }
+  }
+}`
+
+const chain = `
+phase "a" {
+  grid { axes = { n = [1, 2, 3] } }
+  job {
+    command = "echo ${cell.n} > ${output.o}"
+    output "o" { path = "a${cell.n}.txt" }
+  }
+}
+phase "b" {
+  grid { axes = { n = [1, 2, 3], m = [1, 2] } }
+  job {
+    command = "cat ${input.i} ${cell.m} > ${output.o}"
+    input "i" { from = phase.a.output.o }
+    output "o" { path = "b${cell.n}_${cell.m}.txt" }
+  }
+}
+phase "c" {
+  job {
+    command = "cat ${input_file.all} > ${output.o}"
+    input "all" { from_all = phase.b.output.o }
+    output "o" { path = "c.txt" }
+  }
+}`
+
+func TestOneJobRunsAndThenThereIsNothingToDo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, one)
+	s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
+	if c := s.counts(); c.Changes() || c.Unchanged != 1 {
+		t.Errorf("the plan of an applied plan: %+v", c)
+	}
+	st := s.state()
+	j := st.Jobs["phase.a"]
+	if j == nil || j.Status != state.Completed || len(j.Outputs) != 1 || j.Outputs[0].Digest != fakeDigest("a.txt") || j.Result == "" {
+		t.Errorf("record %s", text(j))
+	}
+	if a := st.Approvals; len(a) != 1 || a[0].Outcome != "done" || a[0].Who != "ada" {
+		t.Errorf("approvals %s", text(a))
+	}
+	if len(st.Ledger) != 1 || st.Ledger[0].Spent["cpu_hours"] == "" {
+		t.Errorf("ledger %s", text(st.Ledger))
+	}
+}
+
+func TestFinishedPlanIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, one)
+	var kept *planner.Plan
+	s.conf = func(c *Config) {
+		if kept != nil {
+			c.Plan = kept
+		}
+		kept = c.Plan
+	}
+	s.must(t.Context())
+	var finished *FinishedError
+	if _, err := s.apply(t.Context(), nil); !errors.As(err, &finished) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestConsumersWaitForTheirProducersCellByCell(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.slots = 1
+	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
+	at := func(a string) int { return slices.Index(s.world.logs, a) }
+	if at(`phase.b["m=1,n=1"]`) < at(`phase.a["n=1"]`) || at("phase.c") != 9 {
+		t.Errorf("order %v", s.world.logs)
+	}
+	for _, j := range s.world.jobs {
+		if j.Address == "phase.c" {
+			if len(j.Inputs) != 1 || len(j.Inputs[0].Paths) != 6 || !strings.HasSuffix(j.Inputs[0].Paths[0], "/b1_1.txt") || j.Inputs[0].List == "" || !strings.Contains(j.Shell, j.Inputs[0].List) {
+				t.Errorf("inputs %s of %s", text(j.Inputs), j.Shell)
+			}
+		}
+	}
+	if c := s.counts(); c.Changes() {
+		t.Errorf("the plan of an applied plan: %+v", c)
+	}
+}
+
+func TestCapsAreKept(t *testing.T) {
+	t.Parallel()
+	for name, hcl := range map[string]string{
+		"campaign": strings.Replace(grid, "phase", "campaign \"c\" { max_parallel = 2 }\nphase", 1),
+		"phase":    strings.Replace(grid, "job {", "max_parallel = 2\n  job {", 1),
+		"backend":  grid + "\nbackend \"local\" \"local\" { max_parallel = 2 }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, hcl)
+			s.world.can.HostQueue, s.world.can.FeedSlots = name == "campaign", 0
+			s.world.slots = 6
+			s.world.result = func(providers.Job, int) result { return result{takes: 5 * time.Millisecond} }
+			s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+			if s.world.most > 2 {
+				t.Errorf("%d jobs ran at once", s.world.most)
+			}
+		})
+	}
+}
+
+func TestLocalIsFedTwoJobsASlot(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(grid, "4, 5, 6]", "4, 5, 6, 7, 8, 9]", 1))
+	s.world.slots, s.world.stall = 2, true
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if ev.Kind() == "submitted" {
+				time.AfterFunc(20*time.Millisecond, stop)
+			}
+		}
+	}
+	o := s.must(ctx)
+	if o.Stopped != Interrupted || o.Queued != 4 || o.Left != 5 {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+func TestFailureStopsWhatDependsOnItAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.result = func(j providers.Job, _ int) result {
+		if j.Address == `phase.a["n=2"]` {
+			return result{exit: 3, class: "nan", tail: "loss is nan"}
+		}
+		return result{}
+	}
+	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
+	if c := s.counts(); c.Held != 1 || c.Blocked != 3 || c.Changes() {
+		t.Errorf("plan %+v", c)
+	}
+}
+
+func retrying(on string, more string) string {
+	return strings.Replace(grid, "job {", "retry {\n    on = ["+on+"]\n    max_attempts = 3\n    delay = \"1ms\"\n"+more+"  }\n  job {", 1)
+}
+
+func TestRetryRidesWithTheJob(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, retrying(`"oom"`, ""))
+	s.world.result = func(j providers.Job, launch int) result {
+		if launch < 3 {
+			return result{exit: 1, class: "oom_host"}
+		}
+		return result{}
+	}
+	s.world.result = orOnly(`phase.a["n=1"]`, s.world.result)
+	s.world.can.HostQueue = true
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	j := s.state().Jobs[`phase.a["n=1"]`]
+	if len(j.Attempts) != 3 || j.Attempts[2].Token != j.Attempts[0].Token+"/3" || j.Attempts[0].Class != "oom_host" {
+		t.Errorf("attempts %s", text(j.Attempts))
+	}
+	if n := len(s.state().Ledger); n != 8 {
+		t.Errorf("%d entries for 8 launches", n)
+	}
+}
+
+func orOnly(address string, f func(providers.Job, int) result) func(providers.Job, int) result {
+	return func(j providers.Job, launch int) result {
+		if j.Address == address {
+			return f(j, launch)
+		}
+		return result{}
+	}
+}
+
+func TestEngineRetriesAndScalesWhereTheQueueDoesNot(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(retrying(`"oom"`, "    scale \"oom_host\" { memory = 1.5 }\n"), "command", "resources { memory = \"10GiB\" }\n    command", 1))
+	s.world.can.HostQueue, s.world.can.Retries = false, false
+	s.world.result = orOnly(`phase.a["n=1"]`, func(j providers.Job, _ int) result {
+		if j.Shape.Memory < 20<<30 {
+			return result{exit: 1, class: "oom_host"}
+		}
+		return result{}
+	})
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	j := s.state().Jobs[`phase.a["n=1"]`]
+	if len(j.Attempts) != 3 || j.Attempts[2].Scaled["memory"] != "24159191040" || j.Attempts[2].N != 3 {
+		t.Errorf("attempts %s", text(j.Attempts))
+	}
+}
+
+func TestAttemptsAreUsedUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, retrying(`"oom"`, ""))
+	s.world.can.HostQueue, s.world.can.Retries = false, false
+	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) result { return result{exit: 1, class: "oom_host"} })
+	s.check(s.must(t.Context()), "end done=5 failed=1 held=0 blocked=0 left=0")
+	if n := s.world.runs[`phase.a["n=1"]`]; n != 3 {
+		t.Errorf("%d launches", n)
+	}
+	s.check(s.must(t.Context()), "end done=5 failed=1 held=0 blocked=0 left=0")
+	if n := s.world.runs[`phase.a["n=1"]`]; n != 3 {
+		t.Errorf("%d launches after a second apply", n)
+	}
+}
+
+func TestBreakerOpensOnTheSameErrorThreeTimes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.slots, s.world.can.FeedSlots = 1, 1
+	s.world.result = func(providers.Job, int) result {
+		return result{exit: 1, class: "nan", tail: "loss is nan", takes: 2 * time.Millisecond}
+	}
+	o := s.must(t.Context())
+	if o.Failed < 3 || o.Failed > 4 || o.Left+o.Queued < 2 || s.state().Breakers["a"].Phase == "" {
+		t.Errorf("outcome %+v, breakers %s", o, text(s.state().Breakers))
+	}
+	s.agree()
+}
+
+func TestMissingProgramStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.slots, s.world.can.FeedSlots = 1, 1
+	s.world.result = func(providers.Job, int) result {
+		return result{exit: 127, class: "unknown", tail: "sh: trainx: not found", takes: 2 * time.Millisecond}
+	}
+	if o := s.must(t.Context()); o.Failed > 3 {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+func TestUnreachableBackendLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	n := 0
+	s.world.reject = func(j providers.Job) *providers.Error {
+		if n++; n < 4 {
+			return providers.Errorf(providers.Unreachable, "the line is down")
+		}
+		return nil
+	}
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+}
+
+func TestRejectedJobIsHeldWithItsReason(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.reject = func(j providers.Job) *providers.Error {
+		if j.Address == `phase.a["n=3"]` {
+			return providers.Errorf(providers.Invalid, "no such queue")
+		}
+		return nil
+	}
+	s.check(s.must(t.Context()), "end done=5 failed=0 held=1 blocked=0 left=0")
+	if j := s.state().Jobs[`phase.a["n=3"]`]; j == nil || j.Status != state.Held || !strings.Contains(j.Reason, "no such queue") {
+		t.Errorf("record %s", text(j))
+	}
+}
+
+func TestInterruptLeavesJobsAloneAndTheNextApplyTakesThemUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.result = func(providers.Job, int) result { return result{takes: 10 * time.Millisecond} }
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if ev.Kind() == "submitted" {
+				stop()
+			}
+		}
+	}
+	o := s.must(ctx)
+	if o.Stopped != Interrupted || o.Running+o.Queued+o.Done == 0 {
+		t.Errorf("outcome %+v", o)
+	}
+	s.conf = nil
+	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
+	for a, n := range s.world.runs {
+		if n != 1 {
+			t.Errorf("%s ran %d times", a, n)
+		}
+	}
+}
+
+func TestLostJobCountsAfterASecondReading(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, one)
+	s.world.result = func(providers.Job, int) result { return result{hang: true} }
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if ev.Kind() == "observed" {
+				stop()
+			}
+		}
+	}
+	s.must(ctx)
+	for _, j := range s.world.jobs {
+		j.gone = true
+	}
+	ctx, stop = context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer stop()
+	s.conf = nil
+	if o := s.must(ctx); o.Unknown != 1 {
+		t.Errorf("after one reading: %+v", o)
+	}
+}
+
+func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.slots, s.world.stall = 1, true
+	dir := t.TempDir()
+	s.conf = func(c *Config) { c.Requests = dir }
+	done := make(chan Outcome)
+	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
+	send := func(r request.Request) request.Answer {
+		r.Who = "bob"
+		a, err := request.Send(t.Context(), dir, r, time.Minute)
+		if err != nil || a.Error != "" {
+			t.Errorf("%s: %v %+v", r.Verb, err, a)
+		}
+		return a
+	}
+	send(request.Request{Verb: request.Cancel, Addresses: []string{`phase.a["n=6"]`}})
+	s.world.mu.Lock()
+	s.world.stall = false
+	s.world.mu.Unlock()
+	s.check(<-done, "end done=5 failed=0 held=1 blocked=0 left=0")
+
+	done = make(chan Outcome)
+	s.write(strings.Replace(grid, "echo", "echo again", 1))
+	s.world.mu.Lock()
+	s.world.stall = true
+	s.world.mu.Unlock()
+	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
+	if a := send(request.Request{Verb: request.Hold}); a.Jobs == 0 {
+		t.Errorf("hold %+v", a)
+	}
+	o := <-done
+	if o.Stopped != Hold || o.Done != 0 {
+		t.Errorf("outcome %+v", o)
+	}
+	if c := s.counts(); c.Held == 0 {
+		t.Errorf("plan under a hold %+v", c)
+	}
+}
+
+func TestStoreThatFailsStopsSubmittingAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	n := 0
+	full := errors.New("no space left on device")
+	s.conf = func(c *Config) {
+		c.Session.(*memory).alive = func() error {
+			if n++; n > 1 {
+				return full
+			}
+			return nil
+		}
+	}
+	before := len(s.world.jobs)
+	o, err := s.apply(t.Context(), nil)
+	if !errors.Is(err, full) || o.Stopped != StoreFailed || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("outcome %+v, error %v", o, err)
+	}
+	if got := len(s.world.jobs) - before; got > 6 {
+		t.Errorf("%d jobs were submitted", got)
+	}
+	s.conf = nil
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+}
+
+func TestLostLeaseStopsSubmitting(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.stall = true
+	s.conf = func(c *Config) {
+		m := c.Session.(*memory)
+		c.Event = func(ev state.Event) {
+			if ev.Kind() == "submitted" && m.syncs < 100 {
+				m.syncs = 100
+				close(m.lost)
+			}
+		}
+	}
+	o, err := s.apply(t.Context(), nil)
+	if err == nil || o.Stopped != LeaseLost {
+		t.Errorf("outcome %+v, error %v", o, err)
+	}
+}
+
+var _ = offer.Found
