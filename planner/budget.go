@@ -60,7 +60,7 @@ func (m *maker) checkBudget(b lang.Budget) BudgetCheck {
 
 func (m *maker) checkUnit(c *BudgetCheck, b lang.Budget, unit string, limit, spent decimal.Decimal, l forecast.Line) {
 	q := func(d decimal.Decimal) string { return quantity(unit, d.String()) }
-	if l.P90.Mark == forecast.Unknown && l.P90.Text == "" && l.Unit != "" {
+	if l.P90.Mark == forecast.Unknown {
 		c.Broken = append(c.Broken, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; write a price on the backend", unit, q(limit)))
 		return
 	}

@@ -46,8 +46,17 @@ func laptop() []offer.Pool {
 	return []offer.Pool{{Backend: "local.local", Word: "machine", CPUs: 4, GPUs: 1, GPUModel: "A100", Idle: 4, Total: 4, Price: offer.Price{Known: true}}}
 }
 
+// input plans on the laptop, and on a machine like it for every other backend.
 func input(c *lang.Campaign, st *state.State) Input {
-	return Input{Campaign: c, State: st, Pools: laptop(), Now: now}
+	in := Input{Campaign: c, State: st, Pools: laptop(), Now: now}
+	for _, b := range c.Backends {
+		if b.Type != "local" {
+			p := laptop()[0]
+			p.Backend = b.Address()
+			in.Pools = append(in.Pools, p)
+		}
+	}
+	return in
 }
 
 // record is a job's record as an apply of the plan leaves it.

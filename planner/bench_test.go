@@ -1,0 +1,46 @@
+package planner
+
+import (
+	"testing"
+
+	"github.com/muster-run/muster/state"
+)
+
+// Two phases joined cell by cell; `make bench` prints plans of whole campaigns.
+
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		seeds := make([]int, n/2)
+		for i := range seeds {
+			seeds[i] = i
+		}
+		c := load(b, nil, phaseSpec{name: "a", seeds: seeds, lr: "1"}, phaseSpec{name: "b", seeds: seeds, lr: "1", input: "a"})
+		b.Run("first/"+size(n), func(b *testing.B) { makeN(b, input(c, &state.State{}), n) })
+		b.Run("unchanged/"+size(n), func(b *testing.B) { makeN(b, input(c, applied(b, c, state.Completed)), n) })
+	}
+}
+
+func size(n int) string {
+	return map[int]string{1_000: "1k", 10_000: "10k", 100_000: "100k"}[n]
+}
+
+func makeN(b *testing.B, in Input, n int) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if p, _ := Make(in); p.Counts.Run+p.Counts.Unchanged != n {
+			b.Fatalf("%+v", p.Counts)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/job")
+}
+
+// TestHashingACellAllocatesNothing is exact where a time would not be.
+func TestHashingACellAllocatesNothing(t *testing.T) {
+	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"})
+	h := newHasher(Scheme, nil)
+	p := c.Phases[0]
+	h.phase(p)
+	if n := testing.AllocsPerRun(100, func() { h.cell(p, 1, 0, "") }); n > 0 {
+		t.Errorf("%v allocations a cell", n)
+	}
+}

@@ -1,0 +1,243 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// rented prices the laptop's GPU, so that plans cost something.
+func rented(in Input, perGPUHour string) Input {
+	in.Pools = laptop()
+	in.Pools[0].Price = offer.Price{Known: perGPUHour != "", USDPerGPUHour: perGPUHour}
+	return in
+}
+
+func TestBudget(t *testing.T) {
+	at := func(d time.Duration) time.Time { return now.Add(d) }
+	for name, c := range map[string]struct {
+		budget lang.Budget
+		price  string
+		spent  string
+		broken bool
+		text   string
+		left   int
+		limit  string // of the ceiling, in usd
+	}{
+		// Four jobs of an hour on a GPU of $1: expected $2, p90 $4, with two launches each at most $8.
+		"holds":                            {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", limit: "8"},
+		"p90 passes it: broken":            {budget: lang.Budget{Limits: map[string]string{"usd": "3"}}, price: "1", broken: true, text: "p90 comes to $4", limit: "3"},
+		"only at most passes it: stops":    {budget: lang.Budget{Limits: map[string]string{"usd": "5"}}, price: "1", text: "stops at $5: up to 2 jobs may be left", left: 2, limit: "5"},
+		"strict: at most breaks it":        {budget: lang.Budget{Limits: map[string]string{"usd": "5"}, Strict: true}, price: "1", broken: true, text: "strict", left: 2, limit: "5"},
+		"the ledger counts":                {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", spent: "5", broken: true, text: "spent already", limit: "3"},
+		"a price not known blocks it":      {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, broken: true, text: "not known", limit: "8"},
+		"another phase's budget":           {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.other"}}, price: "1", limit: "8"},
+		"this phase's budget":              {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.a"}}, price: "1", broken: true, text: "p90", limit: "8"},
+		"this backend's budget":            {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"backend.local.local"}}, price: "1", broken: true, text: "p90", limit: "8"},
+		"warns at a share":                 {budget: lang.Budget{Limits: map[string]string{"usd": "8"}, WarnAt: 0.4}, price: "1", text: "above 40%", limit: "8"},
+		"p90 end after the deadline":       {budget: lang.Budget{Limits: map[string]string{}, Deadline: at(30 * time.Minute)}, price: "1", broken: true, text: "after the deadline", limit: "8"},
+		"p90 end well before the deadline": {budget: lang.Budget{Limits: map[string]string{}, Deadline: at(100 * time.Hour)}, price: "1", limit: "8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := c.budget
+			b.Name = "paper"
+			camp := load(t, func(c *lang.Campaign) { c.Budgets = []lang.Budget{b} },
+				phaseSpec{name: "a", seeds: []int{1, 2, 3, 4}, lr: "1", gpus: 1, mod: func(p *lang.Phase) { p.Retry.MaxAttempts = 2; p.Candidates = []string{"local.local"} }})
+			in := rented(input(camp, &state.State{}), c.price)
+			if c.spent != "" {
+				in.State.Ledger = []state.Entry{{Phase: "a", Backend: "local.local", Spent: state.Amounts{"usd": c.spent}}}
+			}
+			p := plan(t, in)
+			check := p.Budgets[0]
+			if p.BudgetBroken() != c.broken || check.Left != c.left {
+				t.Errorf("broken %v, left %d, want %v, %d: %+v", p.BudgetBroken(), check.Left, c.broken, c.left, check)
+			}
+			if said := strings.Join(slices.Concat(check.Broken, check.Warn), "; "); !strings.Contains(said, c.text) || c.text == "" && said != "" {
+				t.Errorf("said %q, want %q", said, c.text)
+			}
+			if c.price != "" && p.Ceiling["usd"] != c.limit {
+				t.Errorf("ceiling %v, want $%s", p.Ceiling, c.limit)
+			}
+		})
+	}
+}
+
+func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
+	t.Parallel()
+	c := load(t, func(c *lang.Campaign) { c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab"}) },
+		phaseSpec{name: "a", lr: "1", gpus: 1, wall: "2h", mod: func(p *lang.Phase) {
+			p.Candidates, p.Retry.MaxAttempts = []string{"local.local", "ssh.lab"}, 3
+		}})
+	in := rented(input(c, nil), "1")
+	in.Pools = append(in.Pools, offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 8, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "2.5"}})
+	p := plan(t, in)
+	got, known := p.JobCeiling("a", 0)
+	if got["usd"] != "15" || !known {
+		t.Errorf("2 h on 1 GPU at $2.50, 3 launches: got %v", got)
+	}
+	if p.Phases[0].Decision(0).Backend != "local.local" {
+		t.Errorf("placed on %s", p.Phases[0].Decision(0).Backend)
+	}
+}
+
+func TestTransfers(t *testing.T) {
+	split := func(c *lang.Campaign) {
+		c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab"})
+		c.Phases[0].Candidates = []string{"ssh.lab"}
+	}
+	for name, c := range map[string]struct {
+		edit  func(st *state.State)
+		files int
+		bytes int64
+		after string
+	}{
+		"producers run first: size known after": {files: 3, bytes: -1, after: "a"},
+		"producers are done: sizes as recorded": {edit: func(st *state.State) { only(st, "a") }, files: 3, bytes: 30},
+		"a verified copy is there: nothing for it": {edit: func(st *state.State) {
+			only(st, "a")
+			st.Jobs[`phase.a["seed=1"]`].Outputs[0].Copies = []state.Copy{{Backend: "local.local"}}
+		}, files: 2, bytes: 20},
+		"nobody runs: nothing moves": {edit: func(*state.State) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			camp := load(t, split, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2, 3}, lr: "1", input: "a"})
+			in := input(camp, &state.State{})
+			if c.edit != nil {
+				in.State = applied(t, camp, state.Completed)
+				for _, job := range in.State.Jobs {
+					if job.Phase == "a" {
+						job.Outputs[0].Backend = "ssh.lab"
+					}
+				}
+				c.edit(in.State)
+			}
+			p := plan(t, in)
+			if c.files == 0 {
+				if len(p.Transfers) > 0 {
+					t.Fatalf("got %+v", p.Transfers)
+				}
+				return
+			}
+			if len(p.Transfers) != 1 {
+				t.Fatalf("got %+v", p.Transfers)
+			}
+			if x := p.Transfers[0]; x.Files != c.files || x.Bytes != c.bytes || x.After != c.after || x.Push || x.From != "ssh.lab" || x.To != "local.local" {
+				t.Errorf("got %+v", x)
+			}
+		})
+	}
+}
+
+// only keeps the records of one phase.
+func only(st *state.State, phase string) {
+	for address, job := range st.Jobs {
+		if job.Phase != phase {
+			delete(st.Jobs, address)
+		}
+	}
+}
+
+func TestInputBytes(t *testing.T) {
+	for _, rerun := range []bool{false, true} {
+		t.Run(map[bool]string{false: "listed, not re-run", true: "rerun_on_input_bytes"}[rerun], func(t *testing.T) {
+			t.Parallel()
+			c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2}, lr: "1", input: "a", mod: func(p *lang.Phase) { p.Lifecycle.RerunOnInputBytes = rerun }})
+			st := applied(t, c, state.Completed)
+			for seed, digest := range map[string]string{"1": "sha256:other", "2": `sha256:phase.a["seed=2"]`} {
+				st.Jobs[`phase.b["seed=`+seed+`"]`].InputBytes = map[string]string{"x": digest}
+			}
+			want := []Kind{Bytes, None}
+			if rerun {
+				want[0] = Rerun
+			}
+			if got := plan(t, input(c, st)).Phases[1].Kind; !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestMissingNeedTravelsUp(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1", input: "a"}, phaseSpec{name: "c", lr: "1", input: "b"})
+	st := applied(t, c, state.Completed)
+	delete(st.Jobs, "phase.c")
+	in := input(c, st)
+	gone := []offer.Output{{Name: "out", Verdict: "missing"}}
+	in.Observed = Observed{Refreshed: true, Outputs: map[string][]offer.Output{"phase.a": gone, "phase.b": gone}}
+	p := plan(t, in)
+	if p.Counts.Rerun != 2 || p.Counts.Run != 1 {
+		t.Errorf("c needs b, and b needs a: %+v", p.Counts)
+	}
+	if reruns, _ := p.DestructiveRows(); !slices.Equal(reruns, []string{"phase.a", "phase.b"}) {
+		t.Errorf("re-runs by name: %v", reruns)
+	}
+}
+
+func TestProducerRerunWithTheSameHashLeavesConsumersAlone(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1", input: "a"})
+	in := input(c, applied(t, c, state.Completed))
+	in.Options.Rerun = []string{"phase.a"}
+	p := plan(t, in)
+	if p.Phases[0].Kind[0] != Rerun || p.Phases[1].Kind[0] != None {
+		t.Errorf("got %v %v", p.Phases[0].Kind, p.Phases[1].Kind)
+	}
+}
+
+func TestTargetTakesWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2}, lr: "1", input: "a"})
+	in := input(c, nil)
+	in.Options.Targets = []string{`phase.b["seed=2"]`}
+	p := plan(t, in)
+	if !slices.Equal(p.Phases[0].Kind, []Kind{Skipped, Run}) || !slices.Equal(p.Phases[1].Kind, []Kind{Skipped, Run}) {
+		t.Errorf("got %v %v", p.Phases[0].Kind, p.Phases[1].Kind)
+	}
+	if p.Counts.Selected != 1 || p.Counts.Total != 4 || !strings.Contains(strings.Join(p.Notes, "\n"), "1 of 4 jobs selected, and 1 that they need; 2 others would change") {
+		t.Errorf("%+v %q", p.Counts, p.Notes)
+	}
+}
+
+// TestRecordsAreComparedInTheirScheme changes a package variable, so it does
+// not run beside other tests.
+func TestRecordsAreComparedInTheirScheme(t *testing.T) {
+	c := load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1", input: "a"})
+	schemes[2] = "another text\n"
+	defer delete(schemes, 2)
+	st := applied(t, c, state.Completed)
+	h := newHasher(2, nil)
+	for _, p := range c.Phases {
+		job := st.Jobs[p.Address(0)]
+		job.Result = h.phase(p)[0].String()
+	}
+	for scheme, unchanged := range map[int]int{1: 0, 2: 2} {
+		for _, job := range st.Jobs {
+			job.Scheme = scheme
+		}
+		if p := plan(t, input(c, st)); p.Counts.Unchanged != unchanged {
+			t.Errorf("compared in scheme %d: %+v", scheme, p.Counts)
+		}
+	}
+	st.Jobs["phase.a"].Scheme = 99
+	if _, diags := Make(input(c, st)); !diags.HasErrors() {
+		t.Error("a scheme of a newer muster must be an error")
+	}
+}
+
+func TestSecretMissing(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", lr: "1", mod: func(p *lang.Phase) { p.Secrets = []lang.Secret{{Name: "TOKEN", Env: "TOKEN"}} }})
+	in := input(c, nil)
+	in.Observed.Secrets = map[string]string{"TOKEN": "the variable TOKEN is not set"}
+	if _, diags := Make(in); !diags.HasErrors() || !strings.Contains(diags[0].Detail, "not set") {
+		t.Errorf("got %v", diags)
+	}
+}
