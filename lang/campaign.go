@@ -76,6 +76,7 @@ type Backend struct {
 	Hold        time.Duration   // rentals: kept this long after the last job
 	OnHold      string          // rentals: "stop", "release", "keep"
 	Config      json.RawMessage // the provider's own settings, checked against its schema
+	Sensitive   []string        // JSON pointers into Config of sensitive values, which no state may hold
 	Implied     bool            // local.local without a block
 	Range       hcl.Range
 }
@@ -87,7 +88,10 @@ func (b *Backend) Address() string { return b.Type + "." + b.Name }
 type Source struct {
 	Dir              string // absolute
 	Include, Exclude []string
-	Range            hcl.Range
+	// Within is the campaign's source, which a phase's own narrows: a file
+	// counts when both have it. Nil for the campaign's own.
+	Within *Source
+	Range  hcl.Range
 }
 
 // A Phase is a set of jobs from one template over one grid.
@@ -114,7 +118,9 @@ type Phase struct {
 	Preconditions []Precondition
 	Lifecycle     Lifecycle
 
-	job *job // compiled templates; see cell.go
+	job *job // compiled templates; see compile.go
+
+	definition func() Definition // made once
 }
 
 // An Input is an edge from a producer phase: consumers are grouped by the
@@ -138,8 +144,6 @@ type Output struct {
 	MinSize  int64
 	Shared   bool // several jobs may write it; checked for change only
 	Range    hcl.Range
-
-	path *expr.Template
 }
 
 // OutputKind tells a file from a set of files.
@@ -192,8 +196,8 @@ type Smoke struct {
 
 // Expect is a condition on a smoke's metrics.
 type Expect struct {
-	Message   string
-	condition hcl.Expression
+	Message   string // "" if none is written
+	condition *expr.Template
 	Range     hcl.Range
 }
 
@@ -226,8 +230,6 @@ type Checkpoint struct {
 	WriteTime time.Duration
 	MaxLoss   time.Duration
 	Range     hcl.Range
-
-	path *expr.Template
 }
 
 // A Precondition must hold before anything is spent: a condition known at
@@ -238,7 +240,7 @@ type Precondition struct {
 	OnBackend bool // File is checked where the job runs
 	Range     hcl.Range
 
-	condition hcl.Expression
+	condition *expr.Template
 	file      *expr.Template
 }
 
@@ -277,7 +279,7 @@ type Policy struct {
 type Rule struct {
 	Use   string // "local", "cheapest_soonest", "cheapest", "soonest", "order", "rental_if_urgent_or_long", "production", or a backend address
 	Range hcl.Range
-	when  hcl.Expression
+	when  *expr.Template
 }
 
 // A Failure is an entry of the project's own failure catalogue.
@@ -296,7 +298,8 @@ type Result struct {
 	Name        string
 	Description string
 	Range       hcl.Range
-	value       hcl.Expression
+	value       *expr.Template
+	reads       []*Phase // whose metrics or outputs it reads
 }
 
 // Moved says that an address has a new name.

@@ -1,0 +1,314 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/grid"
+)
+
+// A job is the compiled template of a phase's jobs.
+type job struct {
+	label *expr.Template // nil: PHASE-KEY
+	form  [2]*form       // by Variant; one and the same without smoke params
+}
+
+// A form is a job as a run or as a smoke: the same templates over other
+// params. Templates are nil where nothing is written.
+type form struct {
+	command, setup, image *expr.Template
+	argv                  []*expr.Template // of a command written as a list
+	env                   []named          // sorted
+	outputs               []*expr.Template // paths, as Phase.Outputs
+	checkpoint            *expr.Template
+	result                []field
+	requests              []Request
+	requestOf             *grid.Projection // nil: one request
+	requestIDs            []int32          // by combination
+}
+
+// A named template belongs to a variable, a param or an option.
+type named struct {
+	name string
+	t    *expr.Template
+}
+
+// site lists the templates that are rendered where a job runs.
+func (f *form) site() []*expr.Template {
+	var out []*expr.Template
+	for _, t := range append([]*expr.Template{f.command, f.setup, f.image}, f.argv...) {
+		if t != nil {
+			out = append(out, t)
+		}
+	}
+	for _, e := range f.env {
+		out = append(out, e.t)
+	}
+	return out
+}
+
+// pathNames and backendNames are what path.* and backend.* hold in a job.
+var (
+	pathNames    = []string{"source", "workdir"}
+	backendAttrs = []string{"address", "cpus", "gpus", "name", "pool", "type"}
+)
+
+// newScope is what a job's expressions see.
+func (l *loader) newScope(p *phaseBuild, params []entry) *expr.Scope {
+	s := &expr.Scope{Grid: p.Grid, Static: l.static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
+		"input": {}, "input_file": {}, "output": {}, "path": pathNames, "backend": backendAttrs,
+	}}
+	for _, in := range p.job.all("input") {
+		s.Symbols["input"] = append(s.Symbols["input"], in.name())
+	}
+	s.Symbols["input_file"] = s.Symbols["input"]
+	for _, o := range p.Outputs {
+		s.Symbols["output"] = append(s.Symbols["output"], o.Name)
+	}
+	if p.Checkpoint != nil {
+		s.Symbols["checkpoint"] = []string{}
+	}
+	if !p.ok && p.full || p.Grid == nil {
+		s.Grid, s.Symbols["cell"] = nil, nil
+	}
+	for _, e := range params {
+		s.Params[e.name] = e.value
+	}
+	return s
+}
+
+// templates compiles all templates of a phase.
+func (l *loader) templates(p *phaseBuild) {
+	p.scope = l.newScope(p, p.params)
+	p.smoke = p.scope
+	if p.Smoke != nil {
+		p.smoke = l.smokeScope(p)
+	}
+	j := &job{}
+	p.Phase.job = j
+	p.definition = sync.OnceValue(p.Phase.define)
+	l.params(p, p.scope)
+	if e := p.job.expr("name"); e != nil {
+		j.label = l.template(p, p.scope, e, "a label")
+	}
+	j.form[Run] = l.form(p, p.scope, Run)
+	j.form[SmokeRun] = j.form[Run]
+	if p.Smoke != nil {
+		j.form[SmokeRun] = l.form(p, p.smoke, SmokeRun)
+		l.expects(p)
+	}
+	l.preconditions(p)
+}
+
+// smokeScope has the smoke's params in place of the run's.
+func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
+	b := p.b.one("smoke")
+	own := l.paramEntries(b)
+	merged := map[string]entry{}
+	var known []string
+	for _, e := range p.params {
+		merged[e.name] = e
+		known = append(known, e.name)
+	}
+	for _, e := range own {
+		if _, ok := merged[e.name]; !ok {
+			l.ds.Errorat(e.at, "Unknown param", "A smoke changes params that the phase has; there is no param %q%s", clip(e.name), didYouMean(e.name, known))
+			continue
+		}
+		merged[e.name] = e
+	}
+	if len(own) == 0 {
+		return p.scope
+	}
+	s := l.newScope(p, slices.Collect(maps.Values(merged)))
+	l.params(p, s)
+	return s
+}
+
+// params compiles every param, so that errors in unread ones are told, too.
+func (l *loader) params(p *phaseBuild, s *expr.Scope) {
+	for _, name := range sortedKeys(s.Params) {
+		t, ds := expr.Compile(s.Params[name], s)
+		if !ds.HasErrors() && p.ok {
+			ds.Append(t.Errors()...)
+		}
+		l.ds.Append(ds...)
+	}
+}
+
+// template compiles an expression that must not read what is known only where
+// a job runs. It is nil when that failed, which was told.
+func (l *loader) template(p *phaseBuild, s *expr.Scope, e hcl.Expression, what string) *expr.Template {
+	t := l.siteTemplate(p, s, e)
+	if t == nil {
+		return nil
+	}
+	secret := map[string]bool{}
+	for _, sym := range t.Sensitive() {
+		secret[sym.String()] = true
+		if what == "a label" || what == "a path" {
+			l.sure.Errorat(sym.Range, "A sensitive value in "+what, "%s is sensitive, and %s is shown and stored.", sym, what)
+			t = nil
+		}
+	}
+	if t == nil {
+		return nil
+	}
+	for _, sym := range t.Symbols() {
+		if !secret[sym.String()] && sym.Root != "cell" {
+			l.ds.Errorat(sym.Range, "This is known only in the job", "%s is known where the job runs; %s must be known before.", sym, what)
+			return nil
+		}
+	}
+	return t
+}
+
+// siteTemplate compiles an expression of the job.
+func (l *loader) siteTemplate(p *phaseBuild, s *expr.Scope, e hcl.Expression) *expr.Template {
+	t, ds := expr.Compile(e, s)
+	if !ds.HasErrors() && p.ok {
+		ds.Append(t.Errors()...)
+	}
+	l.ds.Append(ds...)
+	if ds.HasErrors() {
+		p.failed = true
+		return nil
+	}
+	return t
+}
+
+// form compiles the job as a run or as a smoke.
+func (l *loader) form(p *phaseBuild, s *expr.Scope, v Variant) *form {
+	f := &form{}
+	b := p.job
+	if e := b.expr("command"); e != nil {
+		l.command(p, s, f, e)
+	}
+	if e := b.expr("setup"); e != nil {
+		f.setup = l.siteTemplate(p, s, e)
+	}
+	if e := b.expr("image"); e != nil {
+		f.image = l.siteTemplate(p, s, e)
+	}
+	for _, it := range l.entries(b.expr("env"), "env") {
+		if it.value != nil && l.envName(hclsyntax.Expression(&hclsyntax.LiteralValueExpr{SrcRange: it.at, Val: cty.True}), it.name) {
+			if t := l.siteTemplate(p, s, it.value); t != nil {
+				f.env = append(f.env, named{it.name, t})
+			}
+		}
+	}
+	slices.SortFunc(f.env, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	for k, o := range p.Outputs {
+		f.outputs = append(f.outputs, nil)
+		if e := b.all("output")[k].expr(string(o.Kind)); e != nil {
+			f.outputs[k] = l.template(p, s, e, "a path")
+		}
+	}
+	if e := p.b.one("checkpoint").expr("path"); e != nil {
+		f.checkpoint = l.template(p, s, e, "a path")
+	}
+	l.resultFields(p, s, f)
+	l.requests(p, s, f, v)
+	l.tryRender(p, f)
+	return f
+}
+
+// command compiles a string, a list written out, or anything else that
+// evaluates to one of them.
+func (l *loader) command(p *phaseBuild, s *expr.Scope, f *form, e hcl.Expression) {
+	list, ds, written := expr.List(e, s)
+	if !written {
+		f.command = l.siteTemplate(p, s, e)
+		return
+	}
+	for _, t := range list {
+		if !ds.HasErrors() && p.ok {
+			ds.Append(t.Errors()...)
+		}
+	}
+	l.ds.Append(ds...)
+	if f.argv = list; ds.HasErrors() {
+		f.argv, p.failed = nil, true
+	}
+	if len(list) == 0 {
+		l.wrong(e, "command", "The list is empty: its first element is the program.")
+	}
+}
+
+// tryRender renders the first cell with made-up paths, to find what only
+// evaluation with symbols can.
+func (l *loader) tryRender(p *phaseBuild, f *form) {
+	if !p.ok || p.failed || p.Grid.Len() == 0 || f.command == nil && f.argv == nil {
+		return
+	}
+	var ds diag.List
+	r := renderer{p: p.Phase, f: f, cell: 0, site: Site{Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: localAddress,
+		Input: func(string) []string { return []string{"/input"} }}, ds: &ds}
+	r.command(&Rendered{})
+	r.text(f.setup, "setup")
+	r.text(f.image, "image")
+	for _, e := range f.env {
+		r.text(e.t, "env."+e.name)
+	}
+	l.ds.Append(ds...)
+}
+
+// A field is a part of what determines a job's result.
+type field struct {
+	name  string
+	t     *expr.Template
+	axis  int    // with t nil: a repeat axis
+	fixed []byte // the whole entry, when it is the same for every cell
+	tail  []byte // what follows the text and its length
+}
+
+// resultFields lists what determines the result, but for what lifecycle
+// ignores: the command, setup, env and image, params that these read, and
+// repeat axes.
+func (l *loader) resultFields(p *phaseBuild, s *expr.Scope, f *form) {
+	add := func(name string, t *expr.Template) {
+		if t != nil && !p.Lifecycle.ignores(name) {
+			f.result = append(f.result, newField(name, t))
+		}
+	}
+	add("command", f.command)
+	for k, t := range f.argv {
+		add(fmt.Sprintf("command[%d]", k), t)
+	}
+	for _, e := range f.env {
+		add("env."+e.name, e.t)
+	}
+	add("image", f.image)
+	add("setup", f.setup)
+	read := map[string]bool{}
+	for _, t := range f.site() {
+		for _, name := range t.Params() {
+			read[name] = true
+		}
+	}
+	for _, name := range sortedKeys(read) {
+		if t, ds := expr.Compile(s.Params[name], s); !ds.HasErrors() {
+			add("param."+name, t)
+		}
+	}
+	for _, name := range p.Grid.Repeat {
+		f.result = append(f.result, field{name: "axis." + name, axis: p.Grid.AxisIndex(name), tail: fieldTail("axis." + name)})
+	}
+}
+
+func newField(name string, t *expr.Template) field {
+	f := field{name: name, t: t, tail: fieldTail(name)}
+	if len(t.Axes()) == 0 {
+		f.fixed = f.append(nil, nil, 0)
+	}
+	return f
+}

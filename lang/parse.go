@@ -1,0 +1,207 @@
+package lang
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// The names of files that are read.
+const (
+	campaignSuffix = ".muster.hcl"
+	autoSuffix     = ".auto.mustervars.hcl"
+)
+
+// A varFile holds values of variables.
+type varFile struct {
+	name string
+	body *hclsyntax.Body
+}
+
+// readDir reads a directory's files in lexical order.
+func (l *loader) readDir() {
+	abs, err := filepath.Abs(l.o.Dir)
+	if err == nil {
+		l.o.Dir, l.c.Dir = abs, abs
+	}
+	entries, err := os.ReadDir(l.o.Dir)
+	if err != nil {
+		l.broken = true
+		l.sure.Errorf("The campaign's directory cannot be read", "%v.", err)
+		return
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, campaignSuffix) && !strings.HasSuffix(name, autoSuffix) {
+			continue
+		}
+		src, err := readCapped(filepath.Join(l.o.Dir, name))
+		if err != nil {
+			l.broken = true
+			l.sure.Errorf("A file cannot be read", "%v.", err)
+			continue
+		}
+		l.addFile(name, src)
+	}
+}
+
+// readCapped reads a file, at most one byte more than scan allows.
+func readCapped(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, min(info.Size(), maxFileBytes+4)+1)
+	n := 0
+	for n < len(buf) {
+		m, err := f.Read(buf[n:])
+		if n += m; m == 0 || err != nil {
+			break
+		}
+	}
+	return buf[:n], nil
+}
+
+// addFile parses one file and keeps its body.
+func (l *loader) addFile(name string, src []byte) {
+	body, ok := l.parse(name, src)
+	switch {
+	case !ok:
+		return
+	case strings.HasSuffix(name, campaignSuffix):
+		l.digest.add("file", name, src)
+		l.bodies = append(l.bodies, body)
+	case strings.HasSuffix(name, autoSuffix):
+		l.varFiles = append(l.varFiles, varFile{name, body})
+	}
+}
+
+// parse reads HCL. What could be parsed of a broken file is returned, too.
+func (l *loader) parse(name string, src []byte) (*hclsyntax.Body, bool) {
+	text, ds := scan(name, src)
+	l.c.Files[name] = &hcl.File{Bytes: text, Body: hcl.EmptyBody()}
+	if ds.HasErrors() {
+		l.broken = true
+		l.sure.Append(ds...)
+		return nil, false
+	}
+	file, hds := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+	l.sure.Append(syntaxHints(hds, text)...)
+	if hds.HasErrors() {
+		l.broken = true
+	}
+	if file == nil {
+		return nil, false
+	}
+	l.c.Files[name] = file
+	body, ok := file.Body.(*hclsyntax.Body)
+	return body, ok
+}
+
+// syntaxHints says in muster's words what HCL says about its commonest
+// stumbling block: two attributes or a block in a one-line block.
+func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
+	ds := diag.FromHCL(hds)
+	for i, h := range hds {
+		switch {
+		case h.Summary == "Invalid single-argument block definition":
+			ds[i].Summary = "Two attributes in a one-line block"
+			ds[i].Detail = "HCL allows one attribute in a one-line block. " + spread(src, h.Subject)
+		case h.Summary == "Argument definition required" && strings.HasPrefix(h.Detail, "A single-line block definition can contain only a single argument"):
+			ds[i].Summary = "A block in a one-line block"
+			ds[i].Detail = "HCL allows one attribute, and no block, in a one-line block. " + spread(src, h.Subject)
+		}
+	}
+	return ds
+}
+
+// spread writes the line at fault as it should be, when it is simple enough.
+func spread(src []byte, at *hcl.Range) string {
+	const plain = "Give each attribute and each inner block a line of its own."
+	if at == nil || at.Start.Byte > len(src) {
+		return plain
+	}
+	from := strings.LastIndexByte(string(src[:at.Start.Byte]), '\n') + 1
+	line, _, _ := strings.Cut(string(src[from:]), "\n")
+	head, rest, ok := strings.Cut(line, "{")
+	end := strings.LastIndexByte(rest, '}')
+	if !ok || end < 0 || len(line) > 200 {
+		return plain
+	}
+	var b strings.Builder
+	b.WriteString("Give each a line of its own:\n\n    " + strings.TrimSpace(head) + " {\n")
+	for _, part := range oneLineParts(rest[:end]) {
+		b.WriteString("      " + part + "\n")
+	}
+	b.WriteString("    }")
+	return b.String()
+}
+
+// oneLineParts splits "a = 1, b = 2" or "a = 1 b { … }" into its items: at
+// commas, and before a word that an equals sign or a brace follows, outside
+// of brackets and strings.
+func oneLineParts(s string) []string {
+	var parts []string
+	depth, quoted, start := 0, false, 0
+	cut := func(at int) {
+		if p := strings.Trim(s[start:at], " \t,;"); p != "" {
+			parts = append(parts, p)
+		}
+		start = at
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case strings.IndexByte("{[(", c) >= 0:
+			depth++
+		case strings.IndexByte("}])", c) >= 0:
+			depth--
+		case depth == 0 && (c == ',' || c == ';'):
+			cut(i)
+		case depth == 0 && (c == ' ' || c == '\t') && beginsItem(s[i:]) && strings.ContainsAny(s[start:i], "=}"):
+			if t := strings.TrimRight(s[start:i], " \t"); !strings.HasSuffix(t, "=") && !strings.HasSuffix(t, ",") {
+				cut(i)
+			}
+		}
+	}
+	cut(len(s))
+	return parts
+}
+
+func beginsItem(s string) bool {
+	s = strings.TrimLeft(s, " \t")
+	n := 0
+	for n < len(s) && (s[n] == '_' || isAlnum(s[n])) {
+		n++
+	}
+	after := strings.TrimLeft(s[n:], " \t")
+	return n > 0 && (strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==") || strings.HasPrefix(after, "{"))
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,219 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/lang/expr"
+)
+
+// A phaseBuild is a phase while it is loaded.
+type phaseBuild struct {
+	*Phase
+	b, job  *block
+	full    bool             // every value of the grid is known
+	ok      bool             // fit for checks that look at cells
+	failed  bool             // a template of the job did not compile
+	matched []*expr.Template // of inputs' match
+	scope   *expr.Scope
+	smoke   *expr.Scope // with the smoke's params; scope itself without any
+	params  []entry
+	after   []afterRef
+}
+
+// An afterRef is a phase that must come first, and where that is written.
+type afterRef struct {
+	name string
+	at   hcl.Range
+}
+
+// phaseBlocks reads all phases: first what stands for itself, then the edges
+// between them, then the templates.
+func (l *loader) phaseBlocks() {
+	for _, b := range l.top.all("phase") {
+		p := &phaseBuild{Phase: &Phase{Name: b.name(), Range: b.rng}, b: b, job: b.one("job")}
+		l.phases[p.Name] = p
+		l.order = append(l.order, p)
+	}
+	for _, p := range l.order {
+		l.phaseHead(p)
+	}
+	for _, p := range l.order {
+		l.inputs(p)
+		l.dependsOn(p)
+	}
+	l.sortPhases()
+	for _, p := range l.order {
+		l.templates(p)
+		l.c.Phases = append(l.c.Phases, p.Phase)
+	}
+	for _, p := range l.order {
+		l.join(p)
+	}
+}
+
+// phaseHead reads what depends on no other phase.
+func (l *loader) phaseHead(p *phaseBuild) {
+	p.Grid, p.ok, p.full = l.phaseGrid(p.b)
+	p.ok = p.ok && p.full
+	p.MaxParallel = l.integer(p.b, "max_parallel", 1, 0)
+	p.Source = l.source(p.b.one("source"), l.c.Source)
+	if place := p.b.one("place"); place != nil {
+		p.Candidates = l.candidates(place)
+		p.Prefer = l.oneOf(place, "prefer", "order", "cheapest", "soonest")
+	}
+	p.params = l.paramEntries(p.b)
+	if p.job == nil {
+		if !l.broken {
+			l.sure.Errorat(p.b.rng, "A phase needs a job", "Add job { command = \"…\" } to the phase %q.", p.Name)
+		}
+		p.job = &block{spec: jobSpec, rng: p.b.rng}
+		p.ok = false
+	}
+	for _, b := range p.job.all("output") {
+		p.Outputs = append(p.Outputs, l.output(b))
+	}
+	for _, b := range p.job.all("metric") {
+		p.Metrics = append(p.Metrics, l.metric(p, b))
+	}
+	for _, b := range p.job.all("secret") {
+		p.Secrets = append(p.Secrets, l.secret(b))
+	}
+	l.distinctVariables(p)
+	p.Retry = l.retry(p.b.one("retry"))
+	p.Breaker = l.breaker(p.b.one("breaker"))
+	p.Checkpoint = l.checkpoint(p.b.one("checkpoint"))
+	p.Lifecycle = l.lifecycle(p.b.one("lifecycle"))
+	if b := p.b.one("pilot"); b != nil {
+		p.Pilot = l.pick(p, b)
+	}
+	if b := p.b.one("smoke"); b != nil {
+		p.Smoke = l.smokeHead(p, b)
+	}
+}
+
+// candidates reads a place block's list; an empty one is told.
+func (l *loader) candidates(place *block) []string {
+	e := place.expr("candidates")
+	out := l.places(place, "candidates")
+	if v, ok := l.peek(e, l.backendValues()); ok && isList(v) && v.LengthInt() == 0 {
+		l.wrong(e, "candidates", "The list is empty, so the jobs could run nowhere. Name a backend, or leave candidates out.")
+	}
+	return out
+}
+
+// paramEntries reads params = { … } of a phase or a smoke.
+func (l *loader) paramEntries(b *block) []entry {
+	return slices.DeleteFunc(l.entries(b.expr("params"), "params"), func(e entry) bool { return e.value == nil })
+}
+
+// dependsOn reads depends_on = [phase.X].
+func (l *loader) dependsOn(p *phaseBuild) {
+	for _, ref := range l.references(p.b, "depends_on") {
+		parts := ref.parts
+		if len(parts) == 1 {
+			parts = []string{"phase", parts[0]}
+		}
+		if len(parts) != 2 || parts[0] != "phase" {
+			l.sure.Errorat(ref.at, "Not a phase", "depends_on names phases: [phase.NAME].")
+			continue
+		}
+		if l.phases[parts[1]] == nil {
+			l.unknownPhase(parts[1], ref.at)
+			continue
+		}
+		if !contains(p.DependsOn, parts[1]) {
+			p.DependsOn = append(p.DependsOn, parts[1])
+			p.after = append(p.after, afterRef{parts[1], ref.at})
+		}
+	}
+	slices.Sort(p.DependsOn)
+}
+
+func (l *loader) unknownPhase(name string, at hcl.Range) {
+	l.ds.Errorat(at, "Unknown phase", "There is no phase named %q%s", clip(name), didYouMean(name, sortedKeys(l.phases)))
+}
+
+// A reference is an address written as names: phase.students, or a keyword.
+type reference struct {
+	parts []string
+	at    hcl.Range
+}
+
+// references reads a list of static references, also as text.
+func (l *loader) references(b *block, name string) []reference {
+	e := b.expr(name)
+	if e == nil {
+		return nil
+	}
+	items, hds := hcl.ExprList(e)
+	if hds.HasErrors() {
+		l.wrong(e, name, "A list is needed: %s = […].", name)
+		return nil
+	}
+	var out []reference
+	for _, it := range items {
+		if t, hds := hcl.AbsTraversalForExpr(it); !hds.HasErrors() && t.RootName() != "var" && t.RootName() != "local" {
+			out = append(out, reference{attrNames(t), it.Range()})
+		} else if v, ok := l.eval(it); ok {
+			text, err := asText(v)
+			if err != nil {
+				l.wrong(it, name, "%s.", capitalised(err.Error()))
+				continue
+			}
+			out = append(out, reference{strings.Split(text, "."), it.Range()})
+		}
+	}
+	return out
+}
+
+// sortPhases puts producers before consumers, else by name, and tells cycles.
+func (l *loader) sortPhases() {
+	slices.SortFunc(l.order, func(a, b *phaseBuild) int { return strings.Compare(a.Name, b.Name) })
+	state := map[string]int8{}
+	var out []*phaseBuild
+	var visit func(p *phaseBuild, path []string)
+	visit = func(p *phaseBuild, path []string) {
+		state[p.Name] = 1
+		path = append(path, p.Name)
+		for _, ref := range p.edgesBefore() {
+			switch state[ref.name] {
+			case 0:
+				visit(l.phases[ref.name], path)
+			case 1:
+				l.phaseCycle(path, ref)
+			}
+		}
+		state[p.Name] = 2
+		out = append(out, p)
+	}
+	for _, p := range l.order {
+		if state[p.Name] == 0 {
+			visit(p, nil)
+		}
+	}
+	l.order = out
+}
+
+// edgesBefore lists the phases that must come first, by name.
+func (p *phaseBuild) edgesBefore() []afterRef {
+	out := slices.Clone(p.after)
+	for _, in := range p.Inputs {
+		out = append(out, afterRef{in.From.Name, in.Range})
+	}
+	slices.SortStableFunc(out, func(a, b afterRef) int { return strings.Compare(a.name, b.name) })
+	return slices.CompactFunc(out, func(a, b afterRef) bool { return a.name == b.name })
+}
+
+func (l *loader) phaseCycle(path []string, ref afterRef) {
+	cycle := append(slices.Clone(path[slices.Index(path, ref.name):]), ref.name)
+	// Phases wait for one another in the direction of the path; as data flows
+	// it is the other way round.
+	slices.Reverse(cycle)
+	l.sure.Errorat(ref.at, "Phases wait for one another", "%s: each needs the one before it, so none could start. Take one of these inputs or depends_on away.", strings.Join(cycle, " → "))
+	for _, name := range cycle {
+		l.phases[name].ok = false
+	}
+}

@@ -1,0 +1,328 @@
+package lang
+
+import (
+	"path"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/expr"
+)
+
+// A Site is where a cell is rendered for.
+type Site struct {
+	Variant   Variant
+	Workdir   string                     // absolute, or "~/…", on the backend
+	SourceDir string                     // the read-only copy of the source there; "" = none
+	Spool     string                     // where list files for input_file lie
+	Input     func(name string) []string // absolute paths of an input's files at the site, key order
+	Backend   string                     // address, for backend.*
+	Pool      string
+	GPUs      int
+	CPUs      int
+}
+
+// Rendered is a job as the wrapper will run it.
+type Rendered struct {
+	Label      string
+	Shell      string   // command run by /bin/sh from a file, exactly as it evaluates
+	Argv       []string // or exec'd, never touched by a shell
+	Setup      string   // the job's
+	Env        []EnvVar // the job's, sorted by name
+	Image      string
+	Dir        string // current directory: SourceDir or Workdir
+	Outputs    []RenderedOutput
+	InputFiles map[string][]string    // list files to be written: input name to the paths in it; see ListPath
+	Checkpoint string                 // absolute path, "" if none
+	Files      []RenderedPrecondition // files that must be on the backend
+}
+
+// An EnvVar is one variable of a job.
+type EnvVar struct{ Name, Value string }
+
+// A RenderedOutput is where one output lies.
+type RenderedOutput struct {
+	Name string
+	Path string // relative to the workdir: as declared, for a smoke below .muster/smoke/PHASE/KEY/
+	Abs  string
+}
+
+// A RenderedPrecondition is a file that must be on the backend.
+type RenderedPrecondition struct {
+	Path    string // absolute, or beginning with ~/
+	MinSize int64
+	Message string
+}
+
+// ListPath is where the list file of an input lies in a job's spool folder.
+func ListPath(spool, input string) string { return path.Join(spool, input+".list") }
+
+// Render evaluates a job for a cell and a site. What fails is told with the
+// cell's address.
+func (p *Phase) Render(i int, s Site) (Rendered, diag.List) {
+	var ds diag.List
+	r := renderer{p: p, f: p.job.form[s.Variant], cell: i, site: s, ds: &ds}
+	out := Rendered{Label: p.Label(i), Dir: s.Workdir, Setup: r.text(r.f.setup, "setup"), Image: r.text(r.f.image, "image")}
+	if p.Source != nil && s.SourceDir != "" {
+		out.Dir = s.SourceDir
+	}
+	r.command(&out)
+	for _, e := range r.f.env {
+		out.Env = append(out.Env, EnvVar{e.name, r.text(e.t, "env."+e.name)})
+	}
+	for k, o := range p.Outputs {
+		rel := r.outputPath(k)
+		out.Outputs = append(out.Outputs, RenderedOutput{Name: o.Name, Path: rel, Abs: below(s.Workdir, rel)})
+	}
+	out.Checkpoint = r.checkpoint()
+	for k := range p.Preconditions {
+		if q := &p.Preconditions[k]; q.OnBackend {
+			out.Files = append(out.Files, RenderedPrecondition{Path: below(s.Workdir, plain(q.file, i)), MinSize: q.MinSize, Message: q.Message})
+		}
+	}
+	out.InputFiles = r.lists
+	for k := range ds {
+		ds[k].Address = p.Address(i)
+	}
+	return out, ds
+}
+
+// below is a path seen from a folder: itself when it is absolute.
+func below(dir, rel string) string {
+	if path.IsAbs(rel) || rel == "~" || strings.HasPrefix(rel, "~/") || dir == "" {
+		return rel
+	}
+	return path.Join(dir, rel)
+}
+
+// plain is the text of a template without symbols.
+func plain(t *expr.Template, i int) string { return expr.Unescape(t.Text(i)) }
+
+// OutputPath is the declared path of one output of a cell, relative to the
+// workdir (a pattern for a glob); for a smoke, the smoke's path. "" if there
+// is no such output.
+func (p *Phase) OutputPath(i int, name string, v Variant) string {
+	for k, o := range p.Outputs {
+		if o.Name == name {
+			r := renderer{p: p, f: p.job.form[v], cell: i, site: Site{Variant: v}}
+			return r.outputPath(k)
+		}
+	}
+	return ""
+}
+
+// A renderer resolves the symbols of one job.
+type renderer struct {
+	p     *Phase
+	f     *form
+	cell  int
+	site  Site
+	lists map[string][]string
+	ds    *diag.List
+}
+
+func (r *renderer) outputPath(k int) string {
+	rel := path.Clean(plain(r.f.outputs[k], r.cell))
+	if r.site.Variant == SmokeRun {
+		return path.Join(SmokeDir(r.p.Name, r.p.Key(r.cell)), rel)
+	}
+	return rel
+}
+
+func (r *renderer) checkpoint() string {
+	if r.f.checkpoint == nil {
+		return ""
+	}
+	rel := plain(r.f.checkpoint, r.cell)
+	if r.site.Variant == SmokeRun && !path.IsAbs(rel) && !strings.HasPrefix(rel, "~") {
+		rel = path.Join(SmokeDir(r.p.Name, r.p.Key(r.cell)), rel)
+	}
+	return below(r.site.Workdir, rel)
+}
+
+// command sets Shell or Argv.
+func (r *renderer) command(out *Rendered) {
+	if len(r.f.argv) > 0 {
+		for _, t := range r.f.argv {
+			out.Argv = append(out.Argv, r.words(r.value(t), t)...)
+		}
+		return
+	}
+	v := r.value(r.f.command)
+	if v != cty.NilVal && isList(v) {
+		out.Argv = r.words(v, r.f.command)
+		return
+	}
+	out.Shell = r.asText(v, r.f.command, "command")
+	if strings.TrimSpace(out.Shell) == "" && !r.ds.HasErrors() {
+		r.ds.Errorat(r.f.command.Range(), "The command is empty", "There is nothing to run.")
+	}
+}
+
+// words are the arguments that an element of a list gives: itself, or each of
+// a list.
+func (r *renderer) words(v cty.Value, t *expr.Template) (out []string) {
+	if v != cty.NilVal && isList(v) {
+		for _, e := range v.AsValueSlice() {
+			out = append(out, r.asText(e, t, "command"))
+		}
+		return out
+	}
+	return []string{r.asText(v, t, "command")}
+}
+
+// text renders a template to text; "" for one that is not written.
+func (r *renderer) text(t *expr.Template, what string) string {
+	if t == nil {
+		return ""
+	}
+	return r.asText(r.value(t), t, what)
+}
+
+// value renders a template; NilVal when that failed, which was told.
+func (r *renderer) value(t *expr.Template) cty.Value {
+	v, ds := t.Render(r.cell, r.lookup)
+	r.ds.Append(ds...)
+	if ds.HasErrors() {
+		return cty.NilVal
+	}
+	return v
+}
+
+func (r *renderer) asText(v cty.Value, t *expr.Template, what string) string {
+	if v == cty.NilVal || !v.IsKnown() {
+		return ""
+	}
+	if isList(v) { // of paths: as in a template
+		if words, err := asTexts(v); err == nil {
+			return strings.Join(words, " ")
+		}
+	}
+	s, err := asText(v)
+	if err != nil {
+		r.ds.Errorat(t.Range(), "Invalid "+what, "%s.", capitalised(err.Error()))
+	}
+	return s
+}
+
+// lookup resolves what is known only here.
+func (r *renderer) lookup(root, name string) (cty.Value, bool) {
+	switch root {
+	case "input":
+		return r.input(name)
+	case "input_file":
+		return r.inputFile(name)
+	case "output":
+		for k, o := range r.p.Outputs {
+			if o.Name == name && r.f.outputs[k] != nil {
+				return cty.StringVal(below(r.site.Workdir, reachable(o.Kind, r.outputPath(k)))), true
+			}
+		}
+	case "path":
+		return r.place(name)
+	case "backend":
+		return r.backend(name)
+	case "checkpoint":
+		if r.f.checkpoint != nil {
+			return cty.StringVal(r.checkpoint()), true
+		}
+	}
+	return cty.NilVal, false
+}
+
+// reachable is an output's path as a command gets it: for a glob, the folder
+// before the first wildcard.
+func reachable(kind OutputKind, p string) string {
+	if kind != Glob {
+		return p
+	}
+	at := strings.IndexAny(p, "*?[{")
+	if at < 0 {
+		return path.Dir(p)
+	}
+	return path.Dir(p[:at] + "x")
+}
+
+func (r *renderer) input(name string) (cty.Value, bool) {
+	for _, in := range r.p.Inputs {
+		if in.Name != name || r.site.Input == nil {
+			continue
+		}
+		files := r.site.Input(name)
+		if in.List() {
+			return textList(files), true
+		}
+		if len(files) == 0 {
+			return cty.NilVal, false
+		}
+		return cty.StringVal(files[0]), true
+	}
+	return cty.NilVal, false
+}
+
+// List reports whether an input is a list of files: of several producers, or
+// of a glob.
+func (in *Input) List() bool {
+	if in.All {
+		return true
+	}
+	o := in.From.output(in.Output)
+	return o != nil && o.Kind == Glob
+}
+
+func (r *renderer) inputFile(name string) (cty.Value, bool) {
+	for _, in := range r.p.Inputs {
+		if in.Name == name && r.site.Input != nil {
+			if r.lists == nil {
+				r.lists = map[string][]string{}
+			}
+			r.lists[name] = r.site.Input(name)
+			return cty.StringVal(ListPath(r.site.Spool, name)), true
+		}
+	}
+	return cty.NilVal, false
+}
+
+func textList(texts []string) cty.Value {
+	if len(texts) == 0 {
+		return cty.ListValEmpty(cty.String)
+	}
+	vals := make([]cty.Value, len(texts))
+	for i, s := range texts {
+		vals[i] = cty.StringVal(s)
+	}
+	return cty.ListVal(vals)
+}
+
+func (r *renderer) place(name string) (cty.Value, bool) {
+	switch name {
+	case "workdir":
+		return cty.StringVal(r.site.Workdir), true
+	case "source":
+		if r.site.SourceDir == "" {
+			return cty.StringVal(r.site.Workdir), true
+		}
+		return cty.StringVal(r.site.SourceDir), true
+	}
+	return cty.NilVal, false
+}
+
+func (r *renderer) backend(name string) (cty.Value, bool) {
+	kind, own, _ := strings.Cut(r.site.Backend, ".")
+	switch name {
+	case "address":
+		return cty.StringVal(r.site.Backend), true
+	case "type":
+		return cty.StringVal(kind), true
+	case "name":
+		return cty.StringVal(own), true
+	case "pool":
+		return cty.StringVal(r.site.Pool), true
+	case "gpus":
+		return cty.NumberIntVal(int64(r.site.GPUs)), true
+	case "cpus":
+		return cty.NumberIntVal(int64(r.site.CPUs)), true
+	}
+	return cty.NilVal, false
+}

@@ -1,0 +1,318 @@
+package lang
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Request is what like jobs ask of a backend.
+type Request struct {
+	Shape   offer.Shape                // Options empty here
+	Options map[string]json.RawMessage // job options by provider type
+	Hash    [16]byte                   // of resources, options and candidates
+}
+
+// Requests are the distinct requests of the phase; RequestOf is the index for
+// a cell. The slice is shared.
+func (p *Phase) Requests(v Variant) []Request { return p.job.form[v].requests }
+
+// RequestOf is the index into Requests of a cell.
+func (p *Phase) RequestOf(i int, v Variant) int {
+	f := p.job.form[v]
+	if f.requestOf == nil {
+		return 0
+	}
+	return int(f.requestIDs[f.requestOf.Of(i)])
+}
+
+// A column is one resource or option over the cells: evaluated once per
+// combination of the axes it reads.
+type column struct {
+	name string
+	expr hcl.Expression
+	t    *expr.Template
+	set  func(r *Request, v cty.Value) error
+
+	proj grid.Projection
+	ids  []int32 // by combination, into vals
+	vals []cty.Value
+}
+
+// requests tabulates the distinct requests of a phase.
+func (l *loader) requests(p *phaseBuild, s *expr.Scope, f *form, v Variant) {
+	columns, base, ok := l.columns(p, s)
+	if !ok || !p.ok {
+		f.requests = []Request{{}}
+		return
+	}
+	b := requestTable{l: l, p: p, f: f, v: v, base: base}
+	for _, c := range columns {
+		if !b.add(c) {
+			f.requests = []Request{{}}
+			return
+		}
+	}
+	b.fill()
+}
+
+// columns lists what a job's resources and options say.
+func (l *loader) columns(p *phaseBuild, s *expr.Scope) (out []*column, base Request, ok bool) {
+	ok = true
+	base = Request{Shape: offer.Shape{CPUs: 1, Nodes: 1}}
+	add := func(b *block, name string, set func(*Request, cty.Value) error) {
+		e := b.expr(name)
+		if e == nil {
+			return
+		}
+		t := l.template(p, s, e, "a resource")
+		if ok = ok && t != nil; t != nil {
+			out = append(out, &column{name: name, expr: e, t: t, set: set})
+		}
+	}
+	res := p.job.one("resources")
+	add(res, "cpus", func(r *Request, v cty.Value) error { return setInt(&r.Shape.CPUs, v, 1) })
+	add(res, "memory", func(r *Request, v cty.Value) error { return setSize(&r.Shape.Memory, v) })
+	add(res, "gpus", func(r *Request, v cty.Value) error { return setInt(&r.Shape.GPUs, v, 0) })
+	add(res, "disk", func(r *Request, v cty.Value) error { return setSize(&r.Shape.Disk, v) })
+	add(res, "nodes", func(r *Request, v cty.Value) error { return setInt(&r.Shape.Nodes, v, 1) })
+	add(res, "walltime", func(r *Request, v cty.Value) error { return setWalltime(&r.Shape.Walltime, v) })
+	if gpu := res.one("gpu"); gpu != nil {
+		if res.expr("gpus") == nil {
+			base.Shape.GPUs = 1
+		}
+		add(gpu, "models", func(r *Request, v cty.Value) error { return setModels(&r.Shape.GPU.Models, v) })
+		add(gpu, "memory", func(r *Request, v cty.Value) error { return setSize(&r.Shape.GPU.Memory, v) })
+	}
+	for _, b := range p.job.all("options") {
+		more, good := l.optionColumns(p, s, b, &base)
+		out, ok = append(out, more...), ok && good
+	}
+	return out, base, ok
+}
+
+func setInt(into *int, v cty.Value, least int) (err error) {
+	*into, err = asInteger(v, least)
+	return err
+}
+
+func setSize(into *int64, v cty.Value) (err error) {
+	*into, err = asSize(v)
+	return err
+}
+
+func setWalltime(into *time.Duration, v cty.Value) (err error) {
+	if *into, err = asDuration(v); err == nil && *into <= 0 {
+		err = errors.New("a walltime is more than nothing")
+	}
+	return err
+}
+
+func setModels(into *[]string, v cty.Value) (err error) {
+	*into, err = asTexts(v)
+	return err
+}
+
+// optionColumns reads an options block against its provider's schema.
+func (l *loader) optionColumns(p *phaseBuild, s *expr.Scope, b *block, base *Request) (out []*column, ok bool) {
+	kind := b.name()
+	schema, known := l.o.Schemas[kind]
+	if !known {
+		l.sure.Errorat(b.syntax.LabelRanges[0], "Unknown type of backend", "There is no provider for backends of type %q%s %s", clip(kind), didYouMean(kind, sortedKeys(l.o.Schemas)), l.knownTypes())
+		return nil, false
+	}
+	c := configReader{l: l}
+	c.names(schema.Options, b.syntax.Body, "options "+kind, false)
+	fixed := map[string]any{}
+	for _, n := range schema.Options.Blocks {
+		c.nested(n, b.syntax.Body, "options "+kind, "", fixed)
+	}
+	if base.Options == nil {
+		base.Options = map[string]json.RawMessage{}
+	}
+	base.Options[kind] = jsonAny(fixed)
+	ok = true
+	for _, a := range schema.Options.Attrs {
+		e := b.expr(a.Name)
+		if e == nil {
+			if a.Required && !l.broken {
+				l.sure.Errorat(b.rng, a.Name+" is missing", "options %q needs %s = …: %s", kind, a.Name, lower(a.Doc))
+			}
+			continue
+		}
+		t := l.template(p, s, e, "an option")
+		if ok = ok && t != nil; t == nil {
+			continue
+		}
+		out = append(out, &column{name: a.Name, expr: e, t: t, set: func(r *Request, v cty.Value) error { return setOption(r, kind, a, v) }})
+	}
+	return out, ok
+}
+
+// setOption adds one attribute to a provider's options.
+func setOption(r *Request, kind string, a offer.Attr, v cty.Value) error {
+	out, err := convertTyped(a, v)
+	if err != nil {
+		return err
+	}
+	if s, isText := out.(string); isText && len(a.OneOf) > 0 && !contains(a.OneOf, s) {
+		return fmt.Errorf("%q is not one of its values%s", clip(s), didYouMean(s, a.OneOf))
+	}
+	m := map[string]json.RawMessage{}
+	if err := json.Unmarshal(r.Options[kind], &m); err != nil {
+		return err
+	}
+	m[a.Name] = jsonAny(out)
+	r.Options[kind] = jsonAny(m)
+	return nil
+}
+
+// A requestTable finds the distinct requests among all combinations.
+type requestTable struct {
+	l       *loader
+	p       *phaseBuild
+	f       *form
+	v       Variant
+	base    Request
+	columns []*column // that differ between cells
+}
+
+// add evaluates a column. One that is the same everywhere goes into the base.
+func (b *requestTable) add(c *column) bool {
+	c.proj = b.p.Grid.Project(c.t.Axes())
+	seen := map[string]int32{}
+	c.ids = make([]int32, c.proj.Len())
+	for k := range c.ids {
+		cell := c.proj.First(k)
+		v, ds := c.t.Value(cell)
+		v, _ = v.UnmarkDeep()
+		if ds.HasErrors() || !v.IsWhollyKnown() || v.IsNull() && !ds.HasErrors() && len(c.t.Axes()) == 0 {
+			return !ds.HasErrors() // null: as if it were not written
+		}
+		key := string(jsonValue(v))
+		id, ok := seen[key]
+		if !ok {
+			if err := b.check(c, v, cell); err != nil {
+				return false
+			}
+			id = int32(len(c.vals))
+			seen[key] = id
+			c.vals = append(c.vals, v)
+		}
+		c.ids[k] = id
+	}
+	if len(c.vals) == 1 {
+		return c.set(&b.base, c.vals[0]) == nil
+	}
+	b.columns = append(b.columns, c)
+	return true
+}
+
+// check tells a value that is not what the column takes.
+func (b *requestTable) check(c *column, v cty.Value, cell int) error {
+	try := b.base.clone()
+	err := c.set(&try, v)
+	if err == nil {
+		return nil
+	}
+	where := ""
+	if len(c.t.Axes()) > 0 {
+		where = fmt.Sprintf(" In the cell %s.", b.p.Key(cell))
+	}
+	b.l.wrong(c.expr, c.name, "%s%s", sentence(err), where)
+	return err
+}
+
+func (r Request) clone() Request {
+	if r.Options != nil {
+		m := make(map[string]json.RawMessage, len(r.Options))
+		for k, v := range r.Options {
+			m[k] = v
+		}
+		r.Options = m
+	}
+	return r
+}
+
+// fill makes the requests of all combinations of the axes read.
+func (b *requestTable) fill() {
+	var axes []int
+	for _, c := range b.columns {
+		axes = append(axes, c.t.Axes()...)
+	}
+	slices.Sort(axes)
+	axes = slices.Compact(axes)
+	if len(axes) == 0 {
+		b.f.requests = []Request{b.finish(b.base.clone())}
+		return
+	}
+	proj := b.p.Grid.Project(axes)
+	b.f.requestOf, b.f.requestIDs = &proj, make([]int32, proj.Len())
+	seen := map[string]int32{}
+	var key []byte
+	for k := range b.f.requestIDs {
+		cell := proj.First(k)
+		key = key[:0]
+		for _, c := range b.columns {
+			id := c.ids[c.proj.Of(cell)]
+			key = append(key, byte(id), byte(id>>8), byte(id>>16), byte(id>>24))
+		}
+		id, ok := seen[string(key)]
+		if !ok {
+			id = int32(len(b.f.requests))
+			seen[string(key)] = id
+			b.f.requests = append(b.f.requests, b.request(cell))
+		}
+		b.f.requestIDs[k] = id
+	}
+	if len(b.f.requests) == 0 { // a grid without cells
+		b.f.requests = []Request{b.finish(b.base.clone())}
+	}
+}
+
+func (b *requestTable) request(cell int) Request {
+	r := b.base.clone()
+	for _, c := range b.columns {
+		if err := c.set(&r, c.vals[c.ids[c.proj.Of(cell)]]); err != nil {
+			panic("muster: a checked resource does not convert: " + err.Error())
+		}
+	}
+	return b.finish(r)
+}
+
+// finish adds what a smoke changes, and the hash.
+func (b *requestTable) finish(r Request) Request {
+	candidates := b.p.Candidates
+	if b.v == SmokeRun {
+		r.Shape.Smoke = true
+		if w := b.p.Smoke.Walltime; w > 0 {
+			r.Shape.Walltime = w
+		}
+		if len(b.p.Smoke.Candidates) > 0 {
+			candidates = b.p.Smoke.Candidates
+		}
+	}
+	s := r.Shape
+	sum := sha256.Sum256(jsonAny(struct {
+		V                               int
+		CPUs, Memory, GPUs, Disk, Nodes int64
+		Walltime                        string
+		Models                          []string
+		GPUMemory                       int64
+		Smoke                           bool
+		Options                         map[string]json.RawMessage
+		Candidates                      []string
+	}{1, int64(s.CPUs), s.Memory, int64(s.GPUs), s.Disk, int64(s.Nodes), s.Walltime.String(), s.GPU.Models, s.GPU.Memory, s.Smoke, r.Options, candidates}))
+	copy(r.Hash[:], sum[:])
+	return r
+}

@@ -1,0 +1,158 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/lang/expr"
+)
+
+// results reads the result blocks and checks what they refer to.
+func (l *loader) results() {
+	for _, b := range l.top.all("result") {
+		e := b.expr("value")
+		if e == nil {
+			continue
+		}
+		r := &Result{Name: b.name(), Description: l.text(b, "description"), Range: b.rng}
+		good := true
+		for _, t := range e.Variables() {
+			if t.RootName() == "phase" {
+				good = l.resultRead(r, t) && good
+			}
+		}
+		if good {
+			t, ds := expr.Compile(e, &expr.Scope{Static: l.static, Symbols: map[string][]string{"phase": sortedKeys(l.phases)}})
+			l.ds.Append(ds...)
+			r.value = t
+		}
+		l.c.Results = append(l.c.Results, r)
+	}
+}
+
+// resultRead checks phase.X.metric.M and phase.X.output.O.
+func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
+	parts := make([]string, 0, 4)
+	for _, s := range t[:min(len(t), 4)] {
+		if names := attrNames(hcl.Traversal{s}); len(names) == 1 {
+			parts = append(parts, names[0])
+		}
+	}
+	if len(parts) < 4 || parts[2] != "metric" && parts[2] != "output" {
+		l.sure.Errorat(t.SourceRange(), "Neither a metric nor an output", "A result reads phase.NAME.metric.M and phase.NAME.output.O.")
+		return false
+	}
+	p := l.phases[parts[1]]
+	if p == nil {
+		l.unknownPhase(parts[1], t.SourceRange())
+		return false
+	}
+	var known []string
+	if parts[2] == "metric" {
+		for _, m := range p.Metrics {
+			known = append(known, m.Name)
+		}
+	} else {
+		for _, o := range p.Outputs {
+			known = append(known, o.Name)
+		}
+	}
+	if !contains(known, parts[3]) {
+		l.ds.Errorat(t.SourceRange(), "Unknown "+parts[2], "phase.%s has no %s %q%s", p.Name, parts[2], clip(parts[3]), didYouMean(parts[3], known))
+		return false
+	}
+	for _, q := range r.reads {
+		if q == p.Phase {
+			return true
+		}
+	}
+	r.reads = append(r.reads, p.Phase)
+	return true
+}
+
+// Completed is what the done jobs of a phase gave.
+type Completed struct {
+	Metrics map[string]map[string]string // metric to key to JSON text
+	Outputs map[string]map[string]string // output to key to path
+	Done    int
+	Total   int
+}
+
+// A ResultValue is a result as far as it is known.
+type ResultValue struct {
+	Name  string
+	Known bool // every job it reads is done
+	Done  int
+	Total int
+	JSON  string // the value; "" when it is not known or failed
+	Error string // why it could not be computed
+}
+
+// EvalResults computes the results of the campaign over completed jobs. A
+// result is known when all jobs of the phases it reads are done; one that
+// cannot be computed says why, and fails nothing.
+func (c *Campaign) EvalResults(byPhase map[string]Completed) []ResultValue {
+	out := make([]ResultValue, 0, len(c.Results))
+	for _, r := range c.Results {
+		v := ResultValue{Name: r.Name}
+		for _, p := range r.reads {
+			v.Done += byPhase[p.Name].Done
+			v.Total += p.Len()
+		}
+		if v.Known = v.Done >= v.Total; v.Known {
+			v.JSON, v.Error = r.eval(byPhase)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (r *Result) eval(byPhase map[string]Completed) (text, problem string) {
+	v, ds := r.value.Render(0, func(root, name string) (cty.Value, bool) {
+		for _, p := range r.reads {
+			if p.Name == name && root == "phase" {
+				return p.completed(byPhase[name]), true
+			}
+		}
+		return cty.NilVal, false
+	})
+	if ds.HasErrors() {
+		return "", firstDetail(ds)
+	}
+	return string(jsonValue(v)), ""
+}
+
+// completed is phase.NAME in a result.
+func (p *Phase) completed(c Completed) cty.Value {
+	metrics, outputs := map[string]cty.Value{}, map[string]cty.Value{}
+	for _, m := range p.Metrics {
+		metrics[m.Name] = p.byKey(c.Metrics[m.Name], jsonToValue)
+	}
+	for _, o := range p.Outputs {
+		outputs[o.Name] = p.byKey(c.Outputs[o.Name], cty.StringVal)
+	}
+	return cty.ObjectVal(map[string]cty.Value{"metric": cty.ObjectVal(metrics), "output": cty.ObjectVal(outputs)})
+}
+
+// byKey is a map from key to value, or the bare value without a grid.
+func (p *Phase) byKey(texts map[string]string, value func(string) cty.Value) cty.Value {
+	if len(p.Grid.Axes) == 0 {
+		for _, text := range texts {
+			return value(text)
+		}
+		return cty.NullVal(cty.DynamicPseudoType)
+	}
+	vals := make(map[string]cty.Value, len(texts))
+	var ty cty.Type
+	same := true
+	for key, text := range texts {
+		v := value(text)
+		same = same && (ty == cty.NilType || ty.Equals(v.Type()))
+		ty = v.Type()
+		vals[key] = v
+	}
+	if same && len(vals) > 0 {
+		return cty.MapVal(vals)
+	}
+	return cty.ObjectVal(vals)
+}

@@ -1,0 +1,264 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/addr"
+)
+
+// A block is a block of a campaign that agrees with its specification as far
+// as names go. What did not agree was told and left out.
+type block struct {
+	spec   *blockSpec
+	labels []string
+	attrs  map[string]*hclsyntax.Attribute
+	inner  []*block
+	rng    hcl.Range // its header
+	whole  hcl.Range
+	syntax *hclsyntax.Block // nil for the top level
+}
+
+// name is the first label.
+func (b *block) name() string {
+	if len(b.labels) == 0 {
+		return ""
+	}
+	return b.labels[len(b.labels)-1]
+}
+
+// expr is an attribute's expression; nil when it is not written.
+func (b *block) expr(name string) hclsyntax.Expression {
+	if b == nil || b.attrs[name] == nil {
+		return nil
+	}
+	return b.attrs[name].Expr
+}
+
+// all lists inner blocks of a type in the order written.
+func (b *block) all(name string) []*block {
+	if b == nil {
+		return nil
+	}
+	var out []*block
+	for _, c := range b.inner {
+		if c.spec.Name == name {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// one is the first inner block of a type; nil when there is none.
+func (b *block) one(name string) *block {
+	if all := b.all(name); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// blockName is a block as people say it: phase "teachers".
+func blockName(b *hclsyntax.Block) string {
+	var s strings.Builder
+	s.WriteString(b.Type)
+	for _, label := range b.Labels {
+		fmt.Fprintf(&s, " %q", label)
+	}
+	return s.String()
+}
+
+// structure checks the names of all blocks and attributes of all files.
+func (l *loader) structure() {
+	l.top = &block{spec: language}
+	for _, body := range l.bodies {
+		b := l.body(language, body, nil)
+		l.top.inner = append(l.top.inner, b.inner...)
+	}
+	l.duplicates(l.top)
+}
+
+// body reads the attributes and blocks of a block.
+func (l *loader) body(spec *blockSpec, body *hclsyntax.Body, of *hclsyntax.Block) *block {
+	b := &block{spec: spec, attrs: map[string]*hclsyntax.Attribute{}, syntax: of}
+	if of != nil {
+		b.labels, b.rng, b.whole = of.Labels, hcl.RangeBetween(of.TypeRange, of.OpenBraceRange), of.Range()
+	}
+	for _, name := range sortedKeys(body.Attributes) {
+		if a := body.Attributes[name]; spec.Open || spec.attr(name) != nil {
+			b.attrs[name] = a
+		} else {
+			l.unknownAttr(spec, a)
+		}
+	}
+	for _, c := range body.Blocks {
+		inner := spec.block(c.Type)
+		switch {
+		case inner != nil:
+			if l.labels(inner, c) {
+				b.inner = append(b.inner, l.body(inner, c.Body, c))
+			}
+		case spec.Open:
+			// Its owner reads b.syntax.
+		default:
+			l.unknownBlock(spec, c)
+		}
+	}
+	for _, a := range spec.Attrs {
+		if a.Required && b.attrs[a.Name] == nil && !l.broken {
+			l.sure.Append(diag.Diagnostic{Summary: fmt.Sprintf("%s is missing", a.Name), Subject: b.rng.Ptr(),
+				Detail: fmt.Sprintf("A %s block needs %s = …: %s", spec.Name, a.Name, lower(a.Doc))})
+		}
+	}
+	if of != nil {
+		l.duplicates(b)
+	}
+	return b
+}
+
+// lower makes a documentation sentence follow a colon.
+func lower(s string) string {
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+// labels checks the number and form of a block's labels.
+func (l *loader) labels(spec *blockSpec, c *hclsyntax.Block) bool {
+	at := hcl.RangeBetween(c.TypeRange, c.OpenBraceRange)
+	if len(c.Labels) != len(spec.Labels) {
+		var form strings.Builder
+		form.WriteString(spec.Name)
+		for _, label := range spec.Labels {
+			fmt.Fprintf(&form, " %q", strings.ToUpper(label))
+		}
+		l.sure.Errorat(at, fmt.Sprintf("A %s block has %s", spec.Name, count(len(spec.Labels), "label")),
+			"%s were found. Write %s { … }.", capitalised(count(len(c.Labels), "label")), form.String())
+		return false
+	}
+	for i, label := range c.Labels {
+		if !validLabel(spec.Name, label) {
+			l.sure.Errorat(c.LabelRanges[i], "Invalid name", "%q cannot name a %s: use letters, digits, _ and -, and begin with a letter.", clip(label), spec.Name)
+			return false
+		}
+	}
+	return true
+}
+
+// validLabel holds names that stand in addresses to their form; a campaign's
+// name is also a file's, and a budget's is only shown.
+func validLabel(block, label string) bool {
+	switch block {
+	case "campaign":
+		return label != "" && !strings.HasPrefix(label, ".") && strings.Trim(label, ".-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	case "budget":
+		return label != ""
+	}
+	return addr.ValidName(label)
+}
+
+func count(n int, noun string) string {
+	switch n {
+	case 0:
+		return "no " + noun + "s"
+	case 1:
+		return "one " + noun
+	case 2:
+		return "two " + noun + "s"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func capitalised(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// clip shortens foreign text for a message.
+func clip(s string) string {
+	const most = 60 // characters
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+func (l *loader) unknownAttr(spec *blockSpec, a *hclsyntax.Attribute) {
+	attrs, blocks := spec.names()
+	detail := ""
+	switch {
+	case slices.Contains(blocks, a.Name):
+		detail = fmt.Sprintf("%s is a block: write %s { … } without the equals sign.", a.Name, a.Name)
+	default:
+		detail = l.noSuch(spec, "attribute", a.Name, append(attrs, blocks...))
+	}
+	l.sure.Errorat(a.NameRange, fmt.Sprintf("Unknown attribute %q", clip(a.Name)), "%s", detail)
+}
+
+func (l *loader) unknownBlock(spec *blockSpec, c *hclsyntax.Block) {
+	attrs, blocks := spec.names()
+	detail := ""
+	switch {
+	case slices.Contains(attrs, c.Type):
+		detail = fmt.Sprintf("%s is an attribute: write %s = { … } with an equals sign.", c.Type, c.Type)
+	default:
+		detail = l.noSuch(spec, "block", c.Type, append(blocks, attrs...))
+	}
+	l.sure.Errorat(hcl.RangeBetween(c.TypeRange, c.OpenBraceRange), fmt.Sprintf("Unknown block %q", clip(c.Type)), "%s", detail)
+}
+
+func (l *loader) noSuch(spec *blockSpec, kind, name string, known []string) string {
+	where := "a " + spec.Name + " block"
+	if spec == language {
+		where = "a campaign file"
+	}
+	s := fmt.Sprintf("There is no %s named %q in %s", kind, clip(name), where)
+	if near := diag.Suggest(name, known); near != "" {
+		s += fmt.Sprintf("; did you mean %q?", near)
+	} else {
+		slices.Sort(known)
+		s += "; it holds " + strings.Join(slices.Compact(known), ", ") + "."
+	}
+	if spec.Hint != "" {
+		s += " " + spec.Hint
+	}
+	return s
+}
+
+// duplicates tells blocks that stand twice, by type and labels.
+func (l *loader) duplicates(b *block) {
+	seen := map[string]*block{}
+	b.inner = slices.DeleteFunc(b.inner, func(c *block) bool {
+		if len(c.labels) == 0 && !c.spec.Single || c.spec.Name == "notify" {
+			return false
+		}
+		key := c.spec.Name + "\x00" + strings.Join(c.labels, "\x00")
+		if c.spec.Single {
+			key = c.spec.Name
+		}
+		first := seen[key]
+		if first == nil {
+			seen[key] = c
+			return false
+		}
+		l.sure.Errorat(c.rng, fmt.Sprintf("Duplicate %s", blockName(c.syntax)), "It stands already at %s line %d. %s", first.rng.Filename, first.rng.Start.Line, onlyOnce(c))
+		return true
+	})
+	if b.attrs["grid"] != nil && b.one("grid") != nil {
+		l.sure.Errorat(b.one("grid").rng, "Two grids", "The phase has both grid = … and grid { … }. Keep one.")
+	}
+}
+
+func onlyOnce(c *block) string {
+	if c.spec.Single {
+		return fmt.Sprintf("There can be only one %s block here.", c.spec.Name)
+	}
+	return "Give one of them another name."
+}
