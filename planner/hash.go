@@ -54,6 +54,20 @@ func ParseHash(s string) (h Hash, ok bool) {
 	return h, true
 }
 
+// is compares with hex digits; a record is compared for every job of a plan.
+func (h *Hash) is(digits string) bool {
+	const hexDigits = "0123456789abcdef"
+	if len(digits) != 2*len(h) {
+		return false
+	}
+	for i, b := range h {
+		if digits[2*i] != hexDigits[b>>4] || digits[2*i+1] != hexDigits[b&15] {
+			return false
+		}
+	}
+	return true
+}
+
 func nibble(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':

@@ -18,14 +18,15 @@ type maker struct {
 	works   []*work
 	byPhase map[string]*work
 
-	hash     *hasher
-	older    map[int]*hasher // for records made under earlier schemes
-	loose    []*state.Job    // records of jobs that are not wanted, by address
-	smokes   map[string]*state.Job
-	holds    []hold
-	digest   map[*lang.Input][]string // bytes read by each group, by input
-	urgent   bool
-	verdicts map[string]state.Validation // by fingerprint
+	hash        *hasher
+	older       map[int]*hasher // for records made under earlier schemes
+	seenSchemes map[int]bool    // of the records, other than the current one
+	loose       []*state.Job    // records of jobs that are not wanted, by address
+	smokes      map[string]*state.Job
+	holds       []hold
+	digest      map[*lang.Input][]string // bytes read by each group, by input
+	urgent      bool
+	verdicts    map[string]state.Validation // by fingerprint
 }
 
 // A work is one phase in the making.
@@ -81,7 +82,7 @@ func newMaker(in Input) *maker {
 	if st == nil {
 		st = &state.State{}
 	}
-	m := &maker{in: in, st: st, byPhase: map[string]*work{}, older: map[int]*hasher{}, smokes: map[string]*state.Job{}, digest: map[*lang.Input][]string{}}
+	m := &maker{in: in, st: st, byPhase: map[string]*work{}, older: map[int]*hasher{}, seenSchemes: map[int]bool{}, smokes: map[string]*state.Job{}, digest: map[*lang.Input][]string{}}
 	m.hash = newHasher(Scheme, in.Observed.Sources)
 	m.plan = &Plan{
 		Campaign: in.Campaign.Name, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,

@@ -15,6 +15,9 @@ import (
 // records: jobs never attempted cost nothing here.
 func (m *maker) indexRecords() {
 	for address, job := range m.st.Jobs {
+		if s := scheme(job); s != Scheme && job.Result != "" {
+			m.seenSchemes[s] = true
+		}
 		if job.Smoke {
 			m.smokes[address] = job
 			continue

@@ -57,16 +57,10 @@ func (m *maker) hashPhases() {
 
 func (m *maker) findSchemes() {
 	newer := 0
-	for _, job := range m.st.Jobs {
-		s := scheme(job)
-		if s == Scheme || job.Result == "" {
-			continue
-		}
+	for s := range m.seenSchemes {
 		if _, ok := schemes[s]; !ok {
 			newer = max(newer, s)
-			continue
-		}
-		if m.older[s] == nil {
+		} else if s != Scheme {
 			m.older[s] = newHasher(s, m.in.Observed.Sources)
 		}
 	}
@@ -78,8 +72,11 @@ func (m *maker) findSchemes() {
 // letStand keeps the recorded hash of a job whose change is accepted.
 func (m *maker) letStand(w *work, i int, job *state.Job) {
 	column := w.column(scheme(job))
+	if column == nil || column[i].is(job.Result) {
+		return
+	}
 	recorded, ok := ParseHash(job.Result)
-	if column == nil || !ok || column[i] == recorded {
+	if !ok {
 		return
 	}
 	computed := column[i]
@@ -122,8 +119,7 @@ func (m *maker) unchanged(w *work, i int, job *state.Job) bool {
 	if column == nil || job.Result == "" {
 		return true // an unknown scheme, which is an error of its own; or adopted, with no hash to compare
 	}
-	recorded, ok := ParseHash(job.Result)
-	return ok && recorded == column[i]
+	return column[i].is(job.Result)
 }
 
 // sameRequest reports whether a record asked for what the job asks for now.
@@ -131,8 +127,8 @@ func (w *work) sameRequest(i int, job *state.Job) bool {
 	if job.Request == "" {
 		return true
 	}
-	recorded, ok := ParseHash(job.Request)
-	return ok && recorded == Hash(w.reqs[w.p.RequestOf(i, lang.Run)].Hash)
+	now := Hash(w.reqs[w.p.RequestOf(i, lang.Run)].Hash)
+	return now.is(job.Request)
 }
 
 // changes are the fields in which a record differs from its job as written:
