@@ -46,14 +46,28 @@ func (w *text) other(v any) {
 }
 
 func (w *text) str(s string) {
+	start := len(w.b)
+	w.b = append(w.b, '"')
+	from := 0
 	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' {
+		c := s[i]
+		if c >= 0x20 && c <= 0x7e && c != '"' && c != '\\' {
+			continue
+		}
+		e := escape[c]
+		if e == 0 {
+			w.b = w.b[:start]
 			w.other(s)
 			return
 		}
+		w.b = append(append(w.b, s[from:i]...), '\\', e)
+		from = i + 1
 	}
-	w.b = append(append(append(w.b, '"'), s...), '"')
+	w.b = append(append(w.b, s[from:]...), '"')
 }
+
+// escape is what a byte is written as after a backslash; 0: in another way.
+var escape = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // field writes a string unless it is empty.
 func (w *text) field(key, s string) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/muster-run/muster/state"
 )
@@ -118,18 +119,49 @@ func (p *scan) str() string {
 	return p.fail()
 }
 
-// escaped reads a string whose first backslash is at i.
+// escaped reads a string whose first backslash is at i. Addresses have quotes,
+// so this is not rare.
 func (p *scan) escaped(i int) (text string) {
-	for ; i < len(p.s) && p.s[i] != '"'; i++ {
-		if p.s[i] == '\\' {
-			i++
+	end := i
+	simple := true
+	for ; end < len(p.s) && p.s[end] != '"'; end++ {
+		switch c := p.s[end]; {
+		case c == '\\':
+			if end++; end < len(p.s) && unescape[p.s[end]] == 0 {
+				simple = false
+			}
+		case c < 0x20:
+			return p.fail()
 		}
 	}
-	if i >= len(p.s) || json.Unmarshal([]byte(p.s[p.i-1:i+1]), &text) != nil {
+	if end >= len(p.s) {
 		return p.fail()
 	}
-	p.i = i + 1
+	if raw := p.s[p.i:end]; simple && utf8.ValidString(raw) {
+		text = unescaped(raw, i-p.i)
+	} else if json.Unmarshal([]byte(p.s[p.i-1:end+1]), &text) != nil {
+		return p.fail()
+	}
+	p.i = end + 1
 	return text
+}
+
+// unescape is what follows a backslash, and what it stands for; not \u.
+var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unescaped resolves the simple escapes of raw, the first being at i.
+func unescaped(raw string, i int) string {
+	b := make([]byte, i, len(raw)-1)
+	copy(b, raw)
+	for ; i < len(raw); i++ {
+		c := raw[i]
+		if c == '\\' {
+			i++
+			c = unescape[raw[i]]
+		}
+		b = append(b, c)
+	}
+	return unsafe.String(unsafe.SliceData(b), len(b)) // b is not changed any more
 }
 
 // number is the text of a number.

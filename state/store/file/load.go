@@ -7,9 +7,8 @@ import (
 	"io/fs"
 	"math"
 	"runtime"
+	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/codec"
@@ -212,32 +211,54 @@ func (s *Store) gap(l *loaded, i int, after uint64) error {
 // perPart is how many lines a core decodes in one go.
 const perPart = 512
 
-// apply folds lines into the state, decoding them on all cores.
+// decoded is a part of the lines.
+type decoded struct {
+	events []state.Event
+	err    error
+}
+
+// apply folds lines into the state; while it does, the other cores decode the
+// lines that follow.
 func apply(st *state.State, path string, lines []journal.Line) error {
-	events := make([]state.Event, len(lines))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for from := 0; from < len(lines); from += perPart {
-		g.Go(func() error {
-			var d codec.Decoder
-			for i := from; i < min(from+perPart, len(lines)); i++ {
-				e, err := lines[i].Decode(&d)
-				if err != nil {
-					return undecoded(path, lines[i], err)
-				}
-				events[i] = e
+	parts := make(chan chan decoded, 2*runtime.GOMAXPROCS(0)) // in order; its room bounds what is decoded ahead
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer close(parts)
+		for rest := range slices.Chunk(lines, perPart) {
+			part := make(chan decoded, 1)
+			select {
+			case parts <- part:
+				go func() { part <- decode(path, rest) }()
+			case <-stop:
+				return
 			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for i, e := range events {
-		st.Apply(e)
-		st.Seq, st.Fence = lines[i].Seq, lines[i].Fence
+		}
+	}()
+	for part := range parts {
+		d := <-part
+		if d.err != nil {
+			return d.err
+		}
+		for _, e := range d.events {
+			st.Apply(e)
+			st.Seq, st.Fence = lines[0].Seq, lines[0].Fence
+			lines = lines[1:]
+		}
 	}
 	return nil
+}
+
+func decode(path string, lines []journal.Line) decoded {
+	var d codec.Decoder
+	out := decoded{events: make([]state.Event, len(lines))}
+	for i, l := range lines {
+		if out.events[i], out.err = l.Decode(&d); out.err != nil {
+			out.err = undecoded(path, l, out.err)
+			break
+		}
+	}
+	return out
 }
 
 // undecoded: the checksum held, so the line is as it was written, but not for
