@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,7 +21,7 @@ const startWait = 30 * time.Second
 
 // kept are the variables a queue starts with; jobs bring their own.
 var kept = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-	"LD_LIBRARY_PATH", "DBUS_SESSION_BUS_ADDRESS", EnvIdle}
+	"LD_LIBRARY_PATH", "DBUS_SESSION_BUS_ADDRESS", EnvIdle} // the bus is for systemd-run
 
 // start runs a queue detached: its own session, no terminal, nothing
 // inherited. It returns when the queue listens, or another one does.
@@ -87,9 +88,16 @@ func (c *Client) command(spool string) ([]string, error) {
 		}
 		argv = []string{self, "provider", "queue"}
 	}
+	if sd, err := exec.LookPath("systemd-run"); err == nil && logindEndsUs() {
+		// A scope of the user's manager outlives the session. systemd-run(1)
+		argv = append([]string{sd, "--user", "--scope", "--quiet", "--collect", "--"}, argv...)
+	}
 	argv = append(argv[:len(argv):len(argv)], "-spool", spool, "-ready")
 	if c.Idle > 0 {
 		argv = append(argv, "-idle", c.Idle.String())
+	}
+	if c.Revision != 0 {
+		argv = append(argv, "-revision", strconv.Itoa(c.Revision))
 	}
 	return argv, nil
 }

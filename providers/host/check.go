@@ -125,6 +125,11 @@ func (c *check) run(ctx context.Context) {
 	if rec.PID != c.proc.PID {
 		c.waited = false // what was waited for was a start that came too late
 	}
+	for _, d := range rec.Duplicates {
+		if d != c.launch.ID {
+			c.obs.Duplicate = d
+		}
+	}
 	ev := c.evidence(rec)
 	if ev.Exit != nil && *ev.Exit == 0 && ev.Signal == "" && !c.cancelled {
 		ev.Outputs = c.verify(ctx)

@@ -174,15 +174,12 @@ func (c *Client) greet(ctx context.Context, l *link) error {
 	case h.Min > Protocol:
 		return &providers.Error{Class: providers.Conflict, Summary: "A queue of a newer muster runs on this machine",
 			Detail: fmt.Sprintf("it speaks protocol %d and later, this muster %d", h.Min, Protocol), Hint: "use the newer muster"}
-	case h.Max < protocolMin || h.Revision < mine && c.mayTakeOver(h):
+	case h.Max < protocolMin || h.Revision < mine:
 		l.ask(ctx, "yield", json.RawMessage("{}"))
 		return errYielded
 	}
 	return nil
 }
-
-// mayTakeOver keeps a client from chasing the queue it has just started.
-func (c *Client) mayTakeOver(h hello) bool { return c.Revision == 0 || h.Revision < c.Revision }
 
 // A link is one connection with its open questions.
 type link struct {

@@ -35,6 +35,7 @@ func Main(ctx context.Context, args []string) int {
 	spool := fs.String("spool", "", "directory of the queue; default: this user's on this machine")
 	stdio := fs.Bool("stdio", false, "relay standard input and output to the queue, starting it if needed")
 	idle := fs.Duration("idle", idleTime(), "end after this time with nothing to do")
+	revision := fs.Int("revision", Revision, "what the queue takes itself for when a newer one asks")
 	ready := fs.Bool("ready", false, "say on descriptor 3 when the queue listens")
 	if err := fs.Parse(args); err != nil {
 		return 2
@@ -59,7 +60,7 @@ func Main(ctx context.Context, args []string) int {
 		unix.CloseOnExec(3)
 		told = os.NewFile(3, "ready")
 	}
-	err := serveSpool(ctx, *spool, *idle, told)
+	err := serveSpool(ctx, life{spool: *spool, idle: *idle, revision: *revision, told: told})
 	if err != nil {
 		log.Printf("muster: queue: %v", err)
 		if told != nil {
@@ -100,16 +101,24 @@ func lockSpool(spool string) (*os.File, error) {
 	return f, nil
 }
 
+// life is what a queue is started with.
+type life struct {
+	spool    string
+	idle     time.Duration
+	revision int
+	told     *os.File // hears when it listens; nil: nobody
+}
+
 // serveSpool is the life of a queue. Started where one runs already, it ends
 // at once and well.
-func serveSpool(ctx context.Context, spool string, idle time.Duration, told *os.File) error {
+func serveSpool(ctx context.Context, l life) error {
 	debug.SetGCPercent(400) // mostly short-lived; the heap is small
-	if err := privateDir(spool); err != nil {
+	if err := privateDir(l.spool); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	lock, err := lockSpool(spool)
+	lock, err := lockSpool(l.spool)
 	if errors.Is(err, errBusy) {
-		say(told, "busy")
+		say(l.told, "busy")
 		return nil
 	}
 	if err != nil {
@@ -122,11 +131,11 @@ func serveSpool(ctx context.Context, spool string, idle time.Duration, told *os.
 		reader = unreadable{err}
 	}
 	defer reader.Close()
-	q, err := load(spool, reader)
+	q, err := load(l.spool, reader)
 	if err != nil {
 		return err
 	}
-	ln, err := listen(spool)
+	ln, err := listen(l.spool)
 	if err != nil {
 		return err
 	}
@@ -138,10 +147,10 @@ func serveSpool(ctx context.Context, spool string, idle time.Duration, told *os.
 	// Caught rather than ignored: jobs would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	srv := &server{}
-	srv.handlers = q.handlers(stop)
+	srv.handlers = q.handlers(l.revision, stop)
 	go accept(ctx, ln, srv)
-	go q.endWhenIdle(ctx, idle, srv, stop)
-	say(told, "ready")
+	go q.endWhenIdle(ctx, l.idle, srv, stop)
+	say(l.told, "ready")
 	q.run(ctx)
 	return q.journal.sync()
 }

@@ -99,8 +99,21 @@ func (q *queue) left(c *check) {
 	q.book(j, -1)
 	j.Status = offer.Verifying
 	q.busy++
+	restart := j.Restart
+	j.timers = append(j.timers, time.AfterFunc(verifyNotice, func() {
+		q.ops <- func() {
+			if j.Status == offer.Verifying && j.Restart == restart {
+				obs := q.observe(j)
+				j.Obs = &obs
+				q.step(j, true)
+			}
+		}
+	}))
 	q.checks <- c
 }
+
+// verifyNotice is after what time of checking watchers are told of it.
+const verifyNotice = time.Second
 
 // watchOver sets the clocks of a running job: checkpoint signal and walltime.
 func (q *queue) watchOver(j *job) {
@@ -166,6 +179,7 @@ func (q *queue) finish(c *check) {
 	if j.Status == offer.Running { // it never became a process
 		q.book(j, -1)
 	}
+	stopAll(j)
 	q.litter = append(q.litter, trash{c.folder, j.simple, [2]string{
 		logPath(j.spec.Workdir, j.spec.Token, c.attempt, false), logPath(j.spec.Workdir, j.spec.Token, c.attempt, true)}})
 	j.simple = false

@@ -170,20 +170,25 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) stri
 	return ""
 }
 
-// killedAtLogout says why detached processes do not live on here, "" if they do.
-// logind.conf(5), KillUserProcesses.
+// killedAtLogout says why nothing of this user lives on after logout here, ""
+// if it does. logind.conf(5), KillUserProcesses.
 func killedAtLogout() string {
-	if os.Getuid() == 0 || os.Getenv("XDG_SESSION_ID") == "" {
-		return ""
-	}
-	b, err := os.ReadFile("/etc/systemd/logind.conf")
-	if err != nil || !logindKills(string(b)) {
+	if !logindEndsUs() {
 		return ""
 	}
 	if _, err := os.Stat("/var/lib/systemd/linger/" + os.Getenv("USER")); err == nil {
 		return ""
 	}
 	return "logind ends the processes of a user who logs out (KillUserProcesses=yes); run: loginctl enable-linger"
+}
+
+// logindEndsUs reports whether logind ends what a session has started.
+func logindEndsUs() bool {
+	if os.Getuid() == 0 || os.Getenv("XDG_SESSION_ID") == "" && os.Getenv("XDG_RUNTIME_DIR") == "" {
+		return false
+	}
+	b, err := os.ReadFile("/etc/systemd/logind.conf")
+	return err == nil && logindKills(string(b))
 }
 
 func logindKills(conf string) bool {

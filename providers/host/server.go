@@ -116,11 +116,11 @@ type (
 	nothing struct{}
 )
 
-// queueHandlers are the questions a queue answers.
-func (q *queue) handlers(yield func()) map[string]handler {
+// handlers are the questions a queue answers.
+func (q *queue) handlers(revision int, yield func()) map[string]handler {
 	return map[string]handler{
 		"hello": handle(func(_ context.Context, h hello) (hello, error) {
-			return hello{Min: protocolMin, Max: Protocol, Revision: Revision, PID: os.Getpid(), Spool: q.spool}, nil
+			return hello{Min: protocolMin, Max: Protocol, Revision: revision, PID: os.Getpid(), Spool: q.spool}, nil
 		}),
 		"submit": handle(q.submit),
 		"find": handle(func(ctx context.Context, b findBody) (any, error) {

@@ -138,7 +138,7 @@ func (q *queue) exec(s *start, lists map[string]string) error {
 	if err != nil {
 		return err
 	}
-	env := wrapper.Environ(j, s.environ, wrapper.Start{Folder: s.folder, Restart: s.restart,
+	env := wrapper.Environ(j, s.environ, wrapper.Start{Folder: s.folder, Restart: s.restart, Plain: s.secrets == "" && wrapper.Plain(j),
 		Launch: s.launch.ID, Lists: lists, GPUs: s.launch.GPUs})
 	files := []uintptr{null.Fd(), out.Fd(), errs.Fd()}
 	if len(s.locks) > 0 { // 3 to 9 are the shell's to use

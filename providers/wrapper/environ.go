@@ -12,6 +12,7 @@ import (
 type Start struct {
 	Folder  Folder
 	Restart int
+	Plain   bool // the command may be sourced; see Plain
 	Launch  string
 	Lists   map[string]string // input name → list file
 	GPUs    []string          // indexes or UUIDs
@@ -40,7 +41,7 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	env.set("MUSTER_WORKDIR", j.Workdir)
 	env.set("MUSTER_JOB", string(s.Folder))
 	env.set("MUSTER_LAUNCH", s.Launch)
-	if Plain(j) {
+	if s.Plain {
 		env.set("MUSTER_PLAIN", "1")
 	}
 	if j.Smoke {
