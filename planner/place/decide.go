@@ -114,7 +114,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 		o.bad = &misfit{p.Backend + " cannot be asked: " + why, ""}
 	}
 	if o.bad == nil && g.Smoke {
-		o.bad = wrongEnvironment(g, p)
+		o.bad = in.wrongEnvironment(g, p)
 	}
 	o.cost, o.known = Cost(g.Shape, o.price, p.WholeNode, g.Expected)
 	return o
@@ -122,12 +122,12 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 
 // wrongEnvironment keeps a smoke in the environment class of its phase, for
 // what passes elsewhere says little about here.
-func wrongEnvironment(g Group, p offer.Pool) *misfit {
+func (in Input) wrongEnvironment(g Group, p offer.Pool) *misfit {
 	if g.Within != "" && p.Backend != g.Within {
 		return &misfit{"the phase runs on " + g.Within, ""}
 	}
-	if g.Class != "" && g.Shape.GPUs > 0 && p.GPUClass != g.Class {
-		return &misfit{fmt.Sprintf("the phase runs on %s, not %s", g.Class, orUnknown(p.GPUClass)), ""}
+	if family := Family(p, in.Pools); g.Class != "" && g.Shape.GPUs > 0 && family != g.Class {
+		return &misfit{fmt.Sprintf("the phase runs on %s, not %s", g.Class, orUnknown(family)), ""}
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func lost(o, best option) string {
 }
 
 func nothingFits(g Group, names []string, options []option, away map[string]string) diag.Diagnostic {
-	d := diag.Diagnostic{Summary: "no place fits", In: fmt.Sprintf("phase %q", g.Phase)}
+	d := diag.Diagnostic{Summary: "no place fits", In: fmt.Sprintf("phase %q", g.Phase.Name), Address: "phase." + g.Phase.Name, Subject: g.Phase.Range.Ptr()}
 	if g.Smoke {
 		d.Summary = "no place fits the smoke"
 	}
