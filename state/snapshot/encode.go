@@ -86,6 +86,7 @@ func Encode(w io.Writer, s *state.State) error {
 // rows writes n rows, a line each, encoding them on all cores.
 func rows(w io.Writer, n int, row func(b []byte, i int) ([]byte, error)) error {
 	type part struct {
+		room *[]byte // where text lies, to be used again
 		text []byte
 		err  error
 	}
@@ -106,7 +107,8 @@ func rows(w io.Writer, n int, row func(b []byte, i int) ([]byte, error)) error {
 				return
 			}
 			go func() {
-				p := part{text: buffers.Get().([]byte)[:0]}
+				p := part{room: buffers.Get().(*[]byte)}
+				p.text = (*p.room)[:0]
 				for i := from; i < min(from+perTurn, n) && p.err == nil; i++ {
 					p.text, p.err = row(p.text, i)
 					if i < n-1 {
@@ -126,12 +128,13 @@ func rows(w io.Writer, n int, row func(b []byte, i int) ([]byte, error)) error {
 		if _, err := w.Write(p.text); err != nil {
 			return err
 		}
-		buffers.Put(p.text) //nolint:staticcheck // a slice header a part is nothing
+		*p.room = p.text
+		buffers.Put(p.room)
 	}
 	return nil
 }
 
-var buffers = sync.Pool{New: func() any { return []byte(nil) }}
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // stepped gives 0, perTurn, 2·perTurn … below n.
 func stepped(n int) func(func(int) bool) {

@@ -42,7 +42,7 @@ func (s *Store) keep(l *loaded) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	if size > 0 && size+n > historyLimit {
+	if size > 0 && size+n > s.opt.history {
 		if err := s.fs.Rename(s.history(), s.older()); err != nil {
 			return err
 		}

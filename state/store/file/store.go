@@ -35,6 +35,7 @@ type Options struct {
 	FoldAbove int64            // bytes of journal before it may be folded while held; 16 MiB if 0
 
 	fs       fsys
+	history  int64         // bytes; historyLimit if 0
 	patience time.Duration // before a lease that looks damaged is looked at again, growing; 2 ms if 0
 }
 
@@ -92,6 +93,9 @@ func (o *Options) defaults() {
 	}
 	if o.Heartbeat <= 0 {
 		o.Heartbeat = heartbeat
+	}
+	if o.history == 0 {
+		o.history = historyLimit
 	}
 	if o.patience == 0 {
 		o.patience = 2 * time.Millisecond
