@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/state/store"
 )
 
@@ -26,6 +27,7 @@ type app struct {
 	global         global
 	dir            string // absolute directory of the campaign
 	sources        diag.Sources
+	pin            launch.Pin // how strict .muster.lock.hcl is; init records
 	now            func() time.Time
 }
 

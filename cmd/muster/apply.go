@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -70,7 +69,7 @@ func (f applyFlags) check(args []string) error {
 		return usagef("-detach hands over everything and -once makes one pass: choose one")
 	case f.json && !saved && !f.autoApprove && !f.once:
 		return usagef("-json cannot ask: give a saved plan, or -auto-approve")
-	case saved && (len(f.targets)+len(f.rerun)+len(f.accept)+len(f.vars)+len(f.files) > 0 || f.destroy || f.refreshOnly):
+	case saved && (len(f.targets)+len(f.rerun)+len(f.accept)+len(f.given) > 0 || f.destroy || f.refreshOnly):
 		return usagef("a saved plan is applied as it was reviewed: plan again with these options instead")
 	}
 	return nil
@@ -231,7 +230,7 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: f.mode(),
 		Who: who, Host: host, Muster: version, Saved: saved,
 		AllowRerun: f.allowRerun, AllowCancel: f.allowCancel,
-		Progress: sink.show, Event: sink.event, Requests: filepath.Join(a.dataDir(), "requests"), Clock: a.now,
+		Progress: sink.show, Event: sink.event, Requests: filepath.Join(a.dataDir(), "requests"),
 	})
 	sink.close()
 	if err != nil {
@@ -272,5 +271,3 @@ func ceilingText(c state.Amounts) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-var _ = slices.Sort[[]string]

@@ -36,7 +36,7 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 				if err != nil {
 					return err
 				}
-				w := &work{launcher: a.launcher(c)}
+				w := &work{launcher: a.launcher()}
 				defer w.close()
 				connect, err := a.connect(ctx, w, c, st)
 				if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,23 +21,32 @@ type texts []string
 func (t *texts) String() string     { return strings.Join(*t, " ") }
 func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
 
-// varFlags are the variables given on the command line.
-type varFlags struct{ vars, files texts }
+// varFlags are the variables given on the command line, in the order they
+// were written: a later one wins.
+type varFlags struct{ given []lang.Assignment }
 
 func (v *varFlags) register(fs *flag.FlagSet) {
-	fs.Var(&v.vars, "var", "set a variable: `NAME=VALUE` (repeatable)")
-	fs.Var(&v.files, "var-file", "read variables from `FILE` (repeatable)")
+	fs.Func("var", "set a variable: `NAME=VALUE` (repeatable)", func(s string) error {
+		v.given = append(v.given, lang.Assignment{Var: s})
+		return nil
+	})
+	fs.Func("var-file", "read variables from `FILE` (repeatable)", func(s string) error {
+		v.given = append(v.given, lang.Assignment{File: s})
+		return nil
+	})
 }
 
 // load reads the campaign of the working directory.
 func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
-	files := make([]string, len(v.files))
-	for i, f := range v.files {
-		files[i] = a.path(f)
+	given := slices.Clone(v.given)
+	for i := range given {
+		if given[i].File != "" {
+			given[i].File = a.path(given[i].File)
+		}
 	}
 	schemas, diags := a.schemas()
 	c, more := lang.Load(lang.LoadOptions{
-		Dir: a.dir, VarFiles: files, Vars: v.vars, Environ: os.Environ(),
+		Dir: a.dir, CommandLine: given, Environ: os.Environ(),
 		Schemas: schemas, AllowUnknownVars: unknown, Version: version,
 	})
 	if c != nil {
@@ -79,6 +89,6 @@ func (a *app) slow(text string) func() {
 }
 
 // launcher starts provider processes as they are needed.
-func (a *app) launcher(c *lang.Campaign) *launch.Launcher {
-	return launch.New(launch.Options{CampaignDir: a.dir, Log: os.Stderr})
+func (a *app) launcher() *launch.Launcher {
+	return launch.New(launch.Options{Builtin: served(), Dir: a.dir, Logger: a.logger()})
 }

@@ -96,11 +96,13 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 // submit does a request under the lease, or hands it to whoever holds it.
 func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (request.Answer, error) {
 	var answer request.Answer
-	w := &work{launcher: a.launcher(c)}
-	defer w.close()
 	err := a.change(ctx, c, string(r.Verb), func(s store.Session) error {
-		var err error
-		answer, err = apply.Do(ctx, apply.DoInput{Campaign: c, Session: s, Provider: w.provider(ctx), Clock: a.now}, r)
+		w, err := a.planWith(ctx, c, s.State(), planFlags{})
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		answer, err = apply.Do(ctx, apply.Config{Plan: w.plan, Campaign: c, Session: s, Provider: w.provider(ctx), Who: r.Who, Host: r.Host, Muster: version}, r)
 		return err
 	})
 	var locked *store.LockedError

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/muster-run/muster/providers/launch"
 )
 
 //go:embed starters/*.muster.hcl
@@ -73,6 +75,9 @@ func (a *app) starter(name string) error {
 }
 
 func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly bool) error {
+	if !readonly {
+		a.pin = launch.PinRecord
+	}
 	c, err := a.mustLoad(v)
 	if err != nil {
 		return err
@@ -84,14 +89,8 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly bool) erro
 	if _, err := s.Read(ctx); err != nil {
 		return err
 	}
-	l := a.launcher(c)
-	defer l.Close()
-	locked, err := l.Lock(c.RequiredProviders, upgrade, readonly)
-	if err != nil {
+	if err := a.lockProviders(ctx, c, upgrade, readonly); err != nil {
 		return err
-	}
-	for _, p := range locked {
-		a.printf("provider %s %s: %s\n", p.Name, p.Version, p.Path)
 	}
 	var builtin []string
 	for _, b := range c.Backends {

@@ -67,7 +67,7 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 	case len(jobs) > mostLogs:
 		return usagef("%d logs at once are too many to read (most: %d): select fewer", len(jobs), mostLogs)
 	}
-	w := &work{launcher: a.launcher(c)}
+	w := &work{launcher: a.launcher()}
 	defer w.close()
 	provider, err := a.connect(ctx, w, c, st)
 	if err != nil {

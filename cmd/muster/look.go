@@ -17,7 +17,7 @@ type seenJobs struct {
 
 // look asks the backends about jobs in flight, records nothing.
 func (a *app) look(ctx context.Context, c *lang.Campaign, st *state.State) seenJobs {
-	l := a.launcher(c)
+	l := a.launcher()
 	defer l.Close()
 	w := &work{launcher: l}
 	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: w.provider(ctx), Now: a.now(), Refresh: true,

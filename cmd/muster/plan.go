@@ -118,7 +118,7 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 
 // planWith plans against a state that is already open.
 func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
-	w := &work{campaign: c, state: st, launcher: a.launcher(c)}
+	w := &work{campaign: c, state: st, launcher: a.launcher()}
 	w.input = planner.Input{Campaign: c, State: st, Now: a.now(), Options: planner.Options{
 		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Reason: p.reason,
 	}}

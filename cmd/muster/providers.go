@@ -55,16 +55,16 @@ func (a *app) providers() ([]providerReport, error) {
 		}
 		out = append(out, p)
 	}
-	l := a.launcher(nil)
+	l := a.launcher()
 	defer l.Close()
-	found, err := l.External()
+	lock, err := l.Lock()
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range found {
-		p := providerReport{Name: f.Name, Version: f.Version, Kind: "external", Path: f.Path, Note: "not locked; muster init locks it"}
-		if f.Locked {
-			p.Note = "locked"
+	for _, f := range l.Discover() {
+		p := providerReport{Name: f.Type, Kind: "external", Path: f.Path, Note: "not locked; muster init locks what the campaign needs"}
+		if locked, ok := lock.Providers[f.Type]; ok {
+			p.Version, p.Note = locked.Version, "locked"
 		}
 		out = append(out, p)
 	}

@@ -43,7 +43,7 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, args []string) er
 	if err != nil {
 		return err
 	}
-	w := &work{launcher: a.launcher(c)}
+	w := &work{launcher: a.launcher()}
 	defer w.close()
 	connect, err := a.connect(ctx, w, c, st)
 	if err != nil {

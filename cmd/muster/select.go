@@ -59,16 +59,11 @@ func (a *app) choose(c *lang.Campaign, st *state.State, args []string) (selectio
 		return s, nil
 	}
 	s.jobs = map[string]bool{}
-	for _, arg := range args {
-		found, err := addr.Select(strings.TrimSpace(arg), all)
-		if err != nil {
-			return s, usageError{err.Error()}
-		}
-		for _, i := range found {
-			s.jobs[all[i].Job.String()] = true
-		}
+	found, diags := addr.Select(args, all)
+	for _, i := range found {
+		s.jobs[all[i].Job.String()] = true
 	}
-	return s, nil
+	return s, a.report(diags)
 }
 
 // chooseOne resolves an address that must mean one job.

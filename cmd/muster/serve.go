@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/sdk"
@@ -32,13 +34,38 @@ var builtins = map[string]builtin{
 }
 
 // schemas are the schemas a campaign is checked against: the built-in ones,
-// read without starting a process, and those of locked external providers.
+// read without starting a process, and those of the external providers that
+// it names and that can be found.
 func (a *app) schemas() (map[string]offer.Schema, diag.List) {
 	out := map[string]offer.Schema{}
 	for name, b := range builtins {
 		out[name] = b.schema()
 	}
-	return out, nil
+	var diags diag.List
+	for _, typ := range lang.BackendTypes(a.dir) {
+		if _, ok := out[typ]; ok {
+			continue
+		}
+		s, err := a.externalSchema(typ)
+		if err != nil {
+			diags.Append(diag.Diagnostic{Summary: fmt.Sprintf("Provider %q cannot be used", typ), Detail: err.Error()})
+			continue
+		}
+		out[typ] = s
+	}
+	return out, diags
+}
+
+// externalSchema asks an external provider, pinned unless init is locking.
+func (a *app) externalSchema(typ string) (offer.Schema, error) {
+	l := launch.New(launch.Options{Builtin: served(), Dir: a.dir, Logger: a.logger(), Pin: a.pin})
+	defer l.Close()
+	ctx := context.Background()
+	p, err := l.Provider(ctx, typ)
+	if err != nil {
+		return offer.Schema{}, err
+	}
+	return p.Schema(ctx)
 }
 
 // helperProcess runs the parts of muster that are processes of their own:

@@ -141,7 +141,7 @@ func listFile(r lang.Rendered, job *providers.Job, input string) string {
 	if _, ok := r.InputFiles[input]; !ok {
 		return ""
 	}
-	return ListPath(path.Join(job.Workdir, ".muster", "lists", job.Token), input)
+	return lang.ListPath(path.Join(job.Workdir, ".muster", "lists", job.Token), input)
 }
 
 // record is the identity under which a job is remembered.
@@ -178,7 +178,7 @@ func (p *phase) resultText(cell int32, smoke bool) string {
 }
 
 func (p *phase) output(name string, at int) *lang.Output {
-	if at < len(p.Outputs) && p.Outputs[at].Name == name {
+	if at >= 0 && at < len(p.Outputs) && p.Outputs[at].Name == name {
 		return p.Outputs[at]
 	}
 	if i := slices.IndexFunc(p.Outputs, func(o *lang.Output) bool { return o.Name == name }); i >= 0 {

@@ -98,9 +98,6 @@ func absolute(workdir, p string) string {
 	return path.Join(workdir, p)
 }
 
-// ListPath is the file that lists an input's paths, one a line.
-func ListPath(spool, input string) string { return path.Join(spool, input) }
-
 // inputBytes are, by input, the digests of the bytes that a job reads.
 func (e *engine) inputBytes(p *phase, cell int32) map[string]string {
 	out := make(map[string]string, len(p.inputs))

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"path"
+	"strings"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/site"
+)
+
+// printScripts shows the command of every job that would start, as it would
+// run where it is placed; paths that only the backend knows stand by name.
+func (a *app) printScripts(w *work) error {
+	for _, pp := range w.plan.Phases {
+		for i, kind := range pp.Kind {
+			if !kind.Starts() {
+				continue
+			}
+			r, diags := pp.Phase.Render(i, a.siteOf(w, pp, i))
+			if diags.HasErrors() {
+				return a.report(diags)
+			}
+			a.printf("# %s\n%s\n", term.CleanLine(pp.Phase.Address(i)), scriptText(r))
+		}
+	}
+	return nil
+}
+
+func (a *app) siteOf(w *work, pp *planner.PhasePlan, i int) lang.Site {
+	d := pp.Decision(i)
+	s := lang.Site{Variant: lang.Run, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
+	for _, b := range w.campaign.Backends {
+		if b.Address() == d.Backend {
+			s.Workdir = site.Workdir(w.campaign, b)
+		}
+	}
+	if pp.Phase.Source != nil {
+		s.SourceDir = path.Join(s.Workdir, ".muster/source", pp.Source.Digest)
+	}
+	s.Input = func(name string) []string { return inputPaths(pp.Phase, i, name, s.Workdir) }
+	return s
+}
+
+// inputPaths is where an input's files lie when they lie in the same workdir.
+func inputPaths(p *lang.Phase, i int, name, workdir string) []string {
+	var out []string
+	for _, in := range p.Inputs {
+		if in.Name != name {
+			continue
+		}
+		for _, m := range in.Members(in.GroupOf(i)) {
+			out = append(out, path.Join(workdir, in.From.OutputPath(m, in.Output, lang.Run)))
+		}
+	}
+	return out
+}
+
+func scriptText(r lang.Rendered) string {
+	var b strings.Builder
+	b.WriteString("cd " + r.Dir + "\n")
+	for _, e := range r.Env {
+		b.WriteString("export " + e.Name + "=" + quoted(e.Value) + "\n")
+	}
+	if r.Setup != "" {
+		b.WriteString(strings.TrimSpace(r.Setup) + "\n")
+	}
+	if len(r.Argv) > 0 {
+		words := make([]string, len(r.Argv))
+		for i, w := range r.Argv {
+			words[i] = quoted(w)
+		}
+		b.WriteString("exec " + strings.Join(words, " ") + "\n")
+	}
+	b.WriteString(strings.TrimRight(r.Shell, "\n") + "\n")
+	return term.Clean(b.String())
+}
+
+// quoted is a word as a POSIX shell takes it.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

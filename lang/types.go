@@ -1,0 +1,42 @@
+package lang
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/lang/expr"
+)
+
+// BackendTypes are the types of backend blocks in a directory's campaign
+// files, sorted, so that a caller knows whose schemas Load will need. Files
+// that cannot be read are left to Load, which says why.
+func BackendTypes(dir string) []string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*"+campaignSuffix))
+	var out []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil || info.Size() > maxFileBytes {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if err != nil || expr.CheckSource(src) != nil {
+			continue
+		}
+		f, _ := hclsyntax.ParseConfig(src, path, hcl.InitialPos)
+		body, ok := f.Body.(*hclsyntax.Body)
+		if !ok {
+			continue
+		}
+		for _, b := range body.Blocks {
+			if b.Type == "backend" && len(b.Labels) == 2 && !slices.Contains(out, b.Labels[0]) {
+				out = append(out, b.Labels[0])
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
