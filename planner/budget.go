@@ -37,10 +37,7 @@ func (m *maker) budgets() {
 
 func (m *maker) checkBudget(b lang.Budget) BudgetCheck {
 	c := BudgetCheck{Name: b.Name, Limits: maps.Clone(b.Limits), Spent: state.Amounts{}, Deadline: b.Deadline}
-	lines := m.plan.Forecast.Lines
-	if len(b.AppliesTo) > 0 {
-		lines = m.plan.Forecast.ByScope[b.Name]
-	}
+	lines := m.plan.Forecast.ByScope[b.Name]
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
 		limit := amount(b.Limits[unit])
 		spent, unknown := m.spent(b, unit)

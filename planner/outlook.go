@@ -23,7 +23,8 @@ func (m *maker) forecastInput() forecast.Input {
 }
 
 func (m *maker) forecastPhase(w *work) forecast.Phase {
-	out := forecast.Phase{Phase: w.p, Cap: w.p.MaxParallel, Of: make([]uint16, len(w.pp.Kind)), Pilot: w.pp.Pilot}
+	out := forecast.NewPhase(w.p)
+	out.Of, out.Pilot = make([]uint16, len(w.pp.Kind)), w.pp.Pilot
 	ev := m.evidence(w)
 	out.Groups = make([]forecast.Group, len(w.pp.Placements))
 	for i, d := range w.pp.Placements {
@@ -102,7 +103,7 @@ func (m *maker) inFlight(w *work, ev evidence, i int, groups *[]forecast.Group, 
 		}
 	}
 	g := m.forecastGroup(w, ev, d)
-	g.Running = time.Duration(f.step) * step
+	g.Running, g.InFlight = time.Duration(f.step)*step, true
 	flights[f] = uint16(len(*groups))
 	*groups = append(*groups, g)
 	return flights[f]

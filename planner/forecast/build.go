@@ -5,24 +5,44 @@ import (
 	"time"
 )
 
-// build makes the nodes of a simulation at one quantile.
+// A builder makes the nodes of a simulation at one quantile.
+type builder struct {
+	*sim
+	in    *Input
+	p90   bool
+	runs  map[string]int // phase → its run node
+	whole map[string]int // pool → devices of one node
+}
+
 func build(in *Input, p90 bool) *sim {
-	s := &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}}
-	s.caps[""] = limit(in.CampaignCap)
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody}, in: in, p90: p90, runs: map[string]int{}, whole: map[string]int{}}
+	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {
-			s.caps[name] = limit(n)
+			b.caps[name] = limit(n)
 		}
 	}
+	ours := inFlight(in)
 	for _, p := range in.Pools {
-		c := poolCapacity(p)
-		s.pools[poolKey(p.Backend, p.Name)] = &c
+		key := poolKey(p.Backend, p.Name)
+		c := poolCapacity(p, ours[key])
+		b.pools[key], b.whole[key] = &c, p.GPUs
 	}
-	runs := map[string]int{} // phase → its run node
 	for i := range in.Phases {
-		s.addPhase(&in.Phases[i], p90, runs)
+		b.addPhase(&in.Phases[i])
 	}
-	return s
+	return b.sim
+}
+
+// inFlight sums the devices that our own running jobs hold, by pool.
+func inFlight(in *Input) map[string]int64 {
+	out := map[string]int64{}
+	eachGroup(*in, func(_ string, g Group, n int) {
+		if g.InFlight {
+			out[poolKey(g.Decision.Backend, g.Decision.Pool)] += int64(g.Decision.Shape.GPUs * n)
+		}
+	})
+	return out
 }
 
 func limit(n int) *int64 {
@@ -37,91 +57,107 @@ func poolKey(backend, pool string) string { return backend + "\x00" + pool }
 
 // addPhase adds a phase's smokes and runs, the gates between them, and the
 // edges from its producers.
-func (s *sim) addPhase(p *Phase, p90 bool, runs map[string]int) {
+func (b *builder) addPhase(p *Phase) {
 	smoke := -1
 	if len(p.Smoke) > 0 {
-		smoke = s.add(s.smokeNode(p, p90))
+		smoke = b.smokeNode(p)
 	}
-	n := &node{phase: p.Phase.Name, of: p.Of, pending: make([]int32, len(p.Of)), cap: *limit(p.Cap)}
-	for _, g := range p.Groups {
-		n.groups = append(n.groups, s.run(g, p90))
+	n := &node{phase: p.Name, of: p.Of, cap: limit(p.Cap)}
+	groups := p.Groups
+	if len(groups) == 0 {
+		groups = []Group{{}}
 	}
-	run := s.add(n)
-	runs[p.Phase.Name] = run
-	s.connect(p, run, allCells(len(p.Of)), runs)
+	run := b.add(n, groups)
+	b.runs[p.Name] = run
+	b.connect(p, run, nil)
 	if smoke >= 0 {
-		s.connect(p, smoke, toInt32(p.Smoke), runs)
+		b.connect(p, smoke, toInt32(p.Smoke))
 	}
-	s.gate(p, smoke, run)
+	b.gate(p, smoke, run)
 }
 
-func (s *sim) smokeNode(p *Phase, p90 bool) *node {
-	n := &node{phase: p.Phase.Name, of: make([]uint16, len(p.Smoke)), pending: make([]int32, len(p.Smoke)), cap: 1}
+func (b *builder) smokeNode(p *Phase) int {
+	n := &node{phase: p.Name, of: make([]uint16, len(p.Smoke)), cap: limit(1)}
 	for i := range n.of {
 		n.of[i] = 1
 	}
 	if p.Parallel {
-		n.cap = unlimited
+		n.cap = limit(0)
 	}
-	n.groups = []run{{}, s.run(p.SmokeJob, p90)}
-	return n
+	return b.add(n, []Group{{}, p.SmokeJob})
 }
 
-func (s *sim) add(n *node) int {
-	n.cause = make([]int16, len(n.of))
-	n.ready = make([]fifo, len(n.groups))
-	s.nodes = append(s.nodes, n)
-	return len(s.nodes) - 1
+func (b *builder) add(n *node, groups []Group) int {
+	n.pending, n.cause = make([]int32, len(n.of)), make([]ref, len(n.of))
+	n.fresh = make([][]int32, len(groups))
+	lines := map[lineKey]int{}
+	for i, g := range groups {
+		if i == 0 {
+			n.groups = append(n.groups, run{})
+			continue
+		}
+		n.groups = append(n.groups, b.run(n, g, lines))
+	}
+	b.nodes = append(b.nodes, n)
+	return len(b.nodes) - 1
+}
+
+// A lineKey is what jobs have in common that start alike.
+type lineKey struct {
+	pool string
+	need capacity
+	wait time.Duration
 }
 
 // run turns a group into what the simulation needs of it.
-func (s *sim) run(g Group, p90 bool) run {
+func (b *builder) run(n *node, g Group, lines map[lineKey]int) run {
 	d := g.Decision
-	key := poolKey(d.Backend, d.Pool)
-	if s.pools[key] == nil {
-		s.pools[key] = &capacity{unlimited, unlimited, unlimited, unlimited}
+	key := lineKey{pool: poolKey(d.Backend, d.Pool), wait: g.queueWait()}
+	pool := b.pools[key.pool]
+	if pool == nil {
+		pool = &capacity{unlimited, unlimited, unlimited, unlimited}
+		b.pools[key.pool] = pool
 	}
-	return run{pool: key, backend: d.Backend, need: need(d), wait: max(d.Wait, 0) * time.Duration(max(d.Segments, 1)), dur: g.duration(p90)}
+	key.need = pool.counted(need(d, b.whole[key.pool]))
+	pool.atLeast(key.need)
+	at, ok := lines[key]
+	if !ok {
+		at = len(n.lines)
+		lines[key] = at
+		l := line{pool: pool, need: key.need, wait: key.wait, caps: []*int64{n.cap, b.caps[""]}}
+		if c := b.caps[d.Backend]; c != nil {
+			l.caps = append(l.caps, c)
+		}
+		n.lines = append(n.lines, l)
+	}
+	return run{line: at, dur: g.duration(b.p90), inFlight: g.InFlight}
 }
 
-// duration is a job's time from its start to its end, retries included.
-func (g Group) duration(p90 bool) time.Duration {
-	d := g.Runtime.Expected
-	if p90 {
-		d = g.Runtime.P90
-	}
-	d = max(d-g.Running, 0)
-	if f := min(g.Failing, 0.9); f > 0 && g.Launches > 1 {
-		again := min(f/(1-f), float64(g.Launches-1))
-		d += time.Duration(again * float64(d+g.Delay))
-	}
-	return d
-}
-
-// connect adds the edges of a phase's inputs and depends_on to one node.
-func (s *sim) connect(p *Phase, to int, cells []int32, runs map[string]int) {
-	n := s.nodes[to]
-	for _, in := range p.Phase.Inputs {
-		from, ok := runs[in.From.Name]
+// connect adds the edges of a phase's inputs and depends_on to one node, whose
+// cells are those of the phase, or the given ones.
+func (b *builder) connect(p *Phase, to int, cells []int32) {
+	n := b.nodes[to]
+	for _, in := range p.Inputs {
+		from, ok := b.runs[in.From]
 		if !ok {
 			continue
 		}
-		if e := newEdge(in, to, cells, s.nodes[from].of, n.pending); e != nil {
-			s.nodes[from].edges = append(s.nodes[from].edges, e)
+		if e := newEdge(in.Join, to, cells, b.nodes[from].of, n.pending); e != nil {
+			b.nodes[from].edges = append(b.nodes[from].edges, e)
 		}
 	}
-	for _, name := range p.Phase.DependsOn {
-		if from, ok := runs[name]; ok {
-			s.barrier(from, working(s.nodes[from].of), nil, to, nil)
+	for _, name := range p.DependsOn {
+		if from, ok := b.runs[name]; ok {
+			b.barrier(from, working(b.nodes[from].of), nil, to, nil)
 		}
 	}
 }
 
 // gate shuts a phase behind its smokes, and then behind its pilots.
-func (s *sim) gate(p *Phase, smoke, run int) {
+func (b *builder) gate(p *Phase, smoke, run int) {
 	pilots := toInt32(p.Pilot)
 	if smoke >= 0 {
-		s.barrier(smoke, len(p.Smoke), nil, run, first(pilots))
+		b.barrier(smoke, len(p.Smoke), nil, run, first(pilots))
 	}
 	if len(pilots) == 0 {
 		return
@@ -132,7 +168,7 @@ func (s *sim) gate(p *Phase, smoke, run int) {
 	}
 	rest := slices.DeleteFunc(allCells(len(p.Of)), func(c int32) bool { return only[c] })
 	if len(rest) > 0 {
-		s.barrier(run, len(pilots), only, run, rest)
+		b.barrier(run, len(pilots), only, run, rest)
 	}
 }
 
@@ -144,18 +180,21 @@ func first(pilots []int32) []int32 {
 	return pilots
 }
 
-func (s *sim) barrier(from, count int, only map[int32]bool, to int, release []int32) {
+// barrier shuts cells of a node (nil: all) until as many of another, or of
+// the given ones of it, have ended. With nothing to count it stays open.
+func (b *builder) barrier(from, count int, only map[int32]bool, to int, release []int32) {
 	if count == 0 {
 		return
 	}
-	s.nodes[from].ends = append(s.nodes[from].ends, &barrier{left: count, only: only, target: to, release: release})
+	b.nodes[from].ends = append(b.nodes[from].ends, &barrier{left: count, only: only, target: to, release: release})
+	pending := b.nodes[to].pending
 	if release == nil {
-		for c := range s.nodes[to].pending {
-			s.nodes[to].pending[c]++
+		for c := range pending {
+			pending[c]++
 		}
 	}
 	for _, c := range release {
-		s.nodes[to].pending[c]++
+		pending[c]++
 	}
 }
 

@@ -14,9 +14,31 @@ const unlimited = math.MaxInt64 / 4
 // where the pool is one machine; a scheduler's nodes are its own business.
 type capacity struct{ jobs, gpus, cpus, memory int64 }
 
-// need is what one job of a decision takes of its pool.
-func need(d place.Decision) capacity {
-	return capacity{1, int64(d.Shape.GPUs), int64(max(d.Shape.CPUs, 1)), d.Shape.Memory}
+// need is what one job of a decision takes of its pool. Where a site gives
+// whole nodes, their devices are taken, too.
+func need(d place.Decision, devicesOfNode int) capacity {
+	n := capacity{1, int64(d.Shape.GPUs), int64(max(d.Shape.CPUs, 1)), d.Shape.Memory}
+	if d.WholeNode {
+		n.gpus = max(n.gpus, int64(max(d.Shape.Nodes, 1)*devicesOfNode))
+	}
+	return n
+}
+
+// counted leaves out of a need what the pool does not limit, so that jobs that
+// differ in it stand in one line.
+func (c capacity) counted(n capacity) capacity {
+	for _, x := range []struct{ have, need *int64 }{{&c.gpus, &n.gpus}, {&c.cpus, &n.cpus}, {&c.memory, &n.memory}} {
+		if *x.have == unlimited {
+			*x.need = 0
+		}
+	}
+	return n
+}
+
+// atLeast makes room for one job: what fits a pool runs there once strangers
+// leave, even if it does not fit beside them now.
+func (c *capacity) atLeast(n capacity) {
+	c.jobs, c.gpus, c.cpus, c.memory = max(c.jobs, n.jobs), max(c.gpus, n.gpus), max(c.cpus, n.cpus), max(c.memory, n.memory)
 }
 
 func (c *capacity) take(n capacity, times int64) {
@@ -38,24 +60,15 @@ func (c capacity) room(n capacity) int64 {
 }
 
 // poolCapacity is what we may use of a pool: what is free now where that is
-// known, for others' jobs are not ours to end.
-func poolCapacity(p offer.Pool) capacity {
+// known, for others' jobs are not ours to end, and what our own jobs hold.
+func poolCapacity(p offer.Pool, ours int64) capacity {
 	c := capacity{unlimited, unlimited, unlimited, unlimited}
 	if p.MaxJobs > 0 {
 		c.jobs = int64(p.MaxJobs)
 	}
-	free := p.Idle
-	if free <= 0 {
-		free = p.Total - p.Others
-	}
-	if free <= 0 {
-		free = p.Total
-	}
 	if p.GPUs > 0 || p.GPUModel != "" {
-		if free > 0 {
-			c.gpus = int64(free)
-		} else if oneMachine(p) {
-			c.gpus = int64(p.GPUs)
+		if free := freeDevices(p, ours); free > 0 {
+			c.gpus = free
 		}
 	}
 	if oneMachine(p) {
@@ -67,6 +80,21 @@ func poolCapacity(p offer.Pool) capacity {
 		}
 	}
 	return c
+}
+
+// freeDevices is how many devices we may use at once; 0 = not known.
+func freeDevices(p offer.Pool, ours int64) int64 {
+	free := int64(p.Total)
+	switch {
+	case p.Idle > 0:
+		free = int64(p.Idle) + ours
+	case p.Total > p.Others:
+		free = int64(p.Total - p.Others)
+	}
+	if oneMachine(p) && p.GPUs > 0 && (free <= 0 || free > int64(p.GPUs)) {
+		free = int64(p.GPUs)
+	}
+	return free
 }
 
 // oneMachine reports whether a pool's cores and memory are all there is.

@@ -19,7 +19,9 @@ type sum struct {
 
 type sums map[string]*sum
 
-// addCosts fills Lines, ByPhase and ByBackend.
+// addCosts fills Lines, ByPhase, ByBackend and ByScope. Lists for people leave
+// out CPU-hours beside GPU-hours; a scope has every unit, for a budget may
+// limit any.
 func (f *Forecast) addCosts(in Input) {
 	total, phases, backends, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
 	eachGroup(in, func(phase string, g Group, n int) {
@@ -32,15 +34,15 @@ func (f *Forecast) addCosts(in Input) {
 			}
 		}
 	})
-	for name, s := range scopes {
-		f.ByScope[name] = s.lines()
-	}
-	f.Lines = total.lines()
+	f.Lines = total.lines(false)
 	for name, s := range phases {
-		f.ByPhase[name] = s.lines()
+		f.ByPhase[name] = s.lines(false)
 	}
 	for name, s := range backends {
-		f.ByBackend[name] = s.lines()
+		f.ByBackend[name] = s.lines(false)
+	}
+	for name, s := range scopes {
+		f.ByScope[name] = s.lines(true)
 	}
 }
 
@@ -51,33 +53,34 @@ func at(m map[string]sums, key string) sums {
 	return m[key]
 }
 
-// add counts n launches of a group in.
+// add counts n jobs of a group in.
 func (s sums) add(g Group, n int) {
-	expected, p90 := g.duration(false), g.duration(true)
-	mark := g.Runtime.Mark
-	s.level(0, g.Decision, expected, n, mark)
-	s.level(1, g.Decision, p90, n, mark)
-	ceiling, ceilingMark := AtMost(g)
+	jobs := decimal.NewFromInt(int64(n))
+	launches := jobs.Mul(decimal.NewFromFloat(1 + g.again()).Round(6))
+	s.level(0, g.Decision, g.billed(false), launches, g.Runtime.Mark)
+	s.level(1, g.Decision, g.billed(true), launches, g.Runtime.Mark)
 	d := g.Decision
 	if g.Dearest.Backend != "" {
 		d = g.Dearest
 	}
-	s.level(2, d, ceiling, n, ceilingMark)
+	ceiling, mark := g.Runtime.ceiling()
+	s.level(2, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
 }
 
-// AtMost is the longest a job of a group can take in all its launches; Unknown
-// when no walltime is stated.
-func AtMost(g Group) (time.Duration, Mark) {
-	if g.Runtime.Ceiling == 0 {
-		return g.Runtime.P90, Unknown
+// ceiling is the longest one launch can take; Unknown when no walltime is
+// stated.
+func (r Runtime) ceiling() (time.Duration, Mark) {
+	if r.Ceiling == 0 {
+		return r.P90, Unknown
 	}
-	return g.Runtime.Ceiling * time.Duration(max(g.Launches, 1)), Known
+	return r.Ceiling, Known
 }
 
-func (s sums) level(i int, d place.Decision, t time.Duration, n int, mark Mark) {
+// level adds launches of a duration to one of the three columns.
+func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
 	cost, priced := place.Cost(d.Shape, d.Price, d.WholeNode, t)
 	for unit, v := range cost {
-		s.at(unit).plus(i, v.Mul(decimal.NewFromInt(int64(n))), mark)
+		s.at(unit).plus(i, v.Mul(launches), mark)
 	}
 	if !priced {
 		s.at(place.USD).plus(i, decimal.Zero, Unknown)
@@ -100,15 +103,15 @@ func (s *sum) plus(i int, v decimal.Decimal, mark Mark) {
 	}
 }
 
-// lines lists the units that are not zero; money is always listed.
-func (s sums) lines() []Line {
+// lines lists the units that are charged; money is always listed.
+func (s sums) lines(all bool) []Line {
 	var out []Line
 	for _, u := range units {
 		v := s[u]
 		if v == nil && u == place.USD {
 			v = &sum{}
 		}
-		if v == nil || u == place.CPUHours && s[place.GPUHours] != nil {
+		if v == nil || u == place.CPUHours && s[place.GPUHours] != nil && !all {
 			continue
 		}
 		out = append(out, Line{Unit: u, Expected: v.figure(0), P90: v.figure(1), AtMost: v.figure(2)})
@@ -116,6 +119,11 @@ func (s sums) lines() []Line {
 	return out
 }
 
+// figure is one column. What is known of an unknown figure is not shown: it
+// would be read as the whole.
 func (s *sum) figure(i int) Figure {
+	if s.mark[i] == Unknown {
+		return Figure{Mark: Unknown}
+	}
 	return Figure{Text: s.value[i].Round(6).String(), Mark: s.mark[i]}
 }

@@ -1,7 +1,5 @@
 package forecast
 
-import "github.com/muster-run/muster/lang"
-
 // An edge releases the consumers of a group when its last producer ends.
 type edge struct {
 	consumer int     // node
@@ -31,10 +29,10 @@ func newRows(n int, pairs func(yield func(row, item int32))) rows {
 	return r
 }
 
-// newEdge joins a consumer's cells (by their index in the phase) to the
-// producers that are still to run. It adds to pending what the cells wait
+// newEdge joins a consumer's cells (by their index in the phase; nil = all) to
+// the producers that are still to run. It adds to pending what the cells wait
 // for, and returns nil when they wait for nothing.
-func newEdge(in *lang.Input, consumer int, cells []int32, of []uint16, pending []int32) *edge {
+func newEdge(in Join, consumer int, cells []int32, of []uint16, pending []int32) *edge {
 	groups := in.Groups()
 	e := &edge{consumer: consumer, left: make([]int32, groups)}
 	e.groups = newRows(len(of), func(yield func(row, item int32)) {
@@ -46,17 +44,19 @@ func newEdge(in *lang.Input, consumer int, cells []int32, of []uint16, pending [
 			}
 		}
 	})
-	any := false
-	for _, g := range e.groups.item {
-		e.left[g]++
-		any = true
-	}
-	if !any {
+	if len(e.groups.item) == 0 {
 		return nil
 	}
+	for _, g := range e.groups.item {
+		e.left[g]++
+	}
 	e.cells = newRows(groups, func(yield func(row, item int32)) {
-		for i, c := range cells {
-			if g := in.GroupOf(int(c)); e.left[g] > 0 {
+		for i := range pending {
+			c := i
+			if cells != nil {
+				c = int(cells[i])
+			}
+			if g := in.GroupOf(c); e.left[g] > 0 {
 				yield(int32(g), int32(i))
 			}
 		}
@@ -68,12 +68,12 @@ func newEdge(in *lang.Input, consumer int, cells []int32, of []uint16, pending [
 }
 
 // ended counts producers down and calls release for each freed consumer.
-func (e *edge) ended(cells []int32, release func(cell int32)) {
-	for _, c := range cells {
-		for _, g := range e.groups.of(c) {
+func (e *edge) ended(producers []int32, release func(producer, cell int32)) {
+	for _, p := range producers {
+		for _, g := range e.groups.of(p) {
 			if e.left[g]--; e.left[g] == 0 {
-				for _, consumer := range e.cells.of(g) {
-					release(consumer)
+				for _, cell := range e.cells.of(g) {
+					release(p, cell)
 				}
 			}
 		}

@@ -14,7 +14,7 @@ const (
 	Unknown
 )
 
-// A Figure is an amount with its mark, as decimal text.
+// A Figure is an amount with its mark, as decimal text; "" when it is unknown.
 type Figure struct {
 	Text string
 	Mark Mark
@@ -34,7 +34,7 @@ type Forecast struct {
 	Critical  []string // phases, first to last
 	ByPhase   map[string][]Line
 	ByBackend map[string][]Line
-	ByScope   map[string][]Line // by Input.Scopes
+	ByScope   map[string][]Line // by Input.Scopes, every unit
 	Basis     []string          // "no history yet: expected is half of each walltime, …"
 }
 

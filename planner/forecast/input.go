@@ -13,7 +13,7 @@ import (
 type Input struct {
 	Phases      []Phase // producers before consumers
 	Pools       []offer.Pool
-	CampaignCap int            // most jobs at once; 0 = no cap
+	CampaignCap int            // most jobs queued or running at once; 0 = no cap
 	BackendCaps map[string]int // the same by backend
 	Scopes      []Scope        // what budgets want summed
 }
@@ -24,15 +24,43 @@ const Never = math.MaxUint16
 
 // A Phase is what one phase still has to do.
 type Phase struct {
-	Phase  *lang.Phase
+	Name      string
+	Inputs    []Edge   // what its cells wait for, cell by cell
+	DependsOn []string // phases it waits for as a whole
+
 	Of     []uint16 // by cell: index into Groups; 0 = nothing to do, or Never
 	Groups []Group  // index 0 is unused
-	Cap    int      // most jobs at once; 0 = no cap
+	Cap    int      // most jobs queued or running at once; 0 = no cap
 
 	Smoke    []int // cells whose smoke runs first
 	SmokeJob Group
 	Parallel bool  // smokes run beside one another
 	Pilot    []int // cells that run alone, after the smokes
+}
+
+// An Edge is an input: groups of the phase's cells read the same producers.
+type Edge struct {
+	From string // producer phase
+	Join Join
+}
+
+// A Join says which producers each cell waits for; lang.Input is one.
+type Join interface {
+	Groups() int
+	GroupOf(cell int) int    // of a consumer
+	Members(group int) []int // producers
+}
+
+var _ Join = (*lang.Input)(nil)
+
+// NewPhase is a phase of a campaign with its edges and its cap, and nothing
+// to do yet.
+func NewPhase(p *lang.Phase) Phase {
+	out := Phase{Name: p.Name, DependsOn: p.DependsOn, Cap: p.MaxParallel}
+	for _, in := range p.Inputs {
+		out.Inputs = append(out.Inputs, Edge{in.From.Name, in})
+	}
+	return out
 }
 
 // A Group is like jobs of one phase and where they go.
@@ -44,6 +72,9 @@ type Group struct {
 	Failing  float64       // share of launches seen to fail and be retried
 	Delay    time.Duration // before the next launch
 	Running  time.Duration // how long its jobs have run already
+	// InFlight says that the jobs are with their backend: they hold what they
+	// take, and wait for no gate and no producer.
+	InFlight bool
 }
 
 // A Runtime is how long one launch takes, and how that is known.

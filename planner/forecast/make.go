@@ -1,8 +1,8 @@
 package forecast
 
 import (
+	"cmp"
 	"slices"
-	"time"
 )
 
 // Make forecasts cost and walltime.
@@ -10,12 +10,13 @@ func Make(in Input) Forecast {
 	f := Forecast{ByPhase: map[string][]Line{}, ByBackend: map[string][]Line{}, ByScope: map[string][]Line{}}
 	f.addCosts(in)
 	f.Basis = basis(in)
-	mid, late := build(&in, false), build(&in, true)
+	mid := build(&in, false)
 	mid.play()
-	late.play()
-	f.Walltime = Span{P50: mid.end, P90: late.end, Mark: walltimeMark(in)}
 	f.Phases = mid.spans()
 	f.Critical = mid.critical()
+	late := build(&in, true)
+	late.play()
+	f.Walltime = Span{P50: mid.end, P90: late.end, Mark: walltimeMark(in)}
 	return f
 }
 
@@ -34,7 +35,7 @@ func walltimeMark(in Input) Mark {
 func eachGroup(in Input, fn func(phase string, g Group, cells int)) {
 	for _, p := range in.Phases {
 		if n := len(p.Smoke); n > 0 {
-			fn(p.Phase.Name, p.SmokeJob, n)
+			fn(p.Name, p.SmokeJob, n)
 		}
 		counts := make([]int, len(p.Groups))
 		for _, g := range p.Of {
@@ -44,7 +45,7 @@ func eachGroup(in Input, fn func(phase string, g Group, cells int)) {
 		}
 		for i, n := range counts {
 			if n > 0 {
-				fn(p.Phase.Name, p.Groups[i], n)
+				fn(p.Name, p.Groups[i], n)
 			}
 		}
 	}
@@ -85,7 +86,7 @@ func (s *sim) spans() []PhaseSpan {
 
 // join merges intervals that touch.
 func join(in []Interval) []Interval {
-	slices.SortFunc(in, func(a, b Interval) int { return int(a.From - b.From) })
+	slices.SortFunc(in, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })
 	out := in[:1]
 	for _, iv := range in[1:] {
 		last := &out[len(out)-1]
@@ -98,16 +99,12 @@ func join(in []Interval) []Interval {
 	return out
 }
 
-// critical is the chain of phases whose ends released the last one to end.
+// critical is the chain of phases behind the last job to end: each job was
+// released by the end of the one before it.
 func (s *sim) critical() []string {
-	if s.end == time.Duration(0) {
-		return nil
-	}
 	var out []string
-	seen := map[int]bool{}
-	for at := s.last; at >= 0 && !seen[at]; at = int(s.nodes[at].endedBy) {
-		seen[at] = true
-		if name := s.nodes[at].phase; len(out) == 0 || out[len(out)-1] != name {
+	for at := s.last; at != nobody; at = s.nodes[at.node].cause[at.cell] {
+		if name := s.nodes[at.node].phase; len(out) == 0 || out[len(out)-1] != name {
 			out = append(out, name)
 		}
 	}

@@ -57,3 +57,43 @@ func Quantile(values []time.Duration, q float64) time.Duration {
 	hi := min(lo+1, len(v)-1)
 	return v[lo] + time.Duration((at-float64(lo))*float64(v[hi]-v[lo]))
 }
+
+// launch is how long one launch takes.
+func (r Runtime) launch(p90 bool) time.Duration {
+	if p90 {
+		return r.P90
+	}
+	return r.Expected
+}
+
+// again is how many launches a job needs beyond its first on average, when
+// each fails with the same probability and only so many are allowed.
+func (g Group) again() float64 {
+	const worst = 0.9 // a phase that always fails is held, not retried for ever
+	f := min(g.Failing, worst)
+	if f <= 0 || g.Launches <= 1 {
+		return 0
+	}
+	return min(f/(1-f), float64(g.Launches-1))
+}
+
+// queueWait is how long a job waits from its hand-over to its start. Each
+// chained segment waits anew; what is with its backend has waited.
+func (g Group) queueWait() time.Duration {
+	if g.InFlight {
+		return 0
+	}
+	return max(g.Decision.Wait, 0) * time.Duration(max(g.Decision.Segments, 1))
+}
+
+// duration is a job's time from its start, or from now if it runs, to its
+// end: retries, their delays and their waits included.
+func (g Group) duration(p90 bool) time.Duration {
+	d := g.Runtime.launch(p90)
+	retry := float64(d + g.Delay + max(g.Decision.Wait, 0))
+	return max(d-g.Running, 0) + time.Duration(g.again()*retry)
+}
+
+// billed is the time of one launch that is paid for: a running job's since
+// its start.
+func (g Group) billed(p90 bool) time.Duration { return max(g.Runtime.launch(p90), g.Running) }

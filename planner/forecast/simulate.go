@@ -6,13 +6,15 @@ import (
 )
 
 // The simulation is discrete-event over nodes: a phase's runs are one node,
-// its smokes another. A cell becomes ready when nothing it waits for is left,
-// waits in its pool's queue, starts when there is room under every cap, and
-// ends after its group's duration. Like cells that start together end
-// together, so an event is a batch and the cost is linear in jobs and edges.
+// its smokes another.
 //
-// A cell takes 4 bytes (what it waits for) + 2 (what released it) + 4 (ready
-// list), and an edge 8.
+//	waits for others ──ready──▶ idle ──caps──▶ handed over ──wait──▶ queued ──room──▶ running ──end──▶ releases others
+//
+// Like cells that start together end together, so an event is a batch and the
+// cost is linear in jobs and edges.
+//
+// A cell takes 4 bytes (what it waits for) + 8 (what released it) + 4 (its
+// place in a line), and an edge 12.
 type sim struct {
 	now    time.Duration
 	events eventHeap
@@ -20,37 +22,10 @@ type sim struct {
 	nodes  []*node
 	pools  map[string]*capacity
 	caps   map[string]*int64 // by backend; "" is the campaign's
+	dirty  []int             // nodes with fresh cells
 	end    time.Duration
-	last   int // node that ended last
+	last   ref // cell that ended last
 }
-
-// A node is the runs or the smokes of one phase.
-type node struct {
-	phase   string
-	groups  []run
-	of      []uint16 // group by cell
-	pending []int32  // what each cell still waits for
-	cause   []int16  // node whose end released the cell; -1 = none
-	ready   []fifo   // by group: became ready in this instant
-	queued  []fifo   // by group: may start when there is room
-	waiting int      // cells in queued
-	cap     int64
-	edges   []*edge    // to consumers, by cell
-	ends    []*barrier // counted down at each end
-	active  int        // cells ready or running
-	busy    []Interval
-	endedBy int16 // cause of the cell that ended last
-}
-
-// A run is what the cells of one group do.
-type run struct {
-	pool, backend string
-	need          capacity
-	wait, dur     time.Duration
-}
-
-// A fifo of cells; taking from it keeps the backing array.
-type fifo struct{ cells []int32 }
 
 // A barrier opens when as many cells have ended as it counts.
 type barrier struct {
@@ -64,9 +39,8 @@ type event struct {
 	at    time.Duration
 	seq   int // ties are broken by creation, the same way every time
 	node  int
-	group uint16
 	ended bool // else: the queue wait is over
-	cells []int32
+	batch batch
 }
 
 type eventHeap []event
@@ -80,54 +54,93 @@ func (h *eventHeap) Push(x any)   { *h = append(*h, x.(event)) }
 func (h *eventHeap) Pop() any {
 	old := *h
 	e := old[len(old)-1]
+	old[len(old)-1] = event{}
 	*h = old[:len(old)-1]
 	return e
 }
 
 // play runs until nothing can happen any more.
 func (s *sim) play() {
+	s.resume()
 	for i, n := range s.nodes {
 		for c := range n.pending {
 			if n.pending[c] == 0 {
-				s.ready(i, int32(c), -1)
+				s.ready(i, int32(c), nobody)
 			}
 		}
 	}
-	s.enqueue()
+	s.lineUp()
+	s.start()
 	for len(s.events) > 0 {
 		s.now = s.events[0].at
 		for len(s.events) > 0 && s.events[0].at == s.now {
 			s.fold(heap.Pop(&s.events).(event))
 		}
-		s.enqueue()
+		s.lineUp()
 		s.start()
 	}
 }
 
+// resume starts what runs already. It holds what it takes, whatever the caps
+// say now, and no gate, edge or line keeps it.
+func (s *sim) resume() {
+	for i, n := range s.nodes {
+		for g := range n.groups {
+			r := n.groups[g]
+			if !r.inFlight {
+				continue
+			}
+			var cells []int32
+			for c, of := range n.of {
+				if int(of) == g {
+					cells = append(cells, int32(c))
+					n.pending[c], n.cause[c] = done, nobody
+				}
+			}
+			if len(cells) > 0 {
+				s.activate(n, len(cells))
+				n.lines[r.line].hold(int64(len(cells)))
+				s.run(i, batch{uint16(g), cells})
+			}
+		}
+	}
+}
+
+// done is what a cell waits for that must not become ready any more: no
+// number of releases brings it to zero.
+const done = -1
+
 // ready marks a cell for which nothing is left to wait.
-func (s *sim) ready(i int, cell int32, cause int16) {
+func (s *sim) ready(i int, cell int32, cause ref) {
 	n := s.nodes[i]
 	g := n.of[cell]
 	if g == 0 || g == Never {
 		return
 	}
 	n.cause[cell] = cause
-	n.ready[g].cells = append(n.ready[g].cells, cell)
+	if len(n.touched) == 0 {
+		s.dirty = append(s.dirty, i)
+	}
+	if len(n.fresh[g]) == 0 {
+		n.touched = append(n.touched, g)
+	}
+	n.fresh[g] = append(n.fresh[g], cell)
 }
 
-// enqueue lets what became ready wait for its pool's queue.
-func (s *sim) enqueue() {
-	for i, n := range s.nodes {
-		for g := range n.ready {
-			cells := n.ready[g].cells
-			if len(cells) == 0 {
-				continue
-			}
-			n.ready[g].cells = nil
+// lineUp puts what became ready in this instant into its line.
+func (s *sim) lineUp() {
+	for _, i := range s.dirty {
+		n := s.nodes[i]
+		for _, g := range n.touched {
+			cells := n.fresh[g]
+			n.fresh[g] = nil
 			s.activate(n, len(cells))
-			s.push(event{at: s.now + n.groups[g].wait, node: i, group: uint16(g), cells: cells})
+			n.lines[n.groups[g].line].idle.push(batch{g, cells})
+			n.waiting += len(cells)
 		}
+		n.touched = n.touched[:0]
 	}
+	s.dirty = s.dirty[:0]
 }
 
 func (s *sim) push(e event) {
@@ -153,37 +166,43 @@ func (s *sim) activate(n *node, by int) {
 
 // fold takes an event in.
 func (s *sim) fold(e event) {
-	n := s.nodes[e.node]
+	n, cells := s.nodes[e.node], e.batch.cells
+	l := &n.lines[n.groups[e.batch.group].line]
 	if !e.ended {
-		n.queue(e.group, e.cells)
+		l.queued.push(e.batch)
+		n.waiting += len(cells)
 		return
 	}
-	s.give(n, n.groups[e.group], int64(len(e.cells)))
-	s.activate(n, -len(e.cells))
-	s.end, s.last, n.endedBy = s.now, e.node, n.cause[e.cells[len(e.cells)-1]]
+	l.hold(-int64(len(cells)))
+	l.pool.take(l.need, -int64(len(cells)))
+	s.activate(n, -len(cells))
+	s.end, s.last = s.now, ref{int32(e.node), cells[len(cells)-1]}
 	for _, b := range n.ends {
 		s.count(b, e)
 	}
 	for _, ed := range n.edges {
-		ed.ended(e.cells, func(cell int32) { s.less(ed.consumer, cell, e.node) })
+		ed.ended(cells, func(producer, cell int32) { s.less(ed.consumer, cell, ref{int32(e.node), producer}) })
 	}
 }
 
 // less counts down what a cell waits for.
-func (s *sim) less(i int, cell int32, cause int) {
+func (s *sim) less(i int, cell int32, cause ref) {
 	n := s.nodes[i]
 	if n.pending[cell]--; n.pending[cell] == 0 {
-		s.ready(i, cell, int16(cause))
+		s.ready(i, cell, cause)
 	}
 }
 
+// count takes the ends of a batch off a barrier and opens it at zero.
 func (s *sim) count(b *barrier, e event) {
 	if b.left == 0 {
 		return
 	}
-	for _, c := range e.cells {
+	cause := nobody
+	for _, c := range e.batch.cells {
 		if b.only == nil || b.only[c] {
 			b.left--
+			cause = ref{int32(e.node), c}
 		}
 	}
 	if b.left > 0 {
@@ -191,10 +210,10 @@ func (s *sim) count(b *barrier, e event) {
 	}
 	if b.release == nil {
 		for c := range s.nodes[b.target].pending {
-			s.less(b.target, int32(c), e.node)
+			s.less(b.target, int32(c), cause)
 		}
 	}
 	for _, c := range b.release {
-		s.less(b.target, c, e.node)
+		s.less(b.target, c, cause)
 	}
 }

@@ -38,7 +38,7 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 				fmt.Fprintf(&b, "- … and %s more\n", count(len(rows)-i))
 				break
 			}
-			fmt.Fprintf(&b, "- `%s`\n", r)
+			fmt.Fprintf(&b, "- %s %s\n", symbols[r.Kind], code(r.Address))
 		}
 		b.WriteByte('\n')
 	}
@@ -78,6 +78,19 @@ func markdownCost(p *planner.Plan) string {
 	}
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// code is text in a code span that no backtick in it can end.
+func code(s string) string {
+	s = term.CleanLine(s)
+	ticks := "`"
+	for strings.Contains(s, ticks) {
+		ticks += "`"
+	}
+	if len(ticks) == 1 {
+		return ticks + s + ticks
+	}
+	return ticks + " " + s + " " + ticks
 }
 
 // star keeps the estimate mark from starting emphasis.

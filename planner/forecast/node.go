@@ -1,0 +1,102 @@
+package forecast
+
+import "time"
+
+// A node is the runs or the smokes of one phase.
+type node struct {
+	phase   string
+	groups  []run
+	lines   []line // one for each way of starting
+	of      []uint16
+	pending []int32 // what each cell still waits for
+	cause   []ref   // what released each cell
+	fresh   [][]int32
+	touched []uint16 // groups with fresh cells
+	waiting int      // cells in lines
+	cap     *int64
+	edges   []*edge    // to consumers, by cell
+	ends    []*barrier // counted down at each end
+	active  int        // cells ready, queued or running
+	busy    []Interval
+}
+
+// A ref is a cell of a node; node -1 is none.
+type ref struct{ node, cell int32 }
+
+var nobody = ref{-1, -1}
+
+// A run is what the cells of one group do.
+type run struct {
+	line     int
+	dur      time.Duration
+	inFlight bool
+}
+
+// A line is where cells that start alike stand: those that take the same of
+// the same pool under the same caps, however long they run. Cells are handed
+// over while the caps allow, wait as long as the queue is, and start when the
+// pool has room; where there is no queue, both happen at once.
+type line struct {
+	pool   *capacity
+	need   capacity
+	caps   []*int64
+	wait   time.Duration
+	idle   fifo // to be handed over
+	queued fifo // whose queue wait is over
+}
+
+// A batch is like cells that do the same at the same time.
+type batch struct {
+	group uint16
+	cells []int32
+}
+
+// A fifo of batches, first in first out.
+type fifo struct {
+	head    int
+	batches []batch
+}
+
+func (q *fifo) empty() bool { return q.head == len(q.batches) }
+
+// push adds a batch at the end. The cells become the queue's own.
+func (q *fifo) push(b batch) {
+	if k := len(q.batches); k > q.head && q.batches[k-1].group == b.group {
+		q.batches[k-1].cells = append(q.batches[k-1].cells, b.cells...)
+		return
+	}
+	if taken := q.head; taken > len(q.batches)/2 {
+		q.batches = append(q.batches[:0], q.batches[taken:]...)
+		q.head = 0
+	}
+	q.batches = append(q.batches, b)
+}
+
+// pop takes at most n cells, all of one group, from the front. What is taken
+// ends where its capacity does, so that the queue may grow behind it.
+func (q *fifo) pop(n int64) batch {
+	b := &q.batches[q.head]
+	k := int(min(n, int64(len(b.cells))))
+	out := batch{b.group, b.cells[:k:k]}
+	if b.cells = b.cells[k:]; len(b.cells) == 0 {
+		*b = batch{}
+		q.head++
+	}
+	return out
+}
+
+// room is how many cells the caps let be handed over.
+func (l *line) room() int64 {
+	k := int64(unlimited)
+	for _, c := range l.caps {
+		k = min(k, *c)
+	}
+	return k
+}
+
+// hold takes n jobs out of the caps; a negative n gives them back.
+func (l *line) hold(n int64) {
+	for _, c := range l.caps {
+		*c -= n
+	}
+}
