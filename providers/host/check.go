@@ -37,6 +37,7 @@ type check struct {
 	rebooted  bool
 	cancelled bool
 	oomKill   int64
+	booked    bool // its core is still its own
 	lingered  bool // its group has been looked after
 
 	obs     offer.Observation
@@ -80,11 +81,11 @@ func (q *queue) checked(c *check) {
 	j := c.job
 	switch {
 	case c.holder.PID != 0:
-		q.book(j, 1)
+		q.rebook(c)
 		j.Status, j.proc, j.child = offer.Running, c.holder, false
 		q.adoptOne(j)
 	case c.unclaimed && !j.cancels && j.tries < maxTries:
-		q.book(j, 1)
+		q.rebook(c)
 		j.Status = offer.Running
 		q.busy++
 		s := q.newStart(j)
@@ -92,6 +93,13 @@ func (q *queue) checked(c *check) {
 		j.tries++
 	default:
 		q.finish(c)
+	}
+}
+
+// rebook takes back what was given up for an attempt that goes on.
+func (q *queue) rebook(c *check) {
+	if !c.booked {
+		q.book(c.job, 1)
 	}
 }
 

@@ -90,13 +90,16 @@ func (q *queue) reapOne(j *job) {
 	q.left(c)
 }
 
-// left hands a job whose process is gone to the checkers, and gives its core
-// to the next. Its GPUs stay its own until its outputs are checked.
+// left hands a job whose process is gone to the checkers. One that says it
+// did well gives its core to the next; after any other the breaker has a word
+// first. GPUs stay the job's own until its outputs are checked.
 func (q *queue) left(c *check) {
 	j := c.job
 	delete(q.live, j.proc.PID)
 	stopAll(j)
-	q.book(j, -1)
+	if c.booked = !c.waited || c.status != 0; !c.booked {
+		q.book(j, -1)
+	}
 	j.Status = offer.Verifying
 	q.busy++
 	restart := j.Restart
@@ -176,7 +179,7 @@ func (q *queue) finish(c *check) {
 	q.releaseGPUs(j)
 	q.gone[goneKey(j.spec.Token, j.Restart)] = true
 	j.locks, j.child, j.expired = nil, false, false
-	if j.Status == offer.Running { // it never became a process
+	if c.booked || j.Status == offer.Running { // or it never became a process
 		q.book(j, -1)
 	}
 	stopAll(j)

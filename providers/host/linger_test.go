@@ -1,0 +1,57 @@
+package host
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// pidIn waits for a file that holds a pid.
+func pidIn(t *testing.T, path string) int {
+	t.Helper()
+	for range 500 {
+		b, _ := os.ReadFile(path)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			return pid
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("no pid in %s", path)
+	return 0
+}
+
+func TestLingeringProcessesAreReaped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, command string }{
+		{"in the job's session", `sleep 1000 & echo $! > pid; echo > out`},
+		{"that ignores TERM", `(trap '' TERM; while :; do sleep 0.1; done) & echo $! > pid; echo > out`},
+		{"in a session of its own", `setsid sh -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done; echo > out`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			j := w.job(c.command, "out")
+			w.submit(j)
+			if o := w.wait(j)[0]; o.Status != offer.Completed {
+				t.Fatalf("%+v", o)
+			}
+			process{PID: pidIn(t, w.path("pid"))}.await()
+		})
+	}
+}
+
+func TestQueueOutlivesItsStarterJob(t *testing.T) {
+	// A queue that is started by a job of another queue does not count as
+	// that job's lingering process.
+	w := newWorld(t)
+	t.Setenv("MUSTER_TOKEN", "sometoken")
+	for _, v := range w.client.environ() {
+		if strings.HasPrefix(v, "MUSTER_TOKEN=") {
+			t.Error(v)
+		}
+	}
+}
