@@ -70,9 +70,9 @@ type account struct {
 	warnAt   float64
 	phases   map[string]bool
 	backends map[string]bool // with phases: both nil = everything
-	approved bool
-	used     amounts // the ledger
-	flying   amounts // in flight, at its ceiling
+	plan     string          // of the approval whose ceiling this is
+	used     amounts         // the ledger
+	flying   amounts         // in flight, at its ceiling
 	warned   bool
 	broken   string
 }
@@ -101,22 +101,33 @@ func (e *engine) loadBudgets() {
 		}
 		e.budgets.accounts = append(e.budgets.accounts, a)
 	}
-	ceiling := &account{name: "the approved ceiling", approved: true}
-	ceiling.set(e.ceiling())
-	e.budgets.accounts = append(e.budgets.accounts, ceiling)
+	plans := map[string]bool{e.approval: true}
+	for _, j := range e.st.InFlight() {
+		if a := j.Last(); a != nil && a.Plan != "" {
+			plans[a.Plan] = true
+		}
+	}
+	for _, plan := range sortedKeys(plans) {
+		a := &account{name: "the approved ceiling", plan: plan}
+		a.set(e.ceiling(plan))
+		e.budgets.accounts = append(e.budgets.accounts, a)
+	}
 	for i := range e.st.Ledger {
 		e.enter(&e.st.Ledger[i])
 	}
 }
 
-// ceiling is what was approved for the plan that is being applied.
-func (e *engine) ceiling() state.Amounts {
+// ceiling is what was approved for a plan.
+func (e *engine) ceiling(plan string) state.Amounts {
 	for i := range e.st.Approvals {
-		if a := &e.st.Approvals[i]; a.Plan == e.approval {
+		if a := &e.st.Approvals[i]; a.Plan == plan {
 			return a.Ceiling
 		}
 	}
-	return e.Plan.Ceiling
+	if plan == e.approval {
+		return e.Plan.Ceiling
+	}
+	return nil
 }
 
 func set(m *map[string]bool, key string) {
@@ -147,18 +158,18 @@ func (e *engine) enter(en *state.Entry) {
 	if en.Unknown && len(spent) == 0 {
 		spent = ceiling
 	}
-	e.budgets.enter(en.Phase, en.Backend, plan == e.approval, parseAmounts(spent), parseAmounts(ceiling))
+	e.budgets.enter(en.Phase, en.Backend, plan, parseAmounts(spent), parseAmounts(ceiling))
 }
 
-func (bs *budgets) enter(phase, backend string, ours bool, spent, ceiling amounts) {
+func (bs *budgets) enter(phase, backend, plan string, spent, ceiling amounts) {
 	for _, a := range bs.accounts {
-		if !a.counts(phase, backend, ours) {
-			continue
+		switch {
+		case !a.counts(phase, backend, plan):
+		case a.plan != "":
+			a.used.add(capped(spent, ceiling), 1)
+		default:
+			a.used.add(spent, 1)
 		}
-		if a.approved {
-			spent = capped(spent, ceiling)
-		}
-		a.used.add(spent, 1)
 	}
 }
 
@@ -173,9 +184,9 @@ func capped(spent, ceiling amounts) amounts {
 	return spent
 }
 
-func (a *account) counts(phase, backend string, ours bool) bool {
-	if a.approved {
-		return ours
+func (a *account) counts(phase, backend, plan string) bool {
+	if a.plan != "" {
+		return a.plan == plan
 	}
 	return a.phases == nil && a.backends == nil || a.phases[phase] || a.backends[backend]
 }
@@ -230,7 +241,7 @@ func fromPlace(f *flight) state.Amounts {
 func (bs *budgets) afford(e *engine, f *flight) bool {
 	now := e.Clock()
 	for _, a := range bs.accounts {
-		if !a.counts(f.phaseName(), f.b.name, f.ours) {
+		if !a.counts(f.phaseName(), f.b.name, f.plan) {
 			continue
 		}
 		if why := a.refuses(f, now); why != "" {
@@ -274,7 +285,7 @@ func (bs *budgets) fly(f *flight, times int64) {
 		return
 	}
 	for _, a := range bs.accounts {
-		if a.counts(f.phaseName(), f.b.name, f.ours) {
+		if a.counts(f.phaseName(), f.b.name, f.plan) {
 			a.flying.add(f.due.each, times)
 		}
 	}
@@ -297,7 +308,7 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 		e.budgets.fly(f, -1)
 		f.due.left--
 	}
-	e.budgets.enter(en.Phase, en.Backend, f.ours, spent, f.due.each)
+	e.budgets.enter(en.Phase, en.Backend, f.plan, spent, f.due.each)
 	e.spent.add(spent, 1)
 	e.warnBudgets()
 	return en
@@ -350,7 +361,7 @@ func positive(rate string) bool {
 // warnBudgets says once when ledger plus in flight passes a budget's share.
 func (e *engine) warnBudgets() {
 	for _, a := range e.budgets.accounts {
-		if a.warned || a.warnAt <= 0 || a.approved {
+		if a.warned || a.warnAt <= 0 || a.plan != "" {
 			continue
 		}
 		for u := range units {

@@ -63,9 +63,9 @@ func campaignOf(t *rapid.T) string {
 	b.WriteString("}\n")
 	if rapid.Bool().Draw(t, "b") {
 		fmt.Fprintf(&b, "phase \"b\" {\n  grid { axes = {\n    %s\n    %s\n  } }\n%s  job {\n    command = \"run ${input.i} ${cell.x} ${cell.y} > ${output.o}\"\n    input \"i\" { from = phase.a.output.o }\n    output \"o\" { path = \"b${cell.x}_${cell.y}\" }\n  }\n}\n", x, axis("y"), retry)
-		b.WriteString("phase \"c\" {\n  job {\n    command = \"sum ${input_file.all} > ${output.o}\"\n    input \"all\" { from_all = phase.b.output.o }\n    output \"o\" { path = \"c\" }\n  }\n}\n")
+		b.WriteString("phase \"c\" {\n" + retry + "  job {\n    command = \"sum ${input_file.all} > ${output.o}\"\n    input \"all\" { from_all = phase.b.output.o }\n    output \"o\" { path = \"c\" }\n  }\n}\n")
 	} else if rapid.Bool().Draw(t, "d") {
-		b.WriteString("phase \"d\" {\n  depends_on = [phase.a]\n  job {\n    command = \"run > ${output.o}\"\n    output \"o\" { path = \"d\" }\n  }\n}\n")
+		b.WriteString("phase \"d\" {\n  depends_on = [phase.a]\n" + retry + "  job {\n    command = \"run > ${output.o}\"\n    output \"o\" { path = \"d\" }\n  }\n}\n")
 	}
 	return b.String()
 }
@@ -110,7 +110,7 @@ func TestCrashesAtAnyStep(t *testing.T) {
 			rt.Fatalf("the last apply: %v\n%s", err, hcl)
 		}
 		if o.Done != o.Total || o.Stopped != None {
-			rt.Fatalf("outcome %+v\n%s\n%s", o, hcl, strings.Join(s.notes, "\n"))
+			rt.Fatalf("outcome %+v\n%s\n%s\n%s", o, hcl, strings.Join(s.notes, "\n"), s.story())
 		}
 		s.agree()
 		for key, n := range s.world.onces {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -138,7 +139,7 @@ func (w *world) end(j *fakeJob) {
 		}
 	default:
 		o.Status, o.Class, o.Tail = offer.Failed, j.res.class, []string{j.res.tail}
-		if w.can.HostQueue && j.launch-j.Attempt+1 < j.Retry.Max-j.Attempt+1 && slices.Contains(j.Retry.On, j.res.class) {
+		if w.can.HostQueue && j.launch < j.Retry.Max && slices.ContainsFunc(j.Retry.On, func(on string) bool { return failure.Is(j.res.class, on) }) {
 			o.Status = offer.Waiting
 			w.tell(o)
 			j.status = offer.Queued

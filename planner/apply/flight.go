@@ -3,6 +3,7 @@ package apply
 import (
 	"strings"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
@@ -45,7 +46,7 @@ type flight struct {
 	told   bool   // the cancel is under way
 	missed int    // look-ups in a row that did not find it
 	handle string
-	ours   bool // its attempt belongs to the plan that is being applied
+	plan   string // under whose approval it was launched
 }
 
 func stem(token string) string {
@@ -108,22 +109,43 @@ func (e *engine) loadFlights() {
 		}
 		f := &flight{
 			key: j.Key(), addr: j.Address, smoke: j.Smoke, token: stem(a.Token), b: b, pool: a.Pool, n: a.N,
-			status: statusOf(j.Status), handle: a.Handle, ours: a.Plan == e.approval,
+			status: statusOf(j.Status), handle: a.Handle, plan: a.Plan,
 		}
 		f.first, f.max = firstLaunch(j, f.token), a.N
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
 			if i, ok := p.Index(keyOf(j.Address)); ok {
 				f.p, f.cell = p, int32(i)
-				if !f.smoke && b.can.HostQueue {
+				if !f.smoke {
 					f.max = max(a.N, p.Retry.MaxAttempts)
 				}
 				f.where = p.decisionOn(f.cell, b.name, a.Pool)
+				if f.where == nil || f.smoke {
+					f.where = e.whereItWas(f)
+				}
 				e.plannedEnd(f)
 			}
 		}
 		f.due = e.budgets.ceilingOf(e, f, a.Ceiling)
 		e.adopt(f)
 	}
+}
+
+// whereItWas is a decision for a flight that the plan did not place, since it
+// was placed before: its launches go on there.
+func (e *engine) whereItWas(f *flight) *place.Decision {
+	v := lang.Run
+	if f.smoke {
+		v = lang.SmokeRun
+	}
+	pool := f.b.pools[f.pool]
+	d := &place.Decision{Backend: f.b.name, Pool: f.pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
+		Price: pool.Price, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
+	if !f.smoke {
+		f.p.replace(f.cell, d)
+	} else if g := f.p.plan.Smoke; g == nil || g.Place.Backend == "" {
+		f.p.gate.place = d
+	}
+	return d
 }
 
 // plannedEnd is what the plan does with a flight.

@@ -14,6 +14,7 @@ import (
 // alone; then everything else.
 type gate struct {
 	p      *phase
+	place  *place.Decision  // where smokes go; nil when none is left to start
 	order  []int32          // cells with a smoke that has not passed, ascending
 	smokes map[int32]status // of these
 	prints map[int32]string // fingerprints by cell
@@ -29,6 +30,9 @@ func (e *engine) loadGates() {
 	for _, p := range e.phases {
 		p.gate.p = p
 		g := p.plan.Smoke
+		if g != nil && g.Place.Backend != "" {
+			p.gate.place = &g.Place
+		}
 		if g != nil && p.Smoke != nil {
 			e.loadSmokes(p, g)
 		}
@@ -188,7 +192,7 @@ func (g *gate) flying() int {
 // failed.
 func (e *engine) dispatchSmokes(p *phase) {
 	g := &p.gate
-	if len(g.order) == 0 || g.failed {
+	if len(g.order) == 0 || g.failed || g.place == nil || e.backends[g.place.Backend] == nil {
 		return
 	}
 	for _, c := range slices.Clone(g.order) {
@@ -266,7 +270,10 @@ func (e *engine) validation(p *phase, cell int32, a *state.Attempt) state.Valida
 func (e *engine) environment(p *phase, cell int32) string {
 	d := p.decision(cell)
 	if d == nil {
-		d = &p.plan.Smoke.Place
+		d = p.gate.place
+	}
+	if d == nil {
+		return ""
 	}
 	b := e.backends[d.Backend]
 	if b == nil || d.Shape.GPUs == 0 {

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -76,13 +77,22 @@ func TestSmokeJudgedAfterACrash(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
 	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}} }
-	s.must(t.Context())
-	// The process died between the smoke's end and its verdict.
-	s.disk.events = slices.DeleteFunc(s.disk.events, func(ev state.Event) bool { return ev.Kind() == "validated" || ev.Kind() == "finished" })
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if ev.Kind() == "validated" {
+				stop()
+			}
+		}
+	}
+	s.must(ctx)
+	// As if the process died between the smoke's end and its verdict.
+	s.disk.events = slices.DeleteFunc(s.disk.events, func(ev state.Event) bool { return ev.Kind() == "validated" })
+	s.conf = nil
 	before := len(s.world.logs)
 	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
-	if len(s.world.logs) != before || len(s.state().Validations) != 2 {
-		t.Errorf("started %v, validations %s", s.world.logs[before:], text(s.state().Validations))
+	if len(s.world.logs) != 6 || before > 2 || len(s.state().Validations) != 2 {
+		t.Errorf("started %v, validations %s", s.world.logs, text(s.state().Validations))
 	}
 }
 

@@ -53,7 +53,10 @@ func (e *engine) gateRides(p *phase) bool {
 	if p.gate.failed || p.Smoke == nil || len(p.Smoke.Expect) > 0 {
 		return false
 	}
-	b := e.backends[p.plan.Smoke.Place.Backend]
+	if p.gate.place == nil {
+		return false
+	}
+	b := e.backends[p.gate.place.Backend]
 	if b == nil || !b.can.Dependencies {
 		return false
 	}

@@ -151,3 +151,14 @@ func (s *stage) check(o Outcome, want string) {
 	}
 	s.agree()
 }
+
+// story is what went wrong by the state, and every durable event.
+func (s *stage) story() string {
+	var b strings.Builder
+	for _, ev := range s.disk.events {
+		if ev.Kind() != "began" && ev.Kind() != "defined" {
+			fmt.Fprintf(&b, "%s %s\n", ev.Kind(), text(ev))
+		}
+	}
+	return b.String()
+}

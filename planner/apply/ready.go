@@ -90,7 +90,7 @@ const (
 func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
 	d := p.decision(cell)
 	if smoke {
-		d = &p.plan.Smoke.Place
+		d = p.gate.place
 	}
 	b := e.backends[d.Backend]
 	if !e.room(b, d.Pool) || e.capped(p, b) || !e.rate.allows(e, p, b, 1) {
@@ -131,7 +131,7 @@ func (e *engine) recordKey(p *phase, cell int32, smoke bool) string {
 
 // launch builds a job and mints its intent.
 func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *backend) verdict {
-	f := &flight{p: p, cell: cell, smoke: smoke, addr: p.Address(int(cell)), b: b, pool: d.Pool, where: d, ours: true}
+	f := &flight{p: p, cell: cell, smoke: smoke, addr: p.Address(int(cell)), b: b, pool: d.Pool, where: d, plan: e.approval}
 	f.key = f.addr
 	if smoke {
 		f.key = state.SmokeAddress(f.addr)
@@ -150,7 +150,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 	}
 	rec.Status = ""
 	e.emit(state.Intended{Job: rec, Fresh: fresh, At: e.Clock(), Attempt: state.Attempt{
-		N: f.n, Token: f.token, Backend: b.name, Pool: d.Pool, Plan: e.approval, Fence: e.Session.Fence(),
+		N: f.n, Token: f.token, Backend: b.name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
 		Ceiling: f.due.one, Why: d.Why, Scaled: scaledText(d.Shape, job.Shape), Replaces: job.MoveAside,
 	}})
 	if e.err != nil {
@@ -184,6 +184,9 @@ func (e *engine) number(f *flight) (fresh bool) {
 	if f.smoke || anew || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled || (rec.Result != "" && want != "" && rec.Result != want) {
 		f.first = 1
 		return true
+	}
+	if f.p.kind(f.cell) != planner.Retry && last.Plan != "" {
+		f.plan = last.Plan // launched again under the approval that launched it first
 	}
 	f.n = last.N + 1
 	f.max = max(f.max, f.n)

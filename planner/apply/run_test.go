@@ -59,6 +59,7 @@ phase "c" {
 func TestOneJobRunsAndThenThereIsNothingToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, one)
+	s.world.result = func(providers.Job, int) result { return result{takes: 2 * time.Millisecond} }
 	s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
 	if c := s.counts(); c.Changes() || c.Unchanged != 1 {
 		t.Errorf("the plan of an applied plan: %+v", c)
@@ -329,6 +330,7 @@ func TestLostJobCountsAfterASecondReading(t *testing.T) {
 	for _, j := range s.world.jobs {
 		j.gone = true
 	}
+	s.world.events = nil
 	ctx, stop = context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer stop()
 	s.conf = nil
