@@ -30,6 +30,7 @@ type form struct {
 	env                   []named          // sorted
 	outputs               []*expr.Template // paths, as Phase.Outputs
 	checkpoint            *expr.Template
+	asked                 []*expr.Template // resources and options
 	result                []field
 	requests              []Request
 	requestOf             *grid.Projection // nil: one request
@@ -77,7 +78,7 @@ func (l *loader) newScope(p *phaseBuild, params []entry) *expr.Scope {
 	if p.Checkpoint != nil {
 		s.Symbols["checkpoint"] = []string{}
 	}
-	if !p.ok && p.full || p.Grid == nil {
+	if !p.expanded {
 		s.Grid, s.Symbols["cell"] = nil, nil
 	}
 	for _, e := range params {

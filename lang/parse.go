@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,6 +105,7 @@ func (l *loader) parse(name string, src []byte) (*hclsyntax.Body, bool) {
 	l.sure.Append(syntaxHints(hds, text)...)
 	if hds.HasErrors() {
 		l.broken = true
+		l.sure.Append(moreOneLiners(name, text, hds)...)
 	}
 	if file == nil {
 		return nil, false
@@ -128,6 +130,52 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 		}
 	}
 	return ds
+}
+
+// mostOneLiners bounds how often a file is parsed again.
+const mostOneLiners = 20
+
+// moreOneLiners finds further one-line blocks with two attributes: the parser
+// tells the first only. Each is blanked out, and the file parsed again.
+func moreOneLiners(name string, src []byte, hds hcl.Diagnostics) (ds diag.List) {
+	text := bytes.Clone(src)
+	for range mostOneLiners {
+		blanked := false
+		for _, h := range hds {
+			blanked = isOneLiner(h) && blankLine(text, h.Subject) || blanked
+		}
+		if !blanked {
+			break
+		}
+		_, hds = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+		for _, h := range hds {
+			if isOneLiner(h) {
+				ds.Append(syntaxHints(hcl.Diagnostics{h}, src)...)
+			}
+		}
+	}
+	return ds
+}
+
+func isOneLiner(h *hcl.Diagnostic) bool {
+	return h.Summary == "Invalid single-argument block definition" || strings.HasPrefix(h.Detail, "A single-line block definition can contain only a single argument")
+}
+
+// blankLine empties the braces of the line at fault.
+func blankLine(text []byte, at *hcl.Range) bool {
+	if at == nil || at.Start.Byte > len(text) {
+		return false
+	}
+	from := bytes.LastIndexByte(text[:at.Start.Byte], '\n') + 1
+	line, _, _ := bytes.Cut(text[from:], []byte("\n"))
+	open, end := bytes.IndexByte(line, '{'), bytes.LastIndexByte(line, '}')
+	if open < 0 || end < open+2 || len(bytes.TrimSpace(line[open+1:end])) == 0 {
+		return false
+	}
+	for i := open + 1; i < end; i++ {
+		line[i] = ' '
+	}
+	return true
 }
 
 // spread writes the line at fault as it should be, when it is simple enough.

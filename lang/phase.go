@@ -12,15 +12,16 @@ import (
 // A phaseBuild is a phase while it is loaded.
 type phaseBuild struct {
 	*Phase
-	b, job  *block
-	full    bool             // every value of the grid is known
-	ok      bool             // fit for checks that look at cells
-	failed  bool             // a template of the job did not compile
-	matched []*expr.Template // of inputs' match
-	scope   *expr.Scope
-	smoke   *expr.Scope // with the smoke's params; scope itself without any
-	params  []entry
-	after   []afterRef
+	b, job   *block
+	expanded bool             // the grid has no errors
+	full     bool             // every value of the grid is known
+	ok       bool             // fit for checks that look at cells
+	failed   bool             // a template of the job did not compile
+	matched  []*expr.Template // of inputs' match
+	scope    *expr.Scope
+	smoke    *expr.Scope // with the smoke's params; scope itself without any
+	params   []entry
+	after    []afterRef
 }
 
 // An afterRef is a phase that must come first, and where that is written.
@@ -56,8 +57,8 @@ func (l *loader) phaseBlocks() {
 
 // phaseHead reads what depends on no other phase.
 func (l *loader) phaseHead(p *phaseBuild) {
-	p.Grid, p.ok, p.full = l.phaseGrid(p.b)
-	p.ok = p.ok && p.full
+	p.Grid, p.expanded, p.full = l.phaseGrid(p.b)
+	p.ok = p.expanded && p.full
 	p.MaxParallel = l.integer(p.b, "max_parallel", 1, 0)
 	p.Source = l.source(p.b.one("source"), l.c.Source)
 	if place := p.b.one("place"); place != nil {

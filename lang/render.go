@@ -150,7 +150,10 @@ func (r *renderer) command(out *Rendered) {
 		return
 	}
 	v := r.value(r.f.command)
-	if v != cty.NilVal && isList(v) {
+	if v == cty.NilVal || !v.IsKnown() {
+		return
+	}
+	if isList(v) {
 		out.Argv = r.words(v, r.f.command)
 		return
 	}

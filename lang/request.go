@@ -52,18 +52,21 @@ type column struct {
 // requests tabulates the distinct requests of a phase.
 func (l *loader) requests(p *phaseBuild, s *expr.Scope, f *form, v Variant) {
 	columns, base, ok := l.columns(p, s)
-	if !ok || !p.ok {
-		f.requests = []Request{{}}
+	for _, c := range columns {
+		f.asked = append(f.asked, c.t)
+	}
+	f.requests = []Request{base}
+	if !p.ok {
 		return
 	}
 	b := requestTable{l: l, p: p, f: f, v: v, base: base}
 	for _, c := range columns {
-		if !b.add(c) {
-			f.requests = []Request{{}}
-			return
-		}
+		ok = b.add(c) && ok
 	}
-	b.fill()
+	if ok {
+		f.requests = nil
+		b.fill()
+	}
 }
 
 // columns lists what a job's resources and options say.

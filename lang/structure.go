@@ -215,7 +215,7 @@ func (l *loader) unknownBlock(spec *blockSpec, c *hclsyntax.Block) {
 }
 
 func (l *loader) noSuch(spec *blockSpec, kind, name string, known []string) string {
-	where := "a " + spec.Name + " block"
+	where := article(spec.Name) + " block"
 	if spec == language {
 		where = "a campaign file"
 	}

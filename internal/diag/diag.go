@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 )
 
@@ -137,13 +136,49 @@ func FromHCL(ds hcl.Diagnostics) List {
 }
 
 // Suggest returns the candidate nearest to a mistyped name, or "" when none
-// is near enough to be meant (at most a third of the name's letters differ).
+// is near enough to be meant: at most a third of the name's letters differ.
+// Two letters in the wrong order count as one, other capitals as none.
 func Suggest(given string, candidates []string) string {
-	best, bestDist := "", len([]rune(given))/3+1
+	best, bestDist := "", 2*(len([]rune(given))/3)+1
 	for _, c := range candidates {
-		if d := levenshtein.Distance(given, c, nil); d < bestDist {
+		d := 2 * distance(strings.ToLower(given), strings.ToLower(c))
+		if d == 0 && c == given {
+			d = -1
+		}
+		if d < bestDist {
 			best, bestDist = c, d
 		}
 	}
 	return best
+}
+
+// longestName bounds what is compared, in letters.
+const longestName = 100
+
+// distance is the optimal string alignment distance: insertions, deletions,
+// replacements and swaps of neighbours.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if len(x) > longestName || len(y) > longestName {
+		return longestName
+	}
+	before, prev, cur := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		cur[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				cur[j] = min(cur[j], before[j-2]+1)
+			}
+		}
+		before, prev, cur = prev, cur, before
+	}
+	return prev[len(y)]
 }

@@ -1,0 +1,197 @@
+package lang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/expr"
+)
+
+// quoting is how a shell reads the place where a value is spliced in.
+type quoting int
+
+const (
+	bare quoting = iota
+	double
+	single
+	comment
+	heredoc // from here on nothing is said: its text is not split
+)
+
+// special are the bytes that a shell does not take as they are.
+var special = map[quoting]string{
+	bare:   " \t\n|&;<>()$`\\\"'*?[#",
+	double: "$`\\\"",
+	single: "'",
+}
+
+// splices warns of cell values and paths that a shell would read otherwise
+// than as one word: one warning for each place, with the first such cell.
+func (l *loader) splices(p *phaseBuild) {
+	for _, e := range []hclsyntax.Expression{p.job.expr("command"), p.job.expr("setup")} {
+		t, ok := e.(*hclsyntax.TemplateExpr)
+		if wrap, is := e.(*hclsyntax.TemplateWrapExpr); is {
+			t, ok = &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{wrap.Wrapped}}, true
+		}
+		if !ok {
+			continue
+		}
+		q := bare
+		for _, part := range t.Parts {
+			if lit, ok := part.(*hclsyntax.LiteralValueExpr); ok {
+				if text, err := asText(lit.Val); err == nil {
+					q = q.after(text)
+				}
+				continue
+			}
+			l.splice(p, part, q)
+		}
+	}
+}
+
+// after is the quoting behind a piece of shell text.
+func (q quoting) after(text string) quoting {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch q {
+		case bare:
+			switch {
+			case c == '\\':
+				i++
+			case c == '"':
+				q = double
+			case c == '\'':
+				q = single
+			case c == '#' && (i == 0 || strings.IndexByte(" \t\n;", text[i-1]) >= 0):
+				q = comment
+			case c == '<' && i+1 < len(text) && text[i+1] == '<':
+				return heredoc
+			}
+		case double:
+			if c == '\\' {
+				i++
+			} else if c == '"' {
+				q = bare
+			}
+		case single:
+			if c == '\'' {
+				q = bare
+			}
+		case comment:
+			if c == '\n' {
+				q = bare
+			}
+		}
+	}
+	return q
+}
+
+func (l *loader) splice(p *phaseBuild, part hclsyntax.Expression, q quoting) {
+	bad := special[q]
+	if call, ok := part.(*hclsyntax.FunctionCallExpr); ok && call.Name == "shellquote" || bad == "" {
+		return
+	}
+	t, ds := expr.Compile(part, p.scope)
+	if ds.HasErrors() {
+		return
+	}
+	for _, a := range t.Axes() {
+		if l.spliceAxis(p, part, t, a, bad) {
+			return
+		}
+	}
+	for _, s := range t.Symbols() {
+		if l.splicePath(p, part, s, bad) {
+			return
+		}
+	}
+}
+
+// spliceAxis warns when a value of an axis has special bytes and shows in the
+// text of the part.
+func (l *loader) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.Template, a int, bad string) bool {
+	axis := p.Grid.Axes[a]
+	proj := p.Grid.Project([]int{a})
+	for k := range proj.Len() {
+		v := axis.Values[proj.Coord(k, 0)]
+		cell := proj.First(k)
+		if !strings.ContainsAny(v.Text, bad) || !strings.Contains(plain(t, cell), v.Text) {
+			continue
+		}
+		l.ds.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A cell value is spliced unquoted", Subject: part.Range().Ptr(), Address: p.Address(cell),
+			Detail: fmt.Sprintf("In %s the value %q of the axis %q goes into a command that a shell reads, which would take it apart. Write ${shellquote(…)} around it, or the command as a list.", p.Address(cell), clip(v.Text), axis.Name)})
+		return true
+	}
+	return false
+}
+
+// splicePath warns when the path behind a symbol has special bytes.
+func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Symbol, bad string) bool {
+	of, t := p, (*expr.Template)(nil)
+	switch s.Root {
+	case "output":
+		t = outputTemplate(p, s.Name)
+	case "checkpoint":
+		t = p.Phase.job.form[Run].checkpoint
+	case "input":
+		for _, in := range p.Inputs {
+			if in.Name == s.Name {
+				of = l.phases[in.From.Name]
+				t = outputTemplate(of, in.Output)
+			}
+		}
+	case "path", "input_file":
+	default:
+		return false
+	}
+	warn := func(address, text, what string) bool {
+		l.ds.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A path is spliced unquoted", Subject: part.Range().Ptr(), Address: address,
+			Detail: fmt.Sprintf("In %s, %s (%q) goes into a command that a shell reads, which would take it apart. Write ${shellquote(%s)}, or the command as a list.", address, what, clip(text), s)})
+		return true
+	}
+	if t != nil && of.ok && !of.failed {
+		if cell, text, found := specialPath(of, t, bad); found {
+			return warn(of.Address(cell), text, "the path of "+s.String())
+		}
+	}
+	if bad == special[bare] || bad == special[double] {
+		if dir := l.workdirOf(p); strings.ContainsAny(dir, bad) && p.Len() > 0 {
+			return warn(p.Address(0), dir, "the workdir of "+s.String())
+		}
+	}
+	return false
+}
+
+func outputTemplate(p *phaseBuild, name string) *expr.Template {
+	for k, o := range p.Outputs {
+		if o.Name == name && len(p.Phase.job.form[Run].outputs) > k {
+			return p.Phase.job.form[Run].outputs[k]
+		}
+	}
+	return nil
+}
+
+// specialPath looks at the first cell and at the first cell of every axis
+// value with special bytes; what else a path holds is the same in all cells.
+func specialPath(p *phaseBuild, t *expr.Template, bad string) (cell int, text string, found bool) {
+	if p.Len() == 0 {
+		return 0, "", false
+	}
+	if text = plain(t, 0); strings.ContainsAny(text, bad) {
+		return 0, text, true
+	}
+	for _, a := range t.Axes() {
+		proj := p.Grid.Project([]int{a})
+		for k := range proj.Len() {
+			if strings.ContainsAny(p.Grid.Axes[a].Values[proj.Coord(k, 0)].Text, bad) {
+				if text = plain(t, proj.First(k)); strings.ContainsAny(text, bad) {
+					return proj.First(k), text, true
+				}
+			}
+		}
+	}
+	return 0, "", false
+}
