@@ -358,3 +358,16 @@ func (c *Client) Busy(ctx context.Context) (Busy, error) {
 	}
 	return Busy{CPUs: s.CPUs, GPUs: s.GPUs, Jobs: s.Running}, nil
 }
+
+// Running reports whether a queue listens now. It starts none.
+func (c *Client) Running() (bool, error) {
+	spool, err := c.spool()
+	if err != nil {
+		return false, err
+	}
+	conn, err := dial(spool)
+	if err != nil {
+		return false, nil
+	}
+	return true, conn.Close()
+}
