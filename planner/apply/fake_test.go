@@ -119,8 +119,9 @@ func (w *world) begin(j *fakeJob) {
 }
 
 func (w *world) end(j *fakeJob) {
+	exit := j.res.exit
 	now := time.Now()
-	o := offer.Observation{Token: j.Token, Presence: offer.Found, Handle: j.Token, Attempt: j.launch, Started: j.began, Ended: now, Exit: &j.res.exit,
+	o := offer.Observation{Token: j.Token, Presence: offer.Found, Handle: j.Token, Attempt: j.launch, Started: j.began, Ended: now, Exit: &exit,
 		Usage: &offer.Usage{Elapsed: now.Sub(j.began), CPU: -1, MaxRSS: -1}}
 	switch {
 	case j.res.cancel:

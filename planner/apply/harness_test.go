@@ -74,17 +74,21 @@ func (s *stage) apply(ctx context.Context, alive func() error) (Outcome, error) 
 	c := s.load()
 	plan := s.plan(c, m.st, f)
 	f.alive = alive
-	conf := Config{Plan: plan, Campaign: c, Session: m, Who: "ada", Host: "h", Environ: []string{},
+	conf := s.config(plan, c, m, f)
+	if s.conf != nil {
+		s.conf(&conf)
+	}
+	return Run(ctx, conf)
+}
+
+func (s *stage) config(plan *planner.Plan, c *lang.Campaign, m *memory, f *fake) Config {
+	return Config{Plan: plan, Campaign: c, Session: m, Who: "ada", Host: "h", Environ: []string{},
 		Provider: func(string) (providers.Provider, error) { return f, nil },
 		Progress: func(p Progress) {
 			if p.Note != "" {
 				s.notes = append(s.notes, p.Note)
 			}
 		}}
-	if s.conf != nil {
-		s.conf(&conf)
-	}
-	return Run(ctx, conf)
 }
 
 func (s *stage) must(ctx context.Context) Outcome {
