@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/state/store"
 )
@@ -111,33 +112,27 @@ func (a *app) report(l diag.List) error {
 func (a *app) failErr(err error) int {
 	var locked *store.LockedError
 	var corrupt *store.CorruptError
+	var write *store.WriteError
+	var provider *providers.Error
 	switch {
 	case errors.As(err, &locked):
-		a.fail(diag.List{lockedDiagnostic(locked, a.now())})
+		a.fail(diag.List{{Summary: "The state is locked", Detail: locked.Detail()}})
+		return exitLocked
+	case errors.Is(err, store.ErrLost):
+		a.fail(diag.List{{Summary: "The state lock was taken over", Detail: "Another muster holds it now, and drives the campaign on. This one wrote and started nothing since. See it with muster status."}})
 		return exitLocked
 	case errors.As(err, &corrupt):
 		a.fail(diag.List{{Summary: "The state is damaged", Detail: corrupt.Error() + ".\n\n" + corrupt.Way}})
+	case errors.As(err, &write):
+		a.fail(diag.List{{Summary: "The state cannot be written", Detail: write.Error() + ".\n\n" + write.Way}})
+	case errors.As(err, &provider):
+		a.fail(diag.List{{Summary: capitalise(provider.Summary), Detail: strings.TrimSpace(provider.Detail + "\n\n" + provider.Hint)}})
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	default:
 		a.fail(diag.List{{Summary: capitalise(firstLine(err.Error())), Detail: restLines(err.Error())}})
 	}
 	return exitError
-}
-
-func lockedDiagnostic(e *store.LockedError, now time.Time) diag.Diagnostic {
-	l := e.Lease
-	detail := fmt.Sprintf("%s holds it on %s (pid %d) for %q since %s; the last heartbeat was %s ago.", l.Who, l.Host, l.PID, l.Purpose,
-		l.Since.Local().Format(time.DateTime), now.Sub(l.Heartbeat).Round(time.Second))
-	switch e.Alive {
-	case "alive":
-		detail += " It looks alive: wait for it (-lock-timeout=10m), or ask whoever runs it."
-	case "dead":
-		detail += " It looks dead."
-	default:
-		detail += " Whether it is alive cannot be seen from here."
-	}
-	return diag.Diagnostic{Summary: "The state is locked", Detail: detail + "\n\nIf it is surely gone, clear the lock:\n\n    muster force-unlock " + l.ID}
 }
 
 func firstLine(s string) string { l, _, _ := strings.Cut(s, "\n"); return l }

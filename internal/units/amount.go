@@ -35,8 +35,12 @@ func FormatMoney(a Amount) string {
 // FormatCount is a whole number with its thousands apart, "2,669".
 func FormatCount(n int64) string { return FormatDigits(strconv.FormatInt(n, 10)) }
 
-// FormatDigits sets the thousands of a whole number's digits apart.
+// FormatDigits sets the thousands of a decimal number's digits apart.
 func FormatDigits(digits string) string {
+	digits, fraction, has := strings.Cut(digits, ".")
+	if has {
+		fraction = "." + fraction
+	}
 	sign := ""
 	if strings.HasPrefix(digits, "-") {
 		sign, digits = "-", digits[1:]
@@ -49,7 +53,7 @@ func FormatDigits(digits string) string {
 		}
 		b.WriteRune(c)
 	}
-	return b.String()
+	return b.String() + fraction
 }
 
 // clip shortens foreign text for a message.

@@ -187,7 +187,7 @@ func ShortDuration(d time.Duration) string {
 	if d <= 0 {
 		return "0s"
 	}
-	if d < 2*time.Minute && d%time.Second == 0 {
+	if d < 2*time.Minute && d != time.Minute && d%time.Second == 0 {
 		return fmt.Sprintf("%ds", d/time.Second)
 	}
 	var b strings.Builder

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Start is what the environment of one start says of it.
@@ -41,6 +42,7 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	env.set("MUSTER_WORKDIR", j.Workdir)
 	env.set("MUSTER_JOB", string(s.Folder))
 	env.set("MUSTER_LAUNCH", s.Launch)
+	limits(env, j.Shape)
 	if s.Plain {
 		env.set("MUSTER_PLAIN", "1")
 	}
@@ -68,6 +70,19 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 		}
 	}
 	return env.list
+}
+
+// limits tells the job what it asked for, as scaled for this launch: cores,
+// bytes, devices, seconds. What was not stated is not set.
+func limits(env *environ, s offer.Shape) {
+	for _, v := range []struct {
+		name  string
+		value int64
+	}{{"MUSTER_CPUS", int64(s.CPUs)}, {"MUSTER_MEMORY", s.Memory}, {"MUSTER_GPUS", int64(s.GPUs)}, {"MUSTER_WALLTIME", int64(s.Walltime.Seconds())}} {
+		if v.value > 0 {
+			env.set(v.name, strconv.FormatInt(v.value, 10))
+		}
+	}
 }
 
 // OutputPath is what a command is given for an output: its absolute path,
