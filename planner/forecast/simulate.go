@@ -61,6 +61,14 @@ func (h *eventHeap) Pop() any {
 
 // play runs until nothing can happen any more.
 func (s *sim) play() {
+	s.begin()
+	for len(s.events) > 0 {
+		s.step()
+	}
+}
+
+// begin starts what can start at once.
+func (s *sim) begin() {
 	s.resume()
 	for i, n := range s.nodes {
 		for c := range n.pending {
@@ -71,14 +79,16 @@ func (s *sim) play() {
 	}
 	s.lineUp()
 	s.start()
-	for len(s.events) > 0 {
-		s.now = s.events[0].at
-		for len(s.events) > 0 && s.events[0].at == s.now {
-			s.fold(heap.Pop(&s.events).(event))
-		}
-		s.lineUp()
-		s.start()
+}
+
+// step goes to the next instant at which something happens.
+func (s *sim) step() {
+	s.now = s.events[0].at
+	for len(s.events) > 0 && s.events[0].at == s.now {
+		s.fold(heap.Pop(&s.events).(event))
 	}
+	s.lineUp()
+	s.start()
 }
 
 // resume starts what runs already. It holds what it takes, whatever the caps

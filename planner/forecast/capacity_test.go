@@ -1,0 +1,80 @@
+package forecast
+
+import (
+	"testing"
+
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func TestPoolCapacity(t *testing.T) {
+	t.Parallel()
+	const u = unlimited
+	for _, c := range []struct {
+		name string
+		pool offer.Pool
+		ours int64
+		want capacity
+	}{
+		{"nothing known", offer.Pool{Idle: -1}, 0, capacity{u, u, u, u}},
+		{"a machine's cores and memory", offer.Pool{Word: "machine", CPUs: 4, Memory: 8, Idle: 4, Total: 4}, 0, capacity{u, u, 4, 8}},
+		{"a machine's slots", offer.Pool{Word: "machine", CPUs: 4, MaxJobs: 2}, 0, capacity{2, u, 4, u}},
+		{"a scheduler's nodes are its own business", offer.Pool{Word: "partition", CPUs: 64, Memory: 8, Total: 300}, 0, capacity{u, u, u, u}},
+		{"6 of 8 GPUs free", offer.Pool{Word: "machine", GPUs: 8, Idle: 6, Total: 8, Others: 2}, 0, capacity{u, 6, u, u}},
+		{"4 free, 2 ours, 2 others'", offer.Pool{Word: "machine", GPUs: 8, Idle: 4, Total: 8, Others: 2}, 2, capacity{u, 6, u, u}},
+		{"all ours", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8}, 8, capacity{u, 8, u, u}},
+		{"none free, 5 others'", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 5}, 3, capacity{u, 3, u, u}},
+		{"all others': they leave some day", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 8}, 0, capacity{u, 8, u, u}},
+		{"12 idle of a partition's 33", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, u, u}},
+		{"idle unknown", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1, Total: 33}, 0, capacity{u, 33, u, u}},
+		{"nothing known of GPUs", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1}, 0, capacity{u, u, u, u}},
+		{"idle counts cores on a machine with one GPU", offer.Pool{Word: "machine", CPUs: 4, GPUs: 1, Idle: 4, Total: 4}, 0, capacity{u, 1, 4, u}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := poolCapacity(c.pool, c.ours); got != c.want {
+				t.Errorf("%+v, not %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestNarrowPool: a job that fits a node runs there although strangers hold a
+// part of it now; and jobs that need different things share what there is.
+func TestNarrowPool(t *testing.T) {
+	t.Parallel()
+	gpu := func(n, cpus int, mem int64) Group {
+		g := onMachine(minutes(10))
+		g.Decision = place.Decision{Backend: "ssh.lab", Shape: offer.Shape{GPUs: n, CPUs: cpus, Memory: mem, Nodes: 1}, Price: offer.Price{Known: true}}
+		return g
+	}
+	lab := offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 16, Memory: 64, GPUs: 8, Idle: 6, Total: 8, Others: 2}
+	for _, c := range []struct {
+		name   string
+		pool   offer.Pool
+		groups []Group
+		of     []uint16
+		end    float64
+	}{
+		{"8 GPUs of which 6 are free", lab, []Group{{}, gpu(8, 1, 1)}, []uint16{1, 1}, 20},
+		{"3 jobs of 2 GPUs on 6", lab, []Group{{}, gpu(2, 1, 1)}, []uint16{1, 1, 1}, 10},
+		{"4 jobs of 2 GPUs on 6", lab, []Group{{}, gpu(2, 1, 1)}, []uint16{1, 1, 1, 1}, 20},
+		{"cores bind", lab, []Group{{}, gpu(1, 8, 1)}, []uint16{1, 1, 1}, 20},
+		{"memory binds", lab, []Group{{}, gpu(1, 1, 40)}, []uint16{1, 1}, 20},
+		{"the large one waits, the small one goes ahead", lab, []Group{{}, gpu(4, 1, 1), gpu(2, 1, 1)}, []uint16{1, 1, 2}, 20},
+		{"whole nodes", offer.Pool{Backend: "ssh.lab", Word: "partition", GPUs: 4, GPUModel: "A100", Idle: 8, Total: 8}, []Group{{}, wholeNode(gpu(1, 1, 1))}, []uint16{1, 1, 1}, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := Make(Input{Phases: []Phase{{Name: "a", Of: c.of, Groups: c.groups}}, Pools: []offer.Pool{c.pool}})
+			if got := f.Walltime.P50.Minutes(); got != c.end {
+				t.Errorf("ends after %v min, not %v", got, c.end)
+			}
+		})
+	}
+}
+
+func wholeNode(g Group) Group {
+	g.Decision.WholeNode = true
+	return g
+}
