@@ -53,8 +53,9 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 		Logger:           l.opts.Logger.Named(prog.Type),
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
 			cmd := exec.Command(prog.Path, prog.Args...)
+			cmd.Args[0] = prog.name()
 			cmd.Env = append(environment(l.opts.Environ, procid.Of(os.Getpid())), spec.Env...)
-			inst.process = newProcess(cmd)
+			inst.process = newProcess(l.ctx, cmd)
 			return inst.process, nil
 		},
 	})
@@ -66,6 +67,7 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 		}
 		return nil, startError(prog, inst.process, err)
 	}
+	inst.process.settled()
 	return inst, nil
 }
 
@@ -105,20 +107,20 @@ func (i *instance) configure(ctx context.Context, b providers.Backend) error {
 // startError explains a start that came to nothing.
 func startError(prog Program, p *process, err error) error {
 	out := &providers.Error{Class: providers.Internal, Summary: fmt.Sprintf("Provider %q does not start", prog.Type)}
-	said := []string{fmt.Sprintf("%s: %v.", prog.Path, err)}
+	said := []string{fmt.Sprintf("%s: %v.", prog, err)}
 	if p != nil && p.cmd.Process != nil {
 		head, tail := p.head.String(), strings.TrimSpace(p.tail.String())
 		switch {
 		case head != "" && !strings.Contains(firstLine(head), "|"):
-			said[0] = fmt.Sprintf("%s printed something before the handshake: %q.", prog.Path, head)
+			said[0] = fmt.Sprintf("%s printed something before the handshake: %q.", prog, head)
 			out.Hint = "A provider's stdout belongs to muster; its author should print to stderr."
 		case strings.HasPrefix(err.Error(), "timeout"):
-			said[0] = fmt.Sprintf("%s did not say hello in time.", prog.Path)
+			said[0] = fmt.Sprintf("%s did not say hello in time.", prog)
 		case p.fate() != "":
-			said[0] = fmt.Sprintf("%s ended before it said hello: %s.", prog.Path, p.fate())
+			said[0] = fmt.Sprintf("%s ended before it said hello: %s.", prog, p.fate())
 		}
 		if tail != "" {
-			said = append(said, "Its last words: "+lastLines(tail, 5))
+			said = append(said, "Its last words: "+lastWords(tail))
 		}
 	}
 	out.Detail = strings.Join(said, "\n")
@@ -130,7 +132,15 @@ func firstLine(s string) string {
 	return line
 }
 
-func lastLines(s string, n int) string {
-	lines := strings.Split(s, "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+// lastWords are a few lines from the end of what a process said; of a panic,
+// those that say why.
+func lastWords(s string) string {
+	const enough = 5
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return strings.Join(lines[i:min(i+enough, len(lines))], "\n")
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-enough):], "\n")
 }

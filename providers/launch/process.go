@@ -17,7 +17,7 @@ import (
 
 const (
 	headBytes = 200                    // of stdout, for "printed before the handshake"
-	tailBytes = 4 << 10                // of stderr, for "its last words"
+	tailBytes = 16 << 10               // of stderr, for "its last words"
 	drainTime = 200 * time.Millisecond // for output after the end; a grandchild may hold the pipes open for ever
 )
 
@@ -26,15 +26,17 @@ type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr *os.File
 	head, tail     keep
-	done           chan struct{} // closed when the process has been waited for
-	err            error         // of Wait, after done
+	done           chan struct{}   // closed when the process has been waited for
+	err            error           // of Wait, after done
+	ctx            context.Context // until the handshake is over, its end is the process's
+	release        func() bool
 }
 
 var _ runner.Runner = (*process)(nil)
 
-func newProcess(cmd *exec.Cmd) *process {
+func newProcess(ctx context.Context, cmd *exec.Cmd) *process {
 	return &process{
-		cmd: cmd, done: make(chan struct{}),
+		ctx: ctx, cmd: cmd, done: make(chan struct{}),
 		head: keep{limit: headBytes}, tail: keep{limit: tailBytes, last: true},
 	}
 }
@@ -59,6 +61,7 @@ func (p *process) Start(context.Context) error {
 		close(p.done)
 		return err
 	}
+	p.release = context.AfterFunc(p.ctx, func() { _ = p.Kill(context.Background()) })
 	go func() {
 		p.err = p.cmd.Wait()
 		close(p.done)
@@ -67,6 +70,9 @@ func (p *process) Start(context.Context) error {
 	}()
 	return nil
 }
+
+// settled: from here on the process is asked to end before it is killed.
+func (p *process) settled() { p.release() }
 
 // Stdout is where the handshake comes from.
 func (p *process) Stdout() io.ReadCloser { return tee(p.stdout, &p.head) }

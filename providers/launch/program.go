@@ -26,6 +26,19 @@ type Program struct {
 	Pinned bool   // must agree with the lock file
 }
 
+// String is the program as people would run it.
+func (p Program) String() string { return strings.Join(append([]string{p.name()}, p.Args...), " ") }
+
+// name is what ps shows.
+func (p Program) name() string {
+	if p.Source == "built-in" && p.Path == selfProgram {
+		if path, err := os.Executable(); err == nil {
+			return path
+		}
+	}
+	return p.Path
+}
+
 // place is a folder that is searched, and what people call it.
 type place struct{ dir, name string }
 

@@ -124,7 +124,7 @@ func (r *remote) buryLocked() {
 func obituary(p *process) string {
 	said := p.fate()
 	if tail := strings.TrimSpace(p.tail.String()); tail != "" {
-		said += "\nIts last words: " + lastLines(tail, 5)
+		said += "\nIts last words: " + lastWords(tail)
 	}
 	return said
 }
@@ -151,6 +151,7 @@ func (r *remote) lost(inst *instance) {
 // means that it cannot.
 func (r *remote) do(ctx context.Context, backend string, call func(*protocol.Client) error, progress func() bool) error {
 	for try := 1; ; try++ {
+		begun := time.Now()
 		inst, err := r.instance(ctx)
 		if err == nil {
 			err = r.once(ctx, inst, backend, call)
@@ -168,7 +169,7 @@ func (r *remote) do(ctx context.Context, backend string, call func(*protocol.Cli
 		if inst != nil {
 			r.lost(inst)
 		}
-		if progress != nil && progress() {
+		if progress != nil && progress() || time.Since(begun) > healthy {
 			try = 0
 		}
 		if r.launcher.ctx.Err() != nil {
@@ -204,12 +205,18 @@ func (r *remote) once(ctx context.Context, inst *instance, backend string, call 
 func (r *remote) givenUp(tries int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &providers.Error{
+	return crashing{&providers.Error{
 		Class: providers.Unreachable, Summary: fmt.Sprintf("Provider %q keeps crashing", r.typ),
 		Detail: fmt.Sprintf("It ended %d times during one call, at last with %s", tries, r.lastWord),
 		Hint:   "MUSTER_LOG=debug shows what it says. Jobs that were submitted are not affected.",
-	}
+	}}
 }
+
+// crashing is the end of a row of crashes: unreachable, and not retried here.
+type crashing struct{ why *providers.Error }
+
+func (c crashing) Error() string { return c.why.Error() }
+func (c crashing) Unwrap() error { return c.why }
 
 // ask is do for calls that answer once: "unreachable" is retried, bounded.
 func (r *remote) ask(ctx context.Context, backend string, call func(*protocol.Client) error) error {
@@ -217,7 +224,8 @@ func (r *remote) ask(ctx context.Context, backend string, call func(*protocol.Cl
 	for retry := 0; ; retry++ {
 		err := r.do(ctx, backend, call, nil)
 		var e *providers.Error
-		if retry == maxRetries || !errors.As(err, &e) || e.Class != providers.Unreachable {
+		var c crashing
+		if retry == maxRetries || errors.As(err, &c) || !errors.As(err, &e) || e.Class != providers.Unreachable {
 			return err
 		}
 		if sleep(ctx, delay/2+rand.N(delay/2)) != nil {
