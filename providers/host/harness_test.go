@@ -43,6 +43,9 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() {
 		w.client.Close()
 		w.kill()
+		if said, _ := os.ReadFile(filepath.Join(spool, "queue.err")); len(said) > 0 {
+			t.Errorf("the queue said:\n%s", said)
+		}
 		os.RemoveAll(dir)
 	})
 	return w

@@ -165,7 +165,8 @@ func TestNewerTakesOver(t *testing.T) {
 	if got := w.wait(j)[0]; got.Status != offer.Completed {
 		t.Errorf("%+v", got)
 	}
-	if w.queuePID() == old || old.alive() {
+	old.await()
+	if w.queuePID() == old {
 		t.Error("the older queue still runs")
 	}
 	if got := w.read("record"); got != "start\nend\n" {
