@@ -82,9 +82,10 @@ func (b *table) text(i int) string {
 	return valueText(v)
 }
 
-// errors evaluates every combination that has a cell, and tells the first
-// few that fail.
-func (b *table) errors() (ds diag.List) {
+// errors evaluates every combination that has a cell, most of them, and tells
+// the first few that fail. A value that no template can hold fails when whole
+// does, the template around it; nil for none.
+func (b *table) errors(most int, whole *table) (ds diag.List) {
 	b.once.Do(b.init)
 	n, cell := b.t.scope.grid().Len(), func(k int) int { return k }
 	if b.proj != nil {
@@ -93,9 +94,12 @@ func (b *table) errors() (ds diag.List) {
 	f := b.t.scope.frame(0, nil)
 	defer b.t.scope.release(f)
 	failed := 0
-	for k := 0; k < n && failed < maxErrors; k++ {
+	for k := 0; k < min(n, most) && failed < maxErrors; k++ {
 		f.cell, f.steps, f.bytes = cell(k), 0, 0
-		_, hds := b.value(f)
+		v, hds := b.value(f)
+		if whole != nil && !hds.HasErrors() && (v.IsNull() || !v.Type().IsPrimitiveType()) {
+			_, hds = whole.value(f)
+		}
 		if hds.HasErrors() {
 			failed++
 		}

@@ -219,12 +219,20 @@ const maxErrors = 3
 // expression with symbols it does so for the parts that have none.
 func (t *Template) Errors() diag.List {
 	var ds diag.List
+	whole := (*table)(nil)
 	if len(t.symbols) == len(t.secret) {
-		ds = t.values.errors()
+		whole = &t.values
+	}
+	switch _, parts := t.expr.(*hclsyntax.TemplateExpr); {
+	case whole != nil && parts:
+		// Axis texts and literals cannot fail: one cell, then the tables.
+		ds = whole.errors(1, nil)
+	case whole != nil:
+		ds = whole.errors(t.scope.grid().Len(), nil)
 	}
 	for k := range t.segs {
 		if t.segs[k].tab != nil && !ds.HasErrors() {
-			ds.Append(t.segs[k].tab.errors()...)
+			ds.Append(t.segs[k].tab.errors(t.scope.grid().Len(), whole)...)
 		}
 	}
 	return once(ds)
