@@ -186,7 +186,7 @@ func TestRetryRidesWithTheJob(t *testing.T) {
 	s.world.can.HostQueue = true
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 	j := s.state().Jobs[`phase.a["n=1"]`]
-	if len(j.Attempts) != 3 || j.stem(j.Attempts[2].Token) != j.Attempts[0].Token || j.Attempts[0].Class != "oom_host" {
+	if len(j.Attempts) != 3 || stem(j.Attempts[2].Token) != j.Attempts[0].Token || j.Attempts[0].Class != "oom_host" {
 		t.Errorf("attempts %s", text(j.Attempts))
 	}
 	if n := len(s.state().Ledger); n != 8 {
