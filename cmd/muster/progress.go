@@ -83,7 +83,7 @@ func idle(p apply.PhaseProgress) bool {
 }
 
 func noteText(p apply.Progress) string {
-	if p.Address == "" {
+	if p.Address == "" || strings.Contains(p.Note, p.Address) {
 		return p.Note
 	}
 	return p.Address + ": " + p.Note

@@ -11,6 +11,7 @@ import (
 
 // A Start is what the environment of one start says of it.
 type Start struct {
+	Shape   *offer.Shape // as scaled for this launch; nil = as asked
 	Folder  Folder
 	Restart int
 	Plain   bool // the command may be sourced; see Plain
@@ -26,7 +27,11 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	for _, v := range base {
 		env.set(v.Name, v.Value)
 	}
-	if cpus := j.Shape.CPUs; cpus > 0 {
+	shape := j.Shape
+	if s.Shape != nil {
+		shape = *s.Shape
+	}
+	if cpus := shape.CPUs; cpus > 0 {
 		env.set("OMP_NUM_THREADS", strconv.Itoa(cpus))
 	}
 	for _, v := range j.Env {
@@ -42,14 +47,14 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	env.set("MUSTER_WORKDIR", j.Workdir)
 	env.set("MUSTER_JOB", string(s.Folder))
 	env.set("MUSTER_LAUNCH", s.Launch)
-	limits(env, j.Shape)
+	limits(env, shape)
 	if s.Plain {
 		env.set("MUSTER_PLAIN", "1")
 	}
 	if j.Smoke {
 		env.set("MUSTER_SMOKE", "1")
 	}
-	if j.Shape.GPUs > 0 || len(s.GPUs) > 0 {
+	if shape.GPUs > 0 || len(s.GPUs) > 0 {
 		env.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID") // so that indexes are nvidia-smi's
 		env.set("CUDA_VISIBLE_DEVICES", strings.Join(s.GPUs, ","))
 	}
