@@ -132,7 +132,7 @@ func backendOut(b providers.Backend) *pb.Backend {
 		Name: b.Name, Type: b.Type, Workdir: []byte(b.Workdir), Setup: []byte(b.Setup),
 		Env:         mapOf(b.Env, func(s string) []byte { return []byte(s) }),
 		MaxParallel: int64(b.MaxParallel), Profile: b.Profile, Price: priceOut(b.Price), Config: b.Config,
-		Campaign: b.Campaign, Lineage: b.Lineage, Dir: []byte(b.Dir),
+		Campaign: b.Campaign, Lineage: b.Lineage, Dir: []byte(b.Dir), Environ: each(b.Environ, envOut),
 	}
 }
 
@@ -141,7 +141,7 @@ func backendIn(b *pb.Backend) providers.Backend {
 		Name: b.GetName(), Type: b.GetType(), Workdir: string(b.GetWorkdir()), Setup: string(b.GetSetup()),
 		Env:         mapOf(b.GetEnv(), func(v []byte) string { return string(v) }),
 		MaxParallel: int(b.GetMaxParallel()), Profile: b.GetProfile(), Price: priceIn(b.GetPrice()), Config: raw(b.GetConfig()),
-		Campaign: b.GetCampaign(), Lineage: b.GetLineage(), Dir: string(b.GetDir()),
+		Campaign: b.GetCampaign(), Lineage: b.GetLineage(), Dir: string(b.GetDir()), Environ: each(b.GetEnviron(), envIn),
 	}
 }
 

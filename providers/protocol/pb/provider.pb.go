@@ -637,6 +637,7 @@ type Backend struct {
 	Campaign      string                 `protobuf:"bytes,10,opt,name=campaign,proto3" json:"campaign,omitempty"`
 	Lineage       string                 `protobuf:"bytes,11,opt,name=lineage,proto3" json:"lineage,omitempty"`
 	Dir           []byte                 `protobuf:"bytes,12,opt,name=dir,proto3" json:"dir,omitempty"`
+	Environ       []*EnvVar              `protobuf:"bytes,13,rep,name=environ,proto3" json:"environ,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -751,6 +752,13 @@ func (x *Backend) GetLineage() string {
 func (x *Backend) GetDir() []byte {
 	if x != nil {
 		return x.Dir
+	}
+	return nil
+}
+
+func (x *Backend) GetEnviron() []*EnvVar {
+	if x != nil {
+		return x.Environ
 	}
 	return nil
 }
@@ -5172,7 +5180,7 @@ const file_provider_proto_rawDesc = "" +
 	"host_queue\x18\n" +
 	" \x01(\bR\thostQueue\x12\x1d\n" +
 	"\n" +
-	"feed_slots\x18\v \x01(\x03R\tfeedSlots\"\x9f\x03\n" +
+	"feed_slots\x18\v \x01(\x03R\tfeedSlots\"\xd5\x03\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
@@ -5186,7 +5194,8 @@ const file_provider_proto_rawDesc = "" +
 	"\bcampaign\x18\n" +
 	" \x01(\tR\bcampaign\x12\x18\n" +
 	"\alineage\x18\v \x01(\tR\alineage\x12\x10\n" +
-	"\x03dir\x18\f \x01(\fR\x03dir\x1a6\n" +
+	"\x03dir\x18\f \x01(\fR\x03dir\x124\n" +
+	"\aenviron\x18\r \x03(\v2\x1a.muster.provider.v1.EnvVarR\aenviron\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
@@ -5678,90 +5687,91 @@ var file_provider_proto_depIdxs = []int32{
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
 	69, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
-	8,  // 9: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
-	11, // 10: muster.provider.v1.Pool.price:type_name -> muster.provider.v1.Price
-	12, // 11: muster.provider.v1.Pool.clocks:type_name -> muster.provider.v1.Clock
-	13, // 12: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
-	11, // 13: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
-	16, // 14: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
-	17, // 15: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
-	24, // 16: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
-	16, // 17: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
-	29, // 18: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
-	20, // 19: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
-	21, // 20: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
-	26, // 21: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	70, // 22: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
-	24, // 23: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
-	16, // 24: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
-	25, // 25: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
-	27, // 26: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
-	28, // 27: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
-	29, // 28: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
-	30, // 29: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
-	32, // 30: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
-	33, // 31: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
-	34, // 32: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
-	35, // 33: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	24, // 34: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	36, // 35: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 36: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	38, // 37: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	45, // 38: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	42, // 39: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	71, // 40: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	44, // 41: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	45, // 42: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	47, // 43: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 44: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	50, // 45: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	72, // 46: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	27, // 47: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	42, // 48: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	62, // 49: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	31, // 50: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	43, // 51: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 52: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 53: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	14, // 54: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	18, // 55: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	22, // 56: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	37, // 57: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	40, // 58: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	46, // 59: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	49, // 60: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	52, // 61: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	54, // 62: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	56, // 63: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	58, // 64: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	60, // 65: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	61, // 66: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	64, // 67: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	66, // 68: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	67, // 69: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	2,  // 70: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 71: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	15, // 72: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	19, // 73: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	23, // 74: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	39, // 75: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	41, // 76: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	48, // 77: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	51, // 78: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	53, // 79: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	55, // 80: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	57, // 81: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	59, // 82: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	55, // 83: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	63, // 84: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	65, // 85: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	51, // 86: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	68, // 87: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	70, // [70:88] is the sub-list for method output_type
-	52, // [52:70] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	24, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
+	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
+	11, // 11: muster.provider.v1.Pool.price:type_name -> muster.provider.v1.Price
+	12, // 12: muster.provider.v1.Pool.clocks:type_name -> muster.provider.v1.Clock
+	13, // 13: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
+	11, // 14: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
+	16, // 15: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
+	17, // 16: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
+	24, // 17: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
+	16, // 18: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
+	29, // 19: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
+	20, // 20: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
+	21, // 21: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
+	26, // 22: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
+	70, // 23: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	24, // 24: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
+	16, // 25: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
+	25, // 26: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
+	27, // 27: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
+	28, // 28: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
+	29, // 29: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
+	30, // 30: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
+	32, // 31: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
+	33, // 32: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
+	34, // 33: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
+	35, // 34: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	24, // 35: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	36, // 36: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 37: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	38, // 38: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	45, // 39: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	42, // 40: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	71, // 41: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	44, // 42: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	45, // 43: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	47, // 44: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 45: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	50, // 46: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	72, // 47: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	27, // 48: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	42, // 49: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	62, // 50: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	31, // 51: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	43, // 52: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 53: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 54: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	14, // 55: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	18, // 56: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	22, // 57: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	37, // 58: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	40, // 59: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	46, // 60: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	49, // 61: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	52, // 62: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	54, // 63: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	56, // 64: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	58, // 65: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	60, // 66: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	61, // 67: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	64, // 68: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	66, // 69: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	67, // 70: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	2,  // 71: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 72: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	15, // 73: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	19, // 74: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	23, // 75: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	39, // 76: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	41, // 77: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	48, // 78: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	51, // 79: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	53, // 80: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	55, // 81: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	57, // 82: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	59, // 83: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	55, // 84: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	63, // 85: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	65, // 86: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	51, // 87: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	68, // 88: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	71, // [71:89] is the sub-list for method output_type
+	53, // [53:71] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }

@@ -1,0 +1,170 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/protocol/pb"
+)
+
+// fill sets every field below v to something that is not zero, each to
+// something else, so that a field the wire forgets is seen.
+func fill(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d ü\n", *n))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint64:
+		v.SetUint(uint64(*n))
+	case reflect.Float64:
+		v.SetFloat(float64(*n) + 0.5)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, n)
+		fill(value, n)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Slice:
+		switch v.Type() {
+		case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[[]byte]():
+			v.SetBytes(fmt.Appendf(nil, "%d", *n))
+		default:
+			if v.Type() == reflect.TypeFor[[]offer.NestedBlock]() && *n > 60 {
+				return // a block holds blocks
+			}
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+			fill(v.Index(0), n)
+			fill(v.Index(1), n)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(int64(*n), 7).UTC()))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	default:
+		panic("fill cannot fill a " + v.Kind().String())
+	}
+}
+
+// carried sends a filled value through out, bytes, and in, and wants it back.
+func carried[G any, M proto.Message](t *testing.T, out func(G) M, in func(M) G) {
+	t.Helper()
+	var want G
+	n := 0
+	fill(reflect.ValueOf(&want).Elem(), &n)
+	for name, want := range map[string]G{"filled": want, "zero": *new(G)} {
+		wire, err := proto.Marshal(out(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := out(*new(G)).ProtoReflect().New().Interface().(M)
+		if err := proto.Unmarshal(wire, m); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, in(m)); diff != "" {
+			t.Errorf("%s %T changed on the wire (-sent +received):\n%s", name, want, diff)
+		}
+	}
+}
+
+func TestEveryFieldTravels(t *testing.T) {
+	t.Parallel()
+	carried(t, submissionOut, submissionIn)
+	carried(t, observationOut, observationIn)
+	carried(t, poolOut, poolIn)
+	carried(t, quoteOut, quoteIn)
+	carried(t, shapeOut, shapeIn)
+	carried(t, backendOut, backendIn)
+	carried(t, checkOut, checkIn)
+	carried(t, findingOut, findingIn)
+	carried(t, outputOut, outputIn)
+	carried(t, foundOut, foundIn)
+	carried(t, noteOut, noteIn)
+	carried(t, outcomeOut, outcomeIn)
+	carried(t, submittedOut, submittedIn)
+	carried(t, fileOut, fileIn)
+	carried(t, func(s offer.Schema) *pb.Schema { return schemaOut(s) }, func(m *pb.Schema) offer.Schema {
+		s := schemaIn(m)
+		if s.Type != "" {
+			s.Profiles = profilesOfFilled() // they travel in messages of their own
+		}
+		return s
+	})
+}
+
+func profilesOfFilled() map[string][]byte {
+	var s offer.Schema
+	n := 0
+	fill(reflect.ValueOf(&s).Elem(), &n)
+	return s.Profiles
+}
+
+func TestSecretsTravelApart(t *testing.T) {
+	t.Parallel()
+	j := providers.Job{Token: "t", Secrets: []providers.EnvVar{{Name: "KEY", Value: "hush"}}}
+	s := submissionOut(j)
+	if strings.Contains(s.GetJob().String(), "hush") {
+		t.Error("the secret is in the job")
+	}
+	if got := submissionIn(s).Secrets; len(got) != 1 || got[0].Value != "hush" {
+		t.Errorf("secrets are %v", got)
+	}
+}
+
+func TestForeignTextIsMadeValid(t *testing.T) {
+	t.Parallel()
+	o := observationOut(offer.Observation{Tail: []string{"bad \xff byte"}, Reason: "\xfe"})
+	if _, err := proto.Marshal(o); err != nil {
+		t.Fatal(err)
+	}
+	j := jobOut(&providers.Job{Shell: "printf '\xff'", Env: []providers.EnvVar{{Name: "A", Value: "\xff"}}})
+	if _, err := proto.Marshal(j); err != nil {
+		t.Fatal(err)
+	}
+	if got := jobIn(j); got.Shell != "printf '\xff'" || got.Env[0].Value != "\xff" {
+		t.Errorf("bytes changed: %q", got.Shell)
+	}
+}
+
+func job(i int) providers.Job {
+	return providers.Job{
+		Token: fmt.Sprintf("%032x", i), Address: fmt.Sprintf("phase.students[\"N=384,seed=%d\"]", i), Phase: "students", Name: "students",
+		Attempt: 1, Shell: "./train --seed 7 --out out/7.json", Workdir: "/work/dir", Dir: "/work/dir",
+		Env: []providers.EnvVar{{Name: "A", Value: "b"}}, Outputs: []providers.Output{{Name: "m", Kind: "path", Path: "out/7.json"}},
+		Retry: providers.Retry{On: []string{"oom"}, Max: 2}, ResultHash: fmt.Sprintf("%032x", i),
+	}
+}
+
+func BenchmarkJobEncodeDecode(b *testing.B) {
+	j := job(1)
+	for b.Loop() {
+		wire, err := proto.Marshal(submissionOut(j))
+		if err != nil {
+			b.Fatal(err)
+		}
+		var m pb.Submission
+		if err := proto.Unmarshal(wire, &m); err != nil {
+			b.Fatal(err)
+		}
+		_ = submissionIn(&m)
+	}
+}
