@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
@@ -20,6 +21,7 @@ type start struct {
 	job     *job
 	seq     uint64 // of the event that told of it
 	spec    *providers.Job
+	shape   offer.Shape // as scaled for this launch
 	restart int
 	attempt int
 	launch  launch
@@ -37,7 +39,7 @@ type start struct {
 }
 
 func (q *queue) newStart(j *job) *start {
-	s := &start{job: j, seq: q.seq, spec: &j.spec, restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
+	s := &start{job: j, seq: q.seq, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
 		folder: wrapper.Folder(q.folder(j)), environ: q.environs[j.environ], locks: j.locks, base: baseKey(j), script: q.script}
 	s.marks = q.bases.get(s.base)
 	if j.secret {
@@ -139,7 +141,7 @@ func (q *queue) exec(s *start, lists map[string]string) error {
 		return err
 	}
 	env := wrapper.Environ(j, s.environ, wrapper.Start{Folder: s.folder, Restart: s.restart, Plain: s.secrets == "" && wrapper.Plain(j),
-		Launch: s.launch.ID, Lists: lists, GPUs: s.launch.GPUs})
+		Shape: &s.shape, Launch: s.launch.ID, Lists: lists, GPUs: s.launch.GPUs})
 	files := []uintptr{null.Fd(), out.Fd(), errs.Fd()}
 	if len(s.locks) > 0 { // 3 to 9 are the shell's to use
 		for len(files) < 10 {
