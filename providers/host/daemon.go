@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"os"
@@ -167,8 +166,6 @@ type unreadable struct{ err error }
 
 func (u unreadable) Devices(context.Context) ([]gpu.Device, error) { return nil, u.err }
 func (u unreadable) Close() error                                  { return nil }
-
-var _ io.Closer = unreadable{}
 
 // listen makes the socket; the lock is held, so that one that is there is stale.
 func listen(spool string) (net.Listener, error) {

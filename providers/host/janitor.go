@@ -13,24 +13,30 @@ type trash struct {
 	logs   [2]string
 }
 
+// litterBatch is how many attempts' leavings go to the janitor at a time
+// while jobs run.
+const litterBatch = 16
+
 // cleanUp clears away what attempts left whose end is in the log by now. As
 // long as a folder is there, its record speaks for the job.
 func (q *queue) cleanUp() {
-	for _, t := range q.litter {
-		select {
-		case q.trash <- t:
-		default:
-			q.clear(t)
-		}
+	if n := len(q.litter); n == 0 || n < litterBatch && len(q.live) > 0 {
+		return
 	}
-	q.litter = q.litter[:0]
+	select {
+	case q.trash <- q.litter:
+		q.litter = nil
+	default: // the janitor is behind; the next turn will do
+	}
 }
 
 func (q *queue) janitor(ctx context.Context) {
 	for {
 		select {
-		case t := <-q.trash:
-			q.clear(t)
+		case list := <-q.trash:
+			for _, t := range list {
+				q.clear(t)
+			}
 		case <-ctx.Done():
 			q.logs.clear()
 			return

@@ -1,11 +1,9 @@
 package host
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,21 +35,6 @@ var machineMemory = sync.OnceValue(func() int64 {
 	}
 	return total
 })
-
-// cpuModel names the processors, for people.
-func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		if name, ok := strings.CutPrefix(sc.Text(), "model name"); ok {
-			return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(name), ":"))
-		}
-	}
-	return ""
-}
 
 // Pool is this machine as a place sees it now. Busy is what the queue's jobs
 // hold, zero if no queue runs.
@@ -165,5 +148,3 @@ func size(n int64) string {
 	}
 	return strconv.FormatInt(n, 10) + " bytes"
 }
-
-var _ = runtime.NumCPU

@@ -59,7 +59,7 @@ type queue struct {
 	synced  time.Duration // uptime of the last fsync for events
 	told    atomic.Uint64 // events up to here are in the file
 	redo    []*start      // starts of an earlier queue to be repeated
-	trash   chan trash    // to the janitor
+	trash   chan []trash  // to the janitor
 	litter  []trash       // of attempts whose end is recorded in this turn
 	shelf   wrapper.Shelf
 	logs    logFiles

@@ -118,6 +118,13 @@ func (q *queue) commit(ctx context.Context, last time.Duration) {
 
 // tick is the slow pulse: lingering processes, GPUs that strangers give back.
 func (q *queue) tick() {
+	if len(q.litter) > 0 && q.stuck == nil {
+		select {
+		case q.trash <- q.litter: // written down in an earlier turn
+			q.litter = nil
+		default:
+		}
+	}
 	q.sweep()
 	q.watchGPUs()
 }

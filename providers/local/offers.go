@@ -2,16 +2,12 @@ package local
 
 import (
 	"context"
-	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/offer"
 )
-
-// quoteFor is how long a quote of this machine holds.
-const quoteFor = time.Hour
 
 // devices reads the GPUs; a driver that does not answer is told in a pool's notes.
 func (l *Local) devices() gpu.Reader {

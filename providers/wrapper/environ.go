@@ -16,8 +16,11 @@ type Start struct {
 	Restart int
 	Plain   bool // the command may be sourced; see Plain
 	Launch  string
-	Lists   map[string]string // input name → list file
-	GPUs    []string          // indexes or UUIDs
+	// Claim is the file whose exclusive creation claims the token, where
+	// several machines share the spool; "" on a machine of its own.
+	Claim string
+	Lists map[string]string // input name → list file
+	GPUs  []string          // indexes or UUIDs
 }
 
 // Environ is the whole environment of a job: base, then the job's own, then
@@ -48,6 +51,9 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	env.set("MUSTER_JOB", string(s.Folder))
 	env.set("MUSTER_LAUNCH", s.Launch)
 	limits(env, shape)
+	if s.Claim != "" {
+		env.set("MUSTER_CLAIM", s.Claim)
+	}
 	if s.Plain {
 		env.set("MUSTER_PLAIN", "1")
 	}

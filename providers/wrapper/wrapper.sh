@@ -5,18 +5,21 @@
 # words of an argv command as arguments. It starts no process but the job.
 # fd 9 is the record; the job never inherits it.
 
-# The claim. Where a queue laid out the record, the first line appended to it
-# holds the claim: appends are atomic on a local disk. Elsewhere an exclusive
-# create by the shell itself decides. Either costs no process. A folder that
-# is gone was claimed, ended and forgotten.
-if [ -f "$MUSTER_JOB/record" ]; then
-	{ command exec 9>>"$MUSTER_JOB/record"; } 2>/dev/null || exit 97
-else
+# The claim. The first line appended to the record that was laid out for this
+# start holds it: appends are atomic on a local disk. Where several machines
+# share the spool, $MUSTER_CLAIM names a file whose exclusive creation decides
+# first. Neither costs a process. A folder that is gone was claimed, ended and
+# forgotten.
+if [ -n "$MUSTER_CLAIM" ]; then
 	set -C
-	{ command exec 9>"$MUSTER_JOB/record"; } 2>/dev/null || exit 97
+	if ! { echo "$MUSTER_LAUNCH" >"$MUSTER_CLAIM"; } 2>/dev/null; then
+		{ echo "duplicate $$ $MUSTER_LAUNCH" >>"$MUSTER_JOB/duplicates"; } 2>/dev/null
+		exit 97
+	fi
 	set +C
-	echo 1 >&9 || exit 97
 fi
+[ -f "$MUSTER_JOB/record" ] || exit 97
+{ command exec 9>>"$MUSTER_JOB/record"; } 2>/dev/null || exit 97
 # Without a record nothing may run: a start could not be told from no start.
 echo "claim $$ $MUSTER_LAUNCH" >&9 || exit 97
 { read -r _muster_a; read -r _muster_a _muster_b _muster_c; } <"$MUSTER_JOB/record" || exit 97
