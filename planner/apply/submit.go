@@ -288,6 +288,7 @@ func (e *engine) again(f *flight) {
 		f.p.gate.retry(f.cell)
 	default:
 		f.p.set(f.cell, pending)
+		e.unchain(f.p, f.cell) // they came after a token that is no more
 		if f.p.waits[f.cell] == 0 {
 			e.makeReady(f.p, f.cell)
 		}

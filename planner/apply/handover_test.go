@@ -1,0 +1,111 @@
+package apply
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func detached(c *Config) { c.Mode = Detach }
+func once(c *Config)     { c.Mode = Once }
+
+// settle lets the world run on without anybody looking.
+func (w *world) settle(t *testing.T) {
+	t.Helper()
+	for range 2000 {
+		w.mu.Lock()
+		w.step()
+		open := 0
+		for _, j := range w.jobs {
+			if j.status == offer.Running || j.status == offer.Queued && w.afterDone(j) && !w.hold && !j.held {
+				open++
+			}
+		}
+		w.mu.Unlock()
+		if open == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("the world does not settle")
+}
+
+func TestDetachHandsOverWhatRunsByItself(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.slots = 1
+	s.world.result = func(providers.Job, int) result { return result{takes: time.Millisecond} }
+	s.conf = detached
+	o := s.must(t.Context())
+	if o.Stopped != Detached || o.Handed != 10 || o.First != "" {
+		t.Errorf("outcome %+v", o)
+	}
+	s.world.settle(t)
+	for _, j := range s.world.jobs {
+		if j.Address == "phase.c" && len(j.After) != 6 {
+			t.Errorf("phase.c comes after %v", j.After)
+		}
+	}
+	s.conf = nil
+	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
+	if n := len(s.world.logs); n != 10 {
+		t.Errorf("%d launches", n)
+	}
+}
+
+func TestDetachStopsAtAGateOnExpectAndOnceCarriesOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, gated)
+	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}, takes: time.Millisecond} }
+	s.conf = detached
+	o := s.must(t.Context())
+	if o.Handed != 2 || !strings.Contains(o.First, "smoke") || o.Next != "muster apply -once" {
+		t.Errorf("detach %+v", o)
+	}
+	s.conf = once
+	for range 6 {
+		s.world.settle(t)
+		o = s.must(t.Context())
+	}
+	s.world.settle(t)
+	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
+	if st := s.state(); len(st.Approvals) != 1 || st.Approvals[0].Outcome != "done" {
+		t.Errorf("approvals %s", text(st.Approvals))
+	}
+}
+
+func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.conf = once
+	if o := s.must(t.Context()); o.Stopped != Beyond || len(s.world.jobs) != 0 {
+		t.Errorf("never approved: %+v", o)
+	}
+	s.conf = detached
+	s.must(t.Context())
+	s.world.settle(t)
+	s.write(grid + one[:0] + strings.Replace(one, `"a"`, `"z"`, 1))
+	s.conf = once
+	if o := s.must(t.Context()); o.Stopped != Beyond || len(s.world.jobs) != 6 {
+		t.Errorf("changed since: %+v", o)
+	}
+}
+
+func TestFailureTakesBackWhatWasQueuedBehindIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.result = func(j providers.Job, _ int) result {
+		if j.Address == `phase.a["n=2"]` {
+			return result{exit: 3, class: "nan"}
+		}
+		return result{}
+	}
+	s.conf = detached
+	s.must(t.Context())
+	s.world.settle(t)
+	s.conf = nil
+	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
+}
