@@ -59,7 +59,9 @@ func TestDetachHandsOverWhatRunsByItself(t *testing.T) {
 func TestDetachStopsAtAGateOnExpectAndOnceCarriesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
-	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}, takes: time.Millisecond} }
+	s.world.result = func(providers.Job, int) result {
+		return result{metrics: map[string]string{"loss": "1"}, takes: time.Millisecond}
+	}
 	s.conf = detached
 	o := s.must(t.Context())
 	if o.Handed != 2 || !strings.Contains(o.First, "smoke") || o.Next != "muster apply -once" {
