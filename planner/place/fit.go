@@ -14,79 +14,80 @@ import (
 const segmentMargin = 10 * time.Minute
 
 // A misfit is why a pool cannot take a shape, and what could be done.
-type misfit struct{ why, would string }
+type misfit struct {
+	why, would string
+	// limit and short are set when the walltime alone is too long: the most
+	// the pool allows, and that in words.
+	limit time.Duration
+	short string
+}
 
 // fit reports whether a pool can take a shape, in how many chained segments.
 func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfit) {
 	nodes := max(s.Nodes, 1)
-	name := poolName(p)
+	name, node := poolName(p), nodeOf(p)
 	switch {
 	case p.Testing && !s.Smoke:
-		return 0, &misfit{name + " is for tests only", ""}
+		return 0, &misfit{why: name + " is for tests only"}
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
-		return 0, &misfit{fmt.Sprintf("%s gives a job at most %d nodes, %d are asked for", name, p.MaxNodes, nodes), fmt.Sprintf("nodes = %d", p.MaxNodes)}
-	case p.MinNodes > nodes:
-		return 0, &misfit{fmt.Sprintf("%s takes jobs of %d nodes or more, %d are asked for", name, p.MinNodes, nodes), fmt.Sprintf("nodes = %d", p.MinNodes)}
+		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, %d are asked for", name, count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes)}
+	case p.MinNodes > 1 && p.MinNodes > nodes:
+		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, %d are asked for", name, p.MinNodes, nodes), would: fmt.Sprintf("nodes = %d", p.MinNodes)}
 	case p.CPUs > 0 && ceilDiv(s.CPUs, nodes) > p.CPUs:
-		return 0, &misfit{fmt.Sprintf("a node of %s has %d cores, %d are asked for", name, p.CPUs, ceilDiv(s.CPUs, nodes)), fmt.Sprintf("cpus = %d", p.CPUs*nodes)}
+		return 0, &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes)}
 	case p.Memory > 0 && s.Memory > p.Memory*int64(nodes):
-		return 0, &misfit{fmt.Sprintf("a node of %s has %s of memory, %s are asked for", name, units.FormatSize(p.Memory), units.FormatSize(s.Memory)), "less memory"}
+		return 0, &misfit{why: fmt.Sprintf("%s has %s of memory, %s are asked for", node, units.FormatSize(p.Memory), units.FormatSize(s.Memory)), would: fmt.Sprintf("memory = %q", units.FormatSize(p.Memory*int64(nodes)))}
 	}
-	if bad := fitGPU(p, s, name, nodes); bad != nil {
+	if bad := fitGPU(p, s, nodes); bad != nil {
 		return 0, bad
 	}
 	return fitTime(p, s, checkpoint, name)
 }
 
-func fitGPU(p offer.Pool, s offer.Shape, name string, nodes int) *misfit {
+func fitGPU(p offer.Pool, s offer.Shape, nodes int) *misfit {
 	if s.GPUs == 0 {
 		return nil
 	}
+	name, node := poolName(p), nodeOf(p)
 	switch {
 	case p.GPUs == 0:
-		return &misfit{name + " has no GPUs", ""}
+		return &misfit{why: name + " has no GPUs"}
 	case ceilDiv(s.GPUs, nodes) > p.GPUs:
-		return &misfit{fmt.Sprintf("a node of %s has %d GPUs, %d are asked for", name, p.GPUs, ceilDiv(s.GPUs, nodes)), fmt.Sprintf("gpus = %d", p.GPUs*nodes)}
+		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes)}
 	case !modelFits(p, s.GPU.Models):
-		return &misfit{fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), fmt.Sprintf("models = [%q]", p.GPUClass)}
+		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: fmt.Sprintf("models = [%q]", orElse(p.GPUClass, p.GPUModel))}
 	case s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory:
-		return &misfit{fmt.Sprintf("a GPU of %s has %s, %s are asked for", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), "less GPU memory"}
+		return &misfit{why: fmt.Sprintf("a GPU of %s has %s, %s are asked for", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), would: fmt.Sprintf("gpu { memory = %q }", units.FormatSize(p.GPUMem))}
 	}
 	return nil
-}
-
-// modelFits compares names as people write them: case and the vendor's prefix
-// do not matter, and a slice of a device is of the device's family.
-func modelFits(p offer.Pool, models []string) bool {
-	if len(models) == 0 {
-		return true
-	}
-	for _, m := range models {
-		if plain(m) == plain(p.GPUModel) || plain(m) == plain(p.GPUClass) || strings.Contains(plain(p.GPUModel), plain(m)) {
-			return true
-		}
-	}
-	return false
-}
-
-func plain(model string) string {
-	return strings.NewReplacer(" ", "", "-", "", "_", "", "nvidia", "").Replace(strings.ToLower(model))
 }
 
 func fitTime(p offer.Pool, s offer.Shape, checkpoint bool, name string) (int, *misfit) {
 	if p.MaxTime == 0 || s.Walltime <= p.MaxTime {
 		return 1, nil
 	}
+	usable := p.MaxTime - min(segmentMargin, p.MaxTime/10)
+	segments := int((s.Walltime + usable - 1) / usable)
+	if checkpoint {
+		return segments, nil
+	}
 	limit := units.ShortDuration(p.MaxTime)
-	if !checkpoint {
-		return 0, &misfit{fmt.Sprintf("%s ends jobs at %s, %s are asked for", name, limit, units.ShortDuration(s.Walltime)),
-			"add a checkpoint block, and the phase is run as chained segments"}
+	bad := &misfit{limit: p.MaxTime, short: "ends jobs at " + limit}
+	bad.why = fmt.Sprintf("%s %s, %s are asked for", name, bad.short, units.ShortDuration(s.Walltime))
+	bad.would = fmt.Sprintf("add a checkpoint block, and the phase is run as %s chained segments", number(segments))
+	if s.Smoke {
+		bad.would = "let the smoke's walltime be at most " + limit
 	}
-	usable := p.MaxTime - segmentMargin
-	if usable <= 0 {
-		usable = p.MaxTime
+	return 0, bad
+}
+
+// number is a small count in words.
+func number(n int) string {
+	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+	if n < len(words) {
+		return words[n]
 	}
-	return int((s.Walltime + usable - 1) / usable), nil
+	return fmt.Sprint(n)
 }
 
 func poolName(p offer.Pool) string {
@@ -97,6 +98,21 @@ func poolName(p offer.Pool) string {
 		return p.Name
 	}
 	return p.Word + " " + p.Name
+}
+
+// nodeOf names what a job's share of one node must fit in.
+func nodeOf(p offer.Pool) string {
+	if p.Word == "machine" {
+		return poolName(p)
+	}
+	return "a node of " + poolName(p)
+}
+
+func count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
 }
 
 func orUnknown(s string) string {

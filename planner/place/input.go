@@ -17,7 +17,9 @@ type Input struct {
 	Policy      lang.Policy
 	Unreachable map[string]string // backends that cannot be asked, with the reason
 	Urgent      bool              // the p90 end is less than policy.urgent_within before a deadline
-	Now         time.Time
+	// Can is what each type of backend can do; rentals are told by it.
+	Can map[string]offer.Capabilities
+	Now time.Time
 }
 
 // A Group is like jobs of one phase: same resources, options and candidates.

@@ -26,6 +26,7 @@ type Decision struct {
 	WholeNode  bool
 	Wait       time.Duration // queue wait counted; -1 unknown (counted as zero, and said)
 	Segments   int           // chained by checkpoint; 1 otherwise
+	Array      bool          // so many like jobs that they are handed over as an array
 	Rule       string        // which rule decided
 	Why        string
 	Fallback   string // why the first choice was not taken, "" if it was

@@ -32,6 +32,9 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 		out[NodeHours] = nodes.Mul(hours)
 	}
 	add := func(unit, rate string, quantity decimal.Decimal) {
+		if quantity.IsZero() {
+			return // a rate per device charges CPU work nothing
+		}
 		if r, err := decimal.NewFromString(rate); err == nil {
 			out[unit] = out[unit].Add(r.Mul(quantity).Mul(hours))
 		}
@@ -42,6 +45,32 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 	add(ServiceUnits, p.SUPerNodeHour, nodes)
 	add(ServiceUnits, p.SUPerCPUHour, cpus)
 	return out, p.Known
+}
+
+// NodePrice is a pool's price as a job pays it: where the site charges whole
+// nodes, the rates of all devices and cores of a node are paid by the node.
+func NodePrice(p offer.Pool, price offer.Price) offer.Price {
+	if !p.WholeNode {
+		return price
+	}
+	price.USDPerHour = sumRates(price.USDPerHour, price.USDPerGPUHour, p.GPUs)
+	price.SUPerNodeHour = sumRates(price.SUPerNodeHour, price.SUPerGPUHour, p.GPUs)
+	price.SUPerNodeHour = sumRates(price.SUPerNodeHour, price.SUPerCPUHour, p.CPUs)
+	price.USDPerGPUHour, price.SUPerGPUHour, price.SUPerCPUHour = "", "", ""
+	return price
+}
+
+// sumRates is a rate of a node plus that of each of its n parts.
+func sumRates(node, part string, n int) string {
+	each, err := decimal.NewFromString(part)
+	if err != nil || n == 0 {
+		return node
+	}
+	sum := each.Mul(decimal.NewFromInt(int64(n)))
+	if whole, err := decimal.NewFromString(node); err == nil {
+		sum = sum.Add(whole)
+	}
+	return sum.String()
 }
 
 // billed rounds up to the granularity of the bill.

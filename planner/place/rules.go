@@ -2,13 +2,15 @@ package place
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 )
 
-// What a rule may decide.
+// What a rule may decide; any other word is a backend.
 const (
 	useLocal           = "local"
 	useCheapestSoonest = "cheapest_soonest"
@@ -24,21 +26,30 @@ const (
 	tinyCPU  = 30 * time.Minute
 	shortGPU = time.Hour
 	midGPU   = 8 * time.Hour
+	longWait = 4 * time.Hour // the default of policy.long_wait
 )
 
 // rule finds what decides for a group: its own preference, the campaign's
 // rules, then the default table.
 func (in Input) rule(g Group, fits []option) (use, why string, diags diag.List) {
-	if g.Prefer != "" {
+	if g.Prefer != "" && !g.Smoke {
 		return g.Prefer, "place prefers " + g.Prefer, nil
 	}
-	scope := lang.RuleScope{Shape: g.Shape, Jobs: g.Jobs, Urgent: in.Urgent, Long: in.long(g, fits), Smoke: g.Smoke, Phase: g.Phase.Name}
+	scope := lang.RuleScope{Shape: g.Shape, Jobs: g.Jobs, Urgent: in.Urgent, Long: in.long(g, fits), Smoke: g.Smoke}
+	if g.Phase != nil {
+		scope.Phase = g.Phase.Name
+	}
 	for i, r := range in.Policy.Rules {
 		holds, more := r.When(scope)
 		diags.Append(more...)
-		if holds {
-			return r.Use, fmt.Sprintf("rule %d of policy", i+1), diags
+		if !holds {
+			continue
 		}
+		why = fmt.Sprintf("rule %d of policy", i+1)
+		if strings.Contains(r.Use, ".") && !slices.ContainsFunc(fits, func(o option) bool { return o.pool.Backend == r.Use }) {
+			why += fmt.Sprintf(" names %s, which cannot take it", r.Use)
+		}
+		return r.Use, why, diags
 	}
 	use, why = table(g, scope)
 	return use, why, diags
@@ -51,29 +62,30 @@ func table(g Group, s lang.RuleScope) (use, why string) {
 	case g.Smoke:
 		return useCheapestSoonest, "a smoke goes to the cheapest pool of its environment that starts soonest"
 	case g.Shape.GPUs == 0 && w > 0 && w < tinyCPU:
-		return useLocal, "CPU work under 30 min runs where it is cheapest and nearest"
+		return useLocal, "CPU work under 30 min runs on this machine where it may"
 	case g.Shape.GPUs == 0:
 		return useCheapestSoonest, "CPU work goes to the cheapest place that starts soonest"
 	case w > 0 && w < shortGPU:
 		return useCheapestSoonest, "GPU work under 1 h goes to the cheapest GPU that starts soonest"
-	case w <= midGPU && (s.Urgent || s.Long):
-		return useSoonest, "GPU work of 1 to 8 h is urgent, or the queue is long"
+	case w > 0 && w <= midGPU && s.Urgent:
+		return useRentalIfPressed, "GPU work of 1 to 8 h that is urgent is rented where it may be"
+	case w > 0 && w <= midGPU && s.Long:
+		return useRentalIfPressed, "GPU work of 1 to 8 h is rented where it may be, for the queue is long"
 	}
 	return useProduction, "GPU work goes to the production pool"
 }
 
-// long reports whether the wait at the first choice is longer than the
+// pressed reports whether work is urgent, or its queue is long.
+func (in Input) pressed(g Group, fits []option) bool { return in.Urgent || in.long(g, fits) }
+
+// long reports whether the wait at the production pool is longer than the
 // policy bears, or than the job itself.
 func (in Input) long(g Group, fits []option) bool {
 	limit := in.Policy.LongWait
 	if limit == 0 {
-		limit = 4 * time.Hour
+		limit = longWait
 	}
-	wait := time.Duration(0)
-	for i, o := range fits {
-		if i == 0 || o.order < fits[0].order {
-			wait = known(o.wait)
-		}
-	}
+	first := in.order(useProduction, false).best(fits)
+	wait := counted(first.wait)
 	return wait > limit || g.Shape.Walltime > 0 && wait > g.Shape.Walltime
 }

@@ -1,0 +1,128 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+)
+
+// A criterion compares two options, negative when the first is better, and
+// says of one that lost by it why.
+type criterion struct {
+	compare func(a, b option) int
+	lost    func(o, best option) string
+}
+
+// A ranking is criteria in the order in which they count.
+type ranking []criterion
+
+var (
+	cheapest = criterion{byCost, func(o, _ option) string {
+		if !o.known {
+			return "its price is not known"
+		}
+		return "costs more"
+	}}
+	soonest   = criterion{byWait, func(o, _ option) string { return "starts later: about " + units.ShortDuration(o.wait) }}
+	asWritten = criterion{func(a, b option) int { return cmp.Compare(a.order, b.order) }, saying("stands later in candidates")}
+	sparing   = criterion{func(a, b option) int { return cmp.Compare(idles(a), idles(b)) }, saying("would idle its GPUs")}
+	standing  = criterion{func(a, b option) int { return cmp.Compare(b2i(a.rental), b2i(b.rental)) }, saying("is rented; the production pool comes first")}
+	rented    = criterion{func(a, b option) int { return cmp.Compare(b2i(b.rental), b2i(a.rental)) }, saying("is not rented, and the work is urgent or the queue long")}
+	byName    = criterion{func(a, b option) int {
+		return strings.Compare(a.pool.Backend+"\x00"+a.pool.Name, b.pool.Backend+"\x00"+b.pool.Name)
+	}, saying("is as good; the first by name was taken")}
+)
+
+func saying(s string) func(o, best option) string { return func(o, best option) string { return s } }
+
+// order is the ranking of a rule. Ties end by cost, then wait, then the order
+// written, then name, so that the same plan comes out every time.
+func (in Input) order(use string, pressed bool) ranking {
+	switch use {
+	case useOrder:
+		return ranking{asWritten, sparing, cheapest, soonest, byName}
+	case useSoonest:
+		return ranking{sparing, soonest, cheapest, asWritten, byName}
+	case useRentalIfPressed:
+		if pressed {
+			return ranking{rented, sparing, soonestUnlessRented, cheapest, soonest, asWritten, byName}
+		}
+		return ranking{standing, sparing, cheapest, soonest, asWritten, byName}
+	case useProduction:
+		return ranking{standing, sparing, cheapest, soonest, asWritten, byName}
+	case useCheapest, useCheapestSoonest:
+		return ranking{sparing, cheapest, soonest, asWritten, byName}
+	}
+	return ranking{named(use), sparing, cheapest, soonest, asWritten, byName}
+}
+
+// soonestUnlessRented ranks pools with a queue by their wait: rentals start
+// soon whatever they cost, so among them the price decides.
+var soonestUnlessRented = criterion{func(a, b option) int {
+	if a.rental && b.rental {
+		return 0
+	}
+	return byWait(a, b)
+}, soonest.lost}
+
+// named prefers the backend that a rule names; "local" is the local type.
+func named(name string) criterion {
+	rank := func(o option) int {
+		return b2i(o.pool.Backend != name && !(name == useLocal && strings.HasPrefix(o.pool.Backend, "local.")))
+	}
+	return criterion{func(a, b option) int { return cmp.Compare(rank(a), rank(b)) }, saying("the rule names another")}
+}
+
+func (r ranking) compare(a, b option) int {
+	for _, c := range r {
+		if n := c.compare(a, b); n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func (r ranking) best(of []option) option { return slices.MinFunc(of, r.compare) }
+
+// lost says by which criterion an option lost.
+func (r ranking) lost(o, best option) string {
+	for _, c := range r {
+		if c.compare(o, best) > 0 {
+			return c.lost(o, best)
+		}
+	}
+	return ""
+}
+
+// idles ranks pools that would idle GPUs beside CPU work last. On a machine
+// of one's own the GPUs stay free for other jobs.
+func idles(o option) int {
+	return b2i(o.cpuOnly && o.pool.GPUs > 0 && o.pool.Word != "machine")
+}
+
+func byCost(a, b option) int {
+	if a.known != b.known {
+		return cmp.Compare(b2i(b.known), b2i(a.known))
+	}
+	for _, unit := range []string{USD, ServiceUnits} {
+		if c := a.cost[unit].Cmp(b.cost[unit]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func byWait(a, b option) int { return cmp.Compare(counted(a.wait), counted(b.wait)) }
+
+// counted takes an unknown wait as none: it is said on the plan.
+func counted(d time.Duration) time.Duration { return max(d, 0) }
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,143 @@
+package place
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// An option is one pool with everything that is compared.
+type option struct {
+	pool     offer.Pool
+	price    offer.Price
+	wait     time.Duration
+	segments int
+	order    int // of its backend among the candidates
+	cost     map[string]decimal.Decimal
+	known    bool // the cost, in money
+	rental   bool
+	cpuOnly  bool // the job asks for no GPU
+	away     bool // would fit, but its backend cannot be asked
+	bad      *misfit
+}
+
+// fitting are the options that a job may take.
+func fitting(options []option) []option {
+	return slices.DeleteFunc(slices.Clone(options), func(o option) bool { return o.bad != nil })
+}
+
+func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) []option {
+	var out []option
+	key := ShapeKey(g.Shape)
+	for order, name := range names {
+		for _, p := range in.Pools {
+			if p.Backend == name {
+				out = append(out, in.option(g, p, order, quotes[quoteKey(p.Backend, p.Name, key)]))
+			}
+		}
+	}
+	return out
+}
+
+// option joins a pool's facts with its live quote; the quote wins where it
+// says something.
+func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
+	o := option{pool: p, price: p.Price, wait: p.Wait, order: order, rental: in.rents(p), cpuOnly: g.Shape.GPUs == 0}
+	o.segments, o.bad = fit(p, g.Shape, g.Checkpoint)
+	if q.Backend != "" {
+		if q.Price.Known {
+			o.price = q.Price
+		}
+		if q.Wait >= 0 {
+			o.wait = q.Wait
+		}
+		if !q.Fits && o.bad == nil {
+			o.bad = &misfit{why: q.Why, would: q.Would}
+		}
+	}
+	if o.bad == nil {
+		o.bad = otherPool(g, p)
+	}
+	if o.bad == nil && g.Smoke {
+		o.bad = in.wrongEnvironment(g, p)
+	}
+	if why, away := in.Unreachable[p.Backend]; away && o.bad == nil {
+		o.away, o.bad = true, &misfit{why: p.Backend + " cannot be asked: " + why}
+	}
+	o.price = NodePrice(p, o.price)
+	o.cost, o.known = Cost(g.Shape, o.price, p.WholeNode, g.expected())
+	return o
+}
+
+// expected is the time at which pools are compared: from evidence, else half
+// the walltime, else any that is the same for all.
+func (g Group) expected() time.Duration {
+	switch {
+	case g.Expected > 0:
+		return g.Expected
+	case g.Shape.Walltime > 0:
+		return g.Shape.Walltime / 2
+	}
+	return time.Hour
+}
+
+// rents reports whether a pool is of machines that are created for the job.
+func (in Input) rents(p offer.Pool) bool {
+	typ, _, _ := strings.Cut(p.Backend, ".")
+	return in.Can[typ].Rents || p.Word == "offer"
+}
+
+// otherPool keeps a job in the pool its options name by the site's own word:
+// `options "slurm" { partition = "aa100" }`.
+func otherPool(g Group, p offer.Pool) *misfit {
+	typ, _, _ := strings.Cut(p.Backend, ".")
+	raw := g.Options[typ]
+	if len(raw) == 0 || p.Word == "" || p.Name == "" {
+		return nil
+	}
+	var named map[string]any
+	if json.Unmarshal(raw, &named) != nil {
+		return nil
+	}
+	if want, ok := named[p.Word].(string); ok && want != "" && want != p.Name {
+		return &misfit{why: fmt.Sprintf("the job's options ask for %s %s", p.Word, want)}
+	}
+	return nil
+}
+
+// wrongEnvironment keeps a smoke in the environment class of its phase, for
+// what passes elsewhere says little about here. A smoke with a place of its
+// own goes where that says.
+func (in Input) wrongEnvironment(g Group, p offer.Pool) *misfit {
+	if g.Within == "" {
+		return nil
+	}
+	if p.Backend != g.Within {
+		return &misfit{why: "the phase runs on " + g.Within}
+	}
+	if family := Family(p, in.Pools); g.Class != "" && g.Shape.GPUs > 0 && family != g.Class {
+		return &misfit{why: fmt.Sprintf("the phase runs on %s, not %s", g.Class, orUnknown(family))}
+	}
+	return nil
+}
+
+func indexQuotes(quoted []Quoted) map[string]offer.Quote {
+	out := make(map[string]offer.Quote, len(quoted))
+	for _, q := range quoted {
+		out[quoteKey(q.Quote.Backend, q.Quote.Pool, ShapeKey(q.Shape))] = q.Quote
+	}
+	return out
+}
+
+func quoteKey(backend, pool, shape string) string { return backend + "\x00" + pool + "\x00" + shape }
+
+// ShapeKey is a text that is equal for equal shapes.
+func ShapeKey(s offer.Shape) string {
+	return fmt.Sprintf("%d/%d/%d/%q/%d/%d/%d/%d/%s/%t", s.CPUs, s.Memory, s.GPUs, s.GPU.Models, s.GPU.Memory, s.Disk, s.Nodes, s.Walltime, s.Options, s.Smoke)
+}

@@ -1,0 +1,106 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// list says of every option that was looked at what became of it.
+func list(options []option, best *option, order ranking) []Candidate {
+	var out []Candidate
+	for _, o := range options {
+		c := Candidate{Backend: o.pool.Backend, Pool: o.pool.Name, Fits: o.bad == nil, Wait: o.wait, Price: o.price, WholeNode: o.pool.WholeNode, Cost: map[string]string{}}
+		for unit, v := range o.cost {
+			c.Cost[unit] = v.Round(4).String()
+		}
+		switch {
+		case o.bad != nil:
+			c.Why, c.Would = o.bad.why, o.bad.would
+		case best != nil && o.pool.Backend == best.pool.Backend && o.pool.Name == best.pool.Name:
+			c.Won = true
+		case best != nil:
+			c.Why = order.lost(o, *best)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// nothingFits is the error of a group without a place: what every candidate
+// lacks, and what would fit.
+func nothingFits(g Group, names []string, options []option, away map[string]string) diag.Diagnostic {
+	d := diag.Diagnostic{Summary: "no place fits"}
+	if g.Phase != nil {
+		d.In, d.Address, d.Subject = fmt.Sprintf("phase %q", g.Phase.Name), "phase."+g.Phase.Name, g.Phase.Range.Ptr()
+	}
+	if g.Smoke {
+		d.Summary = "no place fits the smoke"
+	}
+	if tooLong, one := onlyTooLong(options); one != nil {
+		d.Summary = fmt.Sprintf("walltime is longer than the %s allows", orElse(one.pool.Word, "pool"))
+		d.Detail = tooLong
+		return d
+	}
+	var lines, would []string
+	for _, o := range options {
+		lines = append(lines, "  "+strings.TrimSuffix(o.pool.Backend+", "+o.pool.Name, ", ")+": "+o.bad.why)
+		if o.bad.would != "" {
+			would = append(would, o.bad.would)
+		}
+	}
+	for _, n := range names {
+		if slices.ContainsFunc(options, func(o option) bool { return o.pool.Backend == n }) {
+			continue
+		}
+		if why, ok := away[n]; ok {
+			lines = append(lines, "  "+n+" cannot be asked: "+why)
+		} else {
+			lines = append(lines, "  "+n+": nothing is known of what it has")
+		}
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "  no candidate is left: see place, and allow and deny in policy")
+	}
+	d.Detail = "Every candidate was looked at:\n" + strings.Join(lines, "\n")
+	if slices.Sort(would); len(would) > 0 {
+		d.Detail += "\n\nWhat would fit: " + strings.Join(slices.Compact(would), "; or ") + "."
+	} else if g.Shape.GPUs > 0 && len(g.Candidates) == 0 {
+		d.Detail += "\n\nGPU work needs a backend with GPUs: add one, and name it in place."
+	}
+	return d
+}
+
+// onlyTooLong tells the case in which a job would fit if only it were shorter:
+// the longest walltime among the pools that lack nothing else, and what to do.
+func onlyTooLong(options []option) (detail string, longest *option) {
+	for i, o := range options {
+		if o.bad.limit > 0 && (longest == nil || o.bad.limit > longest.bad.limit) {
+			longest = &options[i]
+		}
+	}
+	if longest == nil {
+		return "", nil
+	}
+	where := "backend." + longest.pool.Backend
+	if longest.pool.Name != "" {
+		where = capital(strings.TrimSpace(longest.pool.Word+" "+longest.pool.Name)) + " of " + where
+	}
+	return fmt.Sprintf("%s %s. %s.", where, longest.bad.short, capital(longest.bad.would)), longest
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
