@@ -1,0 +1,175 @@
+package forecast
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// priced is a group on a backend with a price; walltime 0 is not stated.
+func priced(backend string, shape offer.Shape, price offer.Price, walltime time.Duration, launches int) Group {
+	shape.Walltime = walltime
+	return Group{Decision: place.Decision{Backend: backend, Shape: shape, Price: price, Segments: 1}, Runtime: Declared(walltime), Launches: launches}
+}
+
+func oneOf(name string, n int, g Group) Phase {
+	p := phase(name, n, 0)
+	p.Groups[1] = g
+	return p
+}
+
+var (
+	free      = offer.Price{Known: true}
+	a100Hour  = offer.Price{Known: true, SUPerGPUHour: "108.2"}
+	rental    = offer.Price{Known: true, USDPerGPUHour: "1.10"}
+	oneGPU    = offer.Shape{CPUs: 8, GPUs: 1, Nodes: 1}
+	fourCores = offer.Shape{CPUs: 4, Nodes: 1}
+)
+
+// show is a line as "usd 1 2* ?": expected, p90 and at most.
+func show(lines []Line) []string {
+	var out []string
+	for _, l := range lines {
+		s := l.Unit
+		for _, f := range []Figure{l.Expected, l.P90, l.AtMost} {
+			s += " " + f.Text + map[Mark]string{Estimated: "*", Unknown: "?"}[f.Mark]
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	h := time.Hour
+	tenth := offer.Price{Known: true, USDPerHour: "0.1"}
+	minutely := offer.Price{Known: true, USDPerHour: "6", Granularity: time.Hour}
+	observed := func(g Group, seen ...time.Duration) Group {
+		g.Runtime = Observed("a", seen, g.Decision.Shape.Walltime)
+		return g
+	}
+	mod := func(g Group, f func(*Group)) Group { f(&g); return g }
+	for _, c := range []struct {
+		name  string
+		parts []Group // one phase each, of n jobs
+		n     int
+		want  []string
+	}{
+		{"nothing", nil, 0, []string{"usd 0 0 0"}},
+		{"local: money is a known zero", []Group{priced("local.local", fourCores, free, h, 1)}, 10, []string{"usd 0 0 0", "cpu_hours 20* 40* 40"}},
+		{"GPUs hide cores", []Group{priced("ssh.lab", oneGPU, free, h, 1)}, 2, []string{"usd 0 0 0", "gpu_hours 1* 2* 2"}},
+		{"service units", []Group{priced("slurm.alpine", oneGPU, a100Hour, 4*h, 3)}, 2, []string{"usd 0 0 0", "service_units 432.8* 865.6* 2596.8", "gpu_hours 4* 8* 24"}},
+		{"money", []Group{priced("vastai.cloud", oneGPU, rental, h, 1)}, 3, []string{"usd 1.65* 3.3* 3.3", "gpu_hours 1.5* 3* 3"}},
+		{"a tenth a thousand times is a hundred", []Group{priced("x.y", fourCores, tenth, 2*h, 1)}, 1000, []string{"usd 100* 200* 200", "cpu_hours 4000* 8000* 8000"}},
+		{"no walltime: unknown, never zero", []Group{priced("slurm.alpine", oneGPU, a100Hour, 0, 1)}, 1, []string{"usd 0 0 0", "service_units ? ? ?", "gpu_hours ? ? ?"}},
+		{"no walltime beside a stated one", []Group{priced("ssh.lab", oneGPU, free, 0, 1), priced("ssh.lab", oneGPU, free, h, 1)}, 1, []string{"usd 0 0 0", "gpu_hours ? ? ?"}},
+		{"no walltime, but history: only at most is unknown", []Group{observed(priced("ssh.lab", oneGPU, free, 0, 1), h, h, h)}, 2, []string{"usd 0 0 0", "gpu_hours 2* 2* ?"}},
+		{"a price that is not known", []Group{priced("vastai.cloud", oneGPU, offer.Price{}, h, 1)}, 1, []string{"usd ? ? ?", "gpu_hours 0.5* 1* 1"}},
+		{"a price that is not known beside a known one", []Group{priced("vastai.cloud", oneGPU, offer.Price{}, h, 1), priced("vastai.cloud", oneGPU, rental, h, 1)}, 1, []string{"usd ? ? ?", "gpu_hours 1* 2* 2"}},
+		{"a rate per GPU charges no CPU work", []Group{priced("slurm.alpine", fourCores, a100Hour, 0, 1)}, 1, []string{"usd 0 0 0", "cpu_hours ? ? ?"}},
+		{"billed by the hour, each launch anew", []Group{priced("x.y", fourCores, minutely, 90*time.Minute, 2)}, 1, []string{"usd 6* 12* 24", "cpu_hours 4* 8* 16"}},
+		{"retries as often as seen", []Group{mod(priced("ssh.lab", oneGPU, free, 2*h, 3), func(g *Group) { g.Failing, g.Delay = 0.5, 100*h })}, 1, []string{"usd 0 0 0", "gpu_hours 2* 4* 6"}},
+		{"running: paid since its start", []Group{mod(priced("ssh.lab", oneGPU, free, 4*h, 1), func(g *Group) { g.Running, g.InFlight = 3*h, true })}, 1, []string{"usd 0 0 0", "gpu_hours 3* 4* 4"}},
+		{"at most on the dearest candidate", []Group{mod(priced("ssh.lab", oneGPU, free, h, 1), func(g *Group) {
+			g.Dearest = g.Decision
+			g.Dearest.Backend, g.Dearest.Price = "vastai.cloud", rental
+		})}, 2, []string{"usd 0 0 2.2", "gpu_hours 1* 2* 2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			in := Input{}
+			for i, g := range c.parts {
+				in.Phases = append(in.Phases, oneOf(fmt.Sprint(i), c.n, g))
+			}
+			if d := cmp.Diff(c.want, show(Make(in).Lines)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestUnknownWalltime: neither does the plan know its end.
+func TestUnknownWalltime(t *testing.T) {
+	t.Parallel()
+	f := Make(Input{Phases: []Phase{oneOf("a", 1, priced("local.local", fourCores, free, 0, 1))}})
+	if f.Walltime.Mark != Unknown {
+		t.Errorf("the walltime is marked %d", f.Walltime.Mark)
+	}
+	if got := strings.Join(f.Basis, ""); !strings.Contains(got, "not known") {
+		t.Errorf("basis %q", got)
+	}
+}
+
+// TestSmokesCost: each smoke is one launch at the smoke's walltime.
+func TestSmokesCost(t *testing.T) {
+	t.Parallel()
+	p := oneOf("teachers", 2, priced("slurm.alpine", oneGPU, a100Hour, 4*time.Hour, 3))
+	p.Smoke, p.SmokeJob = []int{0, 1}, priced("slurm.alpine", oneGPU, a100Hour, 20*time.Minute, 1)
+	q := oneOf("students", 24, priced("ssh.lab", oneGPU, free, 45*time.Minute, 1))
+	q.Inputs = []Edge{{"teachers", halves(24)}}
+	f := Make(Input{Phases: []Phase{p, q}})
+	want := []string{"usd 0 0 0", "service_units 468.866667* 937.733333* 2668.933333", "gpu_hours 13.333333* 26.666667* 42.666667"}
+	if d := cmp.Diff(want, show(f.Lines)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestScopes: a budget counts the jobs of any of its phases or backends, in
+// every unit.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	in := Input{
+		Phases: []Phase{oneOf("a", 1, priced("ssh.lab", oneGPU, free, 2*time.Hour, 1)), oneOf("b", 1, priced("local.local", fourCores, free, 2*time.Hour, 1))},
+		Scopes: []Scope{{Name: "all"}, {Name: "a", Phases: map[string]bool{"a": true}}, {Name: "local", Backends: map[string]bool{"local.local": true}}, {Name: "none", Phases: map[string]bool{"z": true}}},
+	}
+	f := Make(in)
+	want := map[string][]string{
+		"all":   {"usd 0 0 0", "gpu_hours 1* 2* 2", "cpu_hours 12* 24* 24"},
+		"a":     {"usd 0 0 0", "gpu_hours 1* 2* 2", "cpu_hours 8* 16* 16"},
+		"local": {"usd 0 0 0", "cpu_hours 4* 8* 8"},
+	}
+	got := map[string][]string{}
+	for name, lines := range f.ByScope {
+		got[name] = show(lines)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"usd 0 0 0", "cpu_hours 4* 8* 8"}, show(f.ByPhase["b"])); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"usd 0 0 0", "gpu_hours 1* 2* 2"}, show(f.ByBackend["ssh.lab"])); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestPartsAreTheWhole: phases sum to the campaign, at every mark.
+func TestPartsAreTheWhole(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := Input{}
+		for i := range rapid.IntRange(1, 5).Draw(t, "phases") {
+			g := priced("x.y", offer.Shape{GPUs: rapid.IntRange(1, 4).Draw(t, "gpus")}, rental, time.Duration(rapid.IntRange(1, 100).Draw(t, "h"))*time.Hour, rapid.IntRange(1, 3).Draw(t, "launches"))
+			in.Phases = append(in.Phases, oneOf(fmt.Sprint(i), rapid.IntRange(1, 1000).Draw(t, "jobs"), g))
+		}
+		f := Make(in)
+		for i, get := range []func(Line) string{func(l Line) string { return l.Expected.Text }, func(l Line) string { return l.P90.Text }, func(l Line) string { return l.AtMost.Text }} {
+			for k, l := range f.Lines {
+				sum := dec("0")
+				for _, p := range in.Phases {
+					sum = sum.Add(dec(get(f.ByPhase[p.Name][k])))
+				}
+				if !sum.Equal(dec(get(l))) {
+					t.Fatalf("column %d of %s: the parts are %s, the whole %s", i, l.Unit, sum, get(l))
+				}
+			}
+		}
+	})
+}

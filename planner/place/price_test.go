@@ -1,0 +1,74 @@
+package place
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func TestCost(t *testing.T) {
+	t.Parallel()
+	h := time.Hour
+	for _, c := range []struct {
+		name  string
+		shape offer.Shape
+		price offer.Price
+		whole bool
+		d     time.Duration
+		want  map[string]string
+	}{
+		{"nothing is charged", cpu(4, 0), offer.Price{Known: true}, false, 90 * time.Minute, map[string]string{CPUHours: "6"}},
+		{"service units per GPU", gpus(2, 0), su("108.2"), false, 4 * h, map[string]string{CPUHours: "4", GPUHours: "8", ServiceUnits: "865.6"}},
+		{"service units per GPU, no GPU", cpu(1, 0), su("108.2"), false, 4 * h, map[string]string{CPUHours: "4"}},
+		{"service units per core", cpu(4, 0), offer.Price{Known: true, SUPerCPUHour: "0.3"}, false, h, map[string]string{CPUHours: "4", ServiceUnits: "1.2"}},
+		{"service units per node", offer.Shape{CPUs: 4, Nodes: 3}, offer.Price{Known: true, SUPerNodeHour: "64"}, true, h, map[string]string{CPUHours: "4", NodeHours: "3", ServiceUnits: "192"}},
+		{"money per GPU and per node", offer.Shape{CPUs: 1, GPUs: 4, Nodes: 2}, offer.Price{Known: true, USDPerGPUHour: "1.10", USDPerHour: "0.25"}, false, h, map[string]string{CPUHours: "1", GPUHours: "4", NodeHours: "2", USD: "4.9"}},
+		{"billed by the hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, 61 * time.Minute, map[string]string{CPUHours: "2", USD: "4"}},
+		{"billed by the hour, an hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, h, map[string]string{CPUHours: "1", USD: "2"}},
+		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{CPUHours: "0.000555555556", USD: "0.0020000000016"}},
+		{"a job of no cores stated takes one", offer.Shape{}, offer.Price{Known: true}, false, h, map[string]string{CPUHours: "1"}},
+		{"a tenth of a cent", cpu(1, 0), offer.Price{Known: true, USDPerHour: "0.001"}, false, h, map[string]string{CPUHours: "1", USD: "0.001"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := map[string]string{}
+			cost, known := Cost(c.shape, c.price, c.whole, c.d)
+			for unit, v := range cost {
+				got[unit] = v.String()
+			}
+			if d := cmp.Diff(c.want, got); d != "" || !known {
+				t.Errorf("known %v\n%s", known, d)
+			}
+		})
+	}
+}
+
+func TestUnknownPrice(t *testing.T) {
+	t.Parallel()
+	cost, known := Cost(gpus(1, 0), offer.Price{}, false, time.Hour)
+	if _, priced := cost[USD]; known || priced {
+		t.Errorf("known %v: %v", known, cost)
+	}
+}
+
+// TestWholeNodes: where a site charges whole nodes, one GPU costs all three.
+func TestWholeNodes(t *testing.T) {
+	t.Parallel()
+	whole := aa100
+	whole.CPUs, whole.WholeNode = 64, true
+	d, said := decide(t, Group{Shape: a100(9 * time.Hour), Candidates: []string{"slurm.alpine"}}, func(in *Input) { in.Pools = []offer.Pool{whole} })
+	cost, _ := Cost(d.Shape, d.Price, d.WholeNode, time.Hour)
+	if got := cost[ServiceUnits].String(); got != "324.6" {
+		t.Errorf("an hour costs %s SU; %s", got, said)
+	}
+	if got := cost[NodeHours].String(); got != "1" {
+		t.Errorf("an hour is %s node-hours", got)
+	}
+	mixed := NodePrice(offer.Pool{WholeNode: true, GPUs: 4, CPUs: 10}, offer.Price{Known: true, USDPerHour: "1", USDPerGPUHour: "0.5", SUPerNodeHour: "2", SUPerGPUHour: "3", SUPerCPUHour: "0.1"})
+	if want := (offer.Price{Known: true, USDPerHour: "3", SUPerNodeHour: "15"}); mixed != want {
+		t.Errorf("%+v", mixed)
+	}
+}
