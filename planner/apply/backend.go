@@ -38,7 +38,6 @@ type backend struct {
 
 	inflight int
 	byPool   map[string]int
-	onSlots  int       // running, as far as we know
 	window   time.Time // of the feed's measure
 	ended    int       // in this window
 	rate     int       // jobs that ended in the last whole window
@@ -55,7 +54,8 @@ type backend struct {
 	durable string // of what is durable
 	seen    int    // events since the watch was last acknowledged
 	down    string // why it cannot be asked, "" when it can
-	held    bool   // told to start nothing
+	told    bool   // in this run, whether it may start jobs
+	held    bool   // what it was told
 }
 
 // loadBackends configures every backend that the plan or a job in flight
@@ -63,6 +63,9 @@ type backend struct {
 func (e *engine) loadBackends() error {
 	need := map[string]bool{}
 	for _, p := range e.phases {
+		if e.halted != None {
+			break // nothing is started: only what is in flight matters
+		}
 		for i := range p.plan.Placements {
 			if d := &p.plan.Placements[i]; i > 0 && d.Backend != "" {
 				need[d.Backend] = true

@@ -5,7 +5,6 @@ import (
 	"path"
 
 	"github.com/muster-run/muster/planner/apply/source"
-	"github.com/muster-run/muster/providers"
 )
 
 // code is the source of a phase, shipped to the backends that run it.
@@ -113,5 +112,3 @@ func shipTo(ctx context.Context, b *backend, spec source.Spec, digest string) er
 		return len(files) > 0, err
 	})
 }
-
-var _ providers.Files = providers.Provider(nil)

@@ -2,75 +2,80 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/request"
 )
 
-// requestPatience is how long a request waits for jobs it ends and for queues
-// it tells: a polite end, a hard one, and time to say so.
-const requestPatience = 45 * time.Second
+const (
+	doEnds = 2 * time.Minute // for cancelled jobs to end; they end without us, too
+)
 
-// Do does what a request asks while no apply runs: it takes what the state
-// knows, tells the backends, starts nothing, and returns when jobs that were
-// to be ended have ended, or after requestPatience.
+// Do does what a request asks when no apply runs: its caller holds the lease.
+// Nothing is started; what a backend has of ours is looked up first.
 func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error) {
-	c.Requests = ""
+	c.Mode, c.Requests = Once, ""
 	e := newEngine(c)
+	e.halted, e.approval = Hold, c.Plan.ID // no starts
 	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() { e.stop(); e.drainUntilGone() }()
-	e.halt(Hold, "a request is served, nothing is started")
 	e.report.begin(e)
-	if err := e.openForRequest(); err != nil {
-		return request.Answer{}, err
-	}
-	got := make(chan request.Answer, 1)
-	e.handle(r, got)
-	answer := <-got
-	e.seeThrough(ctx)
-	if e.sync() {
-		e.acknowledge()
-	}
-	return answer, e.err
-}
-
-// openForRequest is open without what a plan asks for.
-func (e *engine) openForRequest() error {
-	e.begun()
 	e.loadPhases()
 	if err := e.loadBackends(); err != nil {
-		return err
+		return request.Answer{}, err
 	}
 	e.loadHolds()
 	e.loadBudgets()
 	e.loadFlights()
+	for _, f := range e.flights {
+		f.end = endNot // what the plan would cancel is not asked for here
+	}
 	e.loadCells()
 	e.loadGates()
 	e.loadBreakers()
 	e.recover()
+	if err := e.until(ctx, doEnds, func() bool { return e.recovered == 0 && !e.sending() }); err != nil {
+		return request.Answer{}, err
+	}
+	got := make(chan request.Answer, 1)
+	e.handle(r, got)
+	a := <-got
+	err := e.until(ctx, doEnds, func() bool { return !e.sending() && e.endings() == 0 })
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.Text += "; some have not ended yet"
+		err = nil
+	}
+	if err == nil && !e.sync() {
+		err = e.err
+	}
+	return a, err
+}
+
+// until runs what arrives until done, at most for limit.
+func (e *engine) until(ctx context.Context, limit time.Duration, done func() bool) error {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	for e.err == nil && !done() {
+		select {
+		case f := <-e.inbox:
+			f()
+		case <-t.C:
+			return context.DeadlineExceeded
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	return e.err
 }
 
-// seeThrough runs the loop until nothing is left to send or to end.
-func (e *engine) seeThrough(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
-	defer cancel()
-	for e.err == nil && (e.recovered > 0 || e.sending() || e.ending()) {
-		if e.commit() {
-			e.send()
-		}
-		if !e.wait(ctx) {
-			return
-		}
-	}
-}
-
-// ending reports whether a job that was to be ended is still there.
-func (e *engine) ending() bool {
+// endings counts flights that are being cancelled.
+func (e *engine) endings() int {
+	n := 0
 	for _, f := range e.flights {
-		if f.end != endNot && f.b.p != nil {
-			return true
+		if f.end != endNot {
+			n++
 		}
 	}
-	return false
+	return n
 }

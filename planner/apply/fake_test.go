@@ -28,7 +28,6 @@ type world struct {
 	jobs   map[string]*fakeJob
 	order  []string
 	events []offer.Observation
-	notes  map[int]providers.Note
 	bell   chan struct{}
 	fence  uint64
 	hold   bool
@@ -60,7 +59,6 @@ type fakeJob struct {
 	launch int
 	seen   offer.Observation
 	held   bool
-	done   bool
 	began  time.Time
 	res    result
 	gone   bool
@@ -169,8 +167,6 @@ type fake struct {
 	*world
 	alive func() error // counts steps; an error is the process's death
 }
-
-var errDead = errors.New("this process is dead")
 
 func (f *fake) op() error {
 	if f.alive == nil {

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -214,5 +213,3 @@ func (e *engine) endReason(f *flight) string {
 	}
 	return "cancelled"
 }
-
-func startOf(o *offer.Observation) time.Time { return o.Started }

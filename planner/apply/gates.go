@@ -21,7 +21,6 @@ type gate struct {
 	failed bool
 	passed int
 	pilots map[int32]bool // cells that have yet to end before the rest starts
-	told   bool
 }
 
 // loadGates takes the gates from the plan. Smokes that ended while nobody

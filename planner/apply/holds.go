@@ -73,15 +73,23 @@ func (hs *holds) covers(p *phase, cell int32) bool {
 func (e *engine) controlAll() {
 	hold := e.holds.all
 	for _, b := range e.backends {
-		if b.p == nil || b.held == hold || !e.queues(b) {
-			continue
+		if hold || b.told {
+			e.tell(b, hold)
 		}
-		b.held = hold
-		e.control(b, providers.ControlRequest{Hold: &hold})
 	}
 	if !hold && e.holds.any() {
 		e.controlQueued(func(f *flight) bool { return e.holds.covers(f.p, f.cell) }, true)
 	}
+}
+
+// tell says to a backend's queue whether it may start jobs of this campaign,
+// unless it knows.
+func (e *engine) tell(b *backend, hold bool) {
+	if b.p == nil || b.told && b.held == hold || !e.queues(b) {
+		return
+	}
+	b.told, b.held = true, hold
+	e.control(b, providers.ControlRequest{Hold: &hold})
 }
 
 // queues reports whether a backend starts jobs by itself.

@@ -52,6 +52,7 @@ type phase struct {
 	before int // completed before this run
 
 	queues   []queue // ready cells by ordinal of their backend
+	unplaced bool
 	inflight int     // runs and smokes handed over
 	edges    []*edge // to the phases that read its outputs
 	inputs   []*edge // by input

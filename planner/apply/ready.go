@@ -14,15 +14,15 @@ import (
 func (e *engine) makeReady(p *phase, cell int32) {
 	p.gate.reached(p, cell)
 	d := p.decision(cell)
-	if d == nil {
-		e.holdJob(p, cell, "nothing places it: plan again")
+	if d == nil || e.backends[d.Backend] == nil {
+		// The plan had no reason to place it. The next one has.
+		if !p.unplaced {
+			p.unplaced = true
+			e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" is free, but this plan does not place it: apply again", false)
+		}
 		return
 	}
 	b := e.backends[d.Backend]
-	if b == nil {
-		e.holdJob(p, cell, "backend."+d.Backend+" is not configured: plan again")
-		return
-	}
 	p.set(cell, ready)
 	p.queues[b.ord].push(cell)
 }

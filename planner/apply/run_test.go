@@ -379,6 +379,48 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 	}
 }
 
+func TestDoWithoutARunningApply(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.slots = 1
+	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) result { return result{hang: true} })
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if ev.Kind() == "observed" {
+				stop()
+			}
+		}
+	}
+	s.must(ctx)
+	s.conf = nil
+	do := func(r request.Request) request.Answer {
+		t.Helper()
+		m, f, c := s.disk.open(nil), &fake{world: s.world}, s.load()
+		a, err := Do(t.Context(), s.config(s.plan(c, m.st, f), c, m, f), r)
+		if err != nil || a.Error != "" {
+			t.Errorf("%s: %+v %v", r.Verb, a, err)
+		}
+		return a
+	}
+	do(request.Request{Verb: request.Hold, Who: "bob"})
+	if !s.world.hold || len(s.state().Holds) != 1 {
+		t.Errorf("after hold: queue %v, state %s", s.world.hold, text(s.state().Holds))
+	}
+	do(request.Request{Verb: request.Cancel, Who: "bob", Addresses: []string{`phase.a["n=1"]`}})
+	if j := s.state().Jobs[`phase.a["n=1"]`]; j.Status != state.Cancelled || !strings.Contains(j.Reason, "bob") {
+		t.Errorf("after cancel: %s", text(j))
+	}
+	if o := s.must(t.Context()); o.Stopped != Hold || o.Done != 0 {
+		t.Errorf("under the hold: %+v", o)
+	}
+	s.world.mu.Lock()
+	s.world.result = nil
+	s.world.mu.Unlock()
+	do(request.Request{Verb: request.Resume, Who: "bob"})
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+}
+
 func TestStoreThatFailsStopsSubmittingAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/apply/request"
@@ -164,7 +163,8 @@ func (e *engine) freeCells(p *phase, covered func(*phase, int32) bool, who strin
 			continue
 		}
 		address := p.Address(int(c))
-		if e.st.Jobs[address] != nil {
+		if rec := e.st.Jobs[address]; rec != nil {
+			e.placeAgain(p, c, rec)
 			e.emit(state.Freed{Address: address, By: who, At: e.Clock()})
 		}
 		n++
@@ -188,6 +188,15 @@ func (e *engine) freeCells(p *phase, covered func(*phase, int32) bool, who strin
 		}
 	}
 	return n
+}
+
+// placeAgain keeps a freed job where it was, if the plan does not place it.
+func (e *engine) placeAgain(p *phase, cell int32, rec *state.Job) {
+	a := rec.Last()
+	if a == nil || p.decision(cell) != nil || e.backends[a.Backend] == nil {
+		return
+	}
+	e.whereItWas(&flight{p: p, cell: cell, b: e.backends[a.Backend], pool: a.Pool})
 }
 
 // releaseQueues lets queues start again what is held no more.
@@ -290,5 +299,3 @@ func orText(a, b string) string {
 	}
 	return b
 }
-
-var _ = time.Now

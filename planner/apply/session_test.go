@@ -70,13 +70,4 @@ func (m *memory) Sync(context.Context) error {
 func (m *memory) Lost() <-chan struct{}       { return m.lost }
 func (m *memory) Close(context.Context) error { return nil }
 
-// kinds are the events by kind, for tests that count them.
-func (d *disk) kinds() map[string]int {
-	out := map[string]int{}
-	for _, ev := range d.events {
-		out[ev.Kind()]++
-	}
-	return out
-}
-
 func text(v any) string { b, _ := json.Marshal(v); return string(b) }

@@ -25,6 +25,7 @@ func (e *engine) send() {
 			e.wakeAt(b.quiet)
 			continue
 		}
+		e.tell(b, e.holds.all) // a hold of an earlier run may still be in its queue
 		n := min(len(b.outbox), batchMax)
 		batch := b.outbox[:n:n]
 		b.outbox = append([]*flight(nil), b.outbox[n:]...)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/state"
 )
 
 var errAck = errors.New("acknowledge") // ends a watch so that the next one acknowledges
@@ -151,5 +150,3 @@ func (e *engine) acknowledge() {
 }
 
 const ackTimeout = 50 * time.Millisecond
-
-var _ = state.Completed
