@@ -136,7 +136,7 @@ func (q *queue) watchOver(j *job) {
 		}))
 	}
 	if ck := j.spec.Checkpoint; ck.Signal != "" && ck.Grace > 0 && ck.Grace < limit && ran < limit-ck.Grace {
-		at(limit-ck.Grace, func() { signalGroup(j.proc.PID, unix.SignalNum("SIG"+trimSIG(ck.Signal))) })
+		at(limit-ck.Grace, func() { go q.newCheck(j).signalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal))) })
 	}
 	at(limit, func() {
 		j.expired = true

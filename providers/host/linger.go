@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -67,10 +68,15 @@ func pids() []int {
 func (q *queue) settleGroup(ctx context.Context, c *check) {
 	rec, err := wrapper.ReadRecord(c.folder.Record())
 	hard := err == nil && rec.Exit == nil // its wrapper was killed: nobody records the rest
-	if !hard && !c.gone(ctx, settleWait) {
+	grace := lingerGrace
+	if c.expired || c.cancelled { // they have been told, and may be saving their work
+		if grace = c.spec.Grace; grace <= 0 {
+			grace = defaultGrace
+		}
+	} else if !hard && !c.gone(ctx, settleWait) {
 		c.signal(unix.SIGTERM)
 	}
-	if hard || !c.gone(ctx, lingerGrace) {
+	if hard || !c.gone(ctx, grace) {
 		for !c.gone(ctx, settleWait) && ctx.Err() == nil {
 			c.signal(unix.SIGKILL)
 		}
@@ -115,6 +121,24 @@ func (c *check) members() []int {
 
 func (c *check) signal(sig syscall.Signal) {
 	for _, pid := range c.members() {
+		unix.Kill(pid, sig)
+	}
+}
+
+// signalProgram signals what a job runs, but not the shells that muster put
+// around it, which would die of it: the wrapper, and a /bin/sh of the command
+// unless the command sets a trap.
+func (c *check) signalProgram(sig syscall.Signal) {
+	if sig == 0 {
+		return
+	}
+	trapped := strings.Contains(c.spec.Shell, "trap")
+	script := []byte(string(c.folder) + "/cmd")
+	for _, pid := range c.members() {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if pid == c.proc.PID || !trapped && bytes.Contains(line, script) {
+			continue
+		}
 		unix.Kill(pid, sig)
 	}
 }

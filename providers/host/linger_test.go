@@ -55,3 +55,44 @@ func TestQueueOutlivesItsStarterJob(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckpointSignalReachesTheProgram(t *testing.T) {
+	t.Parallel()
+	program := "#!/bin/sh\ntrap 'echo saved > out; exit 0' USR1\necho up > up\nwhile :; do sleep 0.05; done\n"
+	for _, command := range []string{"./program", "./program; exit $?", "exec ./program", "trap 'echo saved > out; exit 0' USR1; while :; do sleep 0.05; done"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			os.WriteFile(w.path("program"), []byte(program), 0o755)
+			j := w.job(command, "out")
+			j.Shape.Walltime = 5 * time.Second
+			j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", 4500*time.Millisecond
+			w.submit(j)
+			if o := w.wait(j)[0]; o.Status != offer.Completed {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+func TestGraceIsTheProgramsToo(t *testing.T) {
+	t.Parallel()
+	// The shell of the command dies of TERM at once; what it runs may take
+	// its time.
+	for _, command := range []string{"./program", "true && ./program; exit $?", `(exec ./program)`, `echo $$ > /dev/null; ./program`} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			os.WriteFile(w.path("program"), []byte("#!/bin/sh\ntrap 'sleep 0.7; echo saved > saved; exit 0' TERM\nwhile :; do sleep 0.05; done\n"), 0o755)
+			j := w.job(command, "out")
+			j.Shape.Walltime, j.Grace = 300*time.Millisecond, 5*time.Second
+			w.submit(j)
+			if o := w.wait(j)[0]; o.Class != "walltime" {
+				t.Errorf("%+v", o)
+			}
+			if got := w.read("saved"); got != "saved\n" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

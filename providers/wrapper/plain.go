@@ -9,10 +9,10 @@ import (
 // maxPlain bounds a command that is looked through, in bytes.
 const maxPlain = 4 << 10
 
-// Plain reports whether a command means the same sourced in a subshell as
-// run by a /bin/sh of its own, which costs a second exec. Anything that could
-// see the difference ($$, $0, parameters, PPID, options, traps, functions,
-// other scripts, setup) is run the long way.
+// Plain reports whether a command means the same sourced by the wrapper as run
+// by a /bin/sh of its own, which costs a fork and an exec. Anything that could
+// see the difference ($$, $0, parameters, PPID, options, traps, exec, other
+// scripts, the wrapper's own variables, setup) is run the long way.
 func Plain(j *providers.Job) bool {
 	s := j.Shell
 	if len(j.Argv) > 0 || len(j.Setup) > 0 || len(j.Secrets) > 0 || len(s) > maxPlain {
@@ -33,7 +33,12 @@ func Plain(j *providers.Job) bool {
 			return false
 		}
 	}
-	return !strings.Contains(s, "PPID") && !strings.Contains(s, "LINENO")
+	for _, name := range []string{"PPID", "LINENO", "MUSTER_JOB", "_muster"} {
+		if strings.Contains(s, name) {
+			return false
+		}
+	}
+	return true
 }
 
 func isName(c byte) bool {

@@ -30,11 +30,23 @@ fi
 unset _muster_a _muster_b _muster_c
 
 # Signals meant for the job reach its whole group; the wrapper outlives them
-# to record the end. In the subshell they are back to their defaults.
-trap : HUP INT QUIT TERM USR1 USR2 ALRM
+# to record the end.
 
+# A plain command cannot tell this shell from one of its own. See Plain.
+if [ -n "$MUSTER_PLAIN" ]; then
+	exec 9>&-
+	trap 'echo "exit $?" >>"$MUSTER_JOB/record"' EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 131' QUIT
+	trap 'exit 143' TERM
+	. "$MUSTER_JOB/cmd"
+	exit
+fi
+
+# In the subshell signals are back to their defaults.
+trap : HUP INT QUIT TERM USR1 USR2 ALRM
 (
-	if [ -n "$MUSTER_PLAIN" ]; then . "$MUSTER_JOB/cmd"; exit; fi
 	if [ -f "$MUSTER_JOB/before" ]; then . "$MUSTER_JOB/before"; fi
 	if [ $# -gt 0 ]; then exec "$@"; fi
 	exec /bin/sh "$MUSTER_JOB/cmd"
