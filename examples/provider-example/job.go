@@ -213,7 +213,11 @@ func (j *job) metrics(found []offer.Output) map[string]offer.Metric {
 	for _, m := range j.spec.Metrics {
 		for _, f := range found {
 			if f.Name == m.Output && f.OK {
-				out[m.Name] = verify.ReadMetric(m, f, filepath.Join(j.spec.Workdir, f.Path))
+				path := f.Path
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(j.spec.Workdir, path)
+				}
+				out[m.Name] = verify.ReadMetric(m, f, path)
 			}
 		}
 	}

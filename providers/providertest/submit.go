@@ -1,0 +1,166 @@
+package providertest
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+var submitTests = []test{
+	{name: "a job runs to its end", run: func(s *site) {
+		j := s.shell("echo result > out.txt")
+		j.Outputs = []providers.Output{path("out.txt")}
+		o := s.run(j)
+		s.wantStatus(o, offer.Completed)
+		s.wantExit(o, 0)
+		if o.Presence != offer.Found || o.Handle == "" || o.Ended.IsZero() || o.Attempt != 1 {
+			s.Errorf("the observation of the end lacks something: %+v", o)
+		}
+		if len(o.Outputs) != 1 || !o.Outputs[0].OK || o.Outputs[0].Size != 7 || o.Outputs[0].Digest == "" {
+			s.Errorf("outputs are %+v", o.Outputs)
+		}
+	}},
+	{name: "results come in the order of the jobs", run: func(s *site) {
+		jobs := make([]providers.Job, 300)
+		for i := range jobs {
+			jobs[i] = s.shell(fmt.Sprintf("echo %d > o%d", i, i))
+		}
+		s.submit(jobs...)
+		for i, o := range s.end(jobs...) {
+			if o.Status != offer.Completed {
+				s.Fatalf("job %d: %+v", i, o)
+			}
+		}
+	}},
+	{name: "the same job submitted again runs once", run: func(s *site) {
+		a, b := s.once(), s.once()
+		first := s.submit(a, b)
+		again := s.submit(a, b)
+		for i := range first {
+			if first[i].Handle != again[i].Handle {
+				s.Errorf("handles of %s are %s and %s", first[i].Token, first[i].Handle, again[i].Handle)
+			}
+		}
+		s.end(a, b)
+		s.submit(a, b) // and after the end
+		c := s.once()
+		s.run(c) // whatever was started has had its turn
+		for _, j := range []providers.Job{a, b, c} {
+			if n := s.ran(j); n != 1 {
+				s.Errorf("a job ran %d times", n)
+			}
+		}
+	}},
+	{name: "submitting at once from many sides runs once", run: func(s *site) {
+		jobs := []providers.Job{s.once(), s.once(), s.once(), s.once()}
+		s.submit(jobs[0])
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if _, err := s.p.Submit(s.ctx, s.request(jobs...)); err != nil {
+					s.Error(describe(err))
+				}
+			})
+		}
+		wg.Wait()
+		s.submit(jobs...)
+		s.end(jobs...)
+		for _, j := range jobs {
+			if n := s.ran(j); n != 1 {
+				s.Errorf("a job ran %d times", n)
+			}
+		}
+	}},
+	{name: "the same token with another spec is a conflict", run: func(s *site) {
+		j := s.once()
+		s.submit(j)
+		other := s.once()
+		other.Token, other.Shell = j.Token, "echo other > other"
+		fine := s.once()
+		s.tokens = append(s.tokens, fine.Token)
+		out, err := s.p.Submit(s.ctx, s.request(other, fine))
+		s.must(err)
+		if len(out) != 2 || out[0].Err == nil || out[0].Err.Class != providers.Conflict {
+			s.Fatalf("results are %+v, want a conflict first", out)
+		}
+		if out[1].Err != nil {
+			s.Errorf("its neighbour was refused: %v", out[1].Err)
+		}
+		s.end(j, fine)
+		if s.ran(j) != 1 || s.ran(fine) != 1 {
+			s.Error("the first job or the neighbour did not run once")
+		}
+	}},
+	{name: "a stale fence is refused and does nothing", run: func(s *site) {
+		j := s.gated()
+		s.fence = 7
+		s.submit(j)
+		late := s.once()
+		stale := s.request(late)
+		stale.Fence = 6
+		_, err := s.p.Submit(s.ctx, stale)
+		s.wantClass("Submit", err, providers.StaleFence)
+		_, err = s.p.Cancel(s.ctx, providers.CancelRequest{Backend: s.b.Name, Fence: 6, Tokens: []string{j.Token}})
+		s.wantClass("Cancel", err, providers.StaleFence)
+		hold := true
+		err = s.p.Control(s.ctx, providers.ControlRequest{Backend: s.b.Name, Fence: 6, Hold: &hold})
+		s.wantClass("Control", err, providers.StaleFence)
+		s.fence = 8 // a newer one goes on with the jobs of the older
+		s.open()
+		s.submit(j)
+		s.wantStatus(s.end(j)[0], offer.Completed)
+		if o := s.find(late.Token)[0]; o.Presence != offer.Absent {
+			s.Errorf("a job under a stale fence is there: %+v", o)
+		}
+	}},
+	{name: "unknown tokens are absent", run: func(s *site) {
+		j := s.once()
+		s.run(j)
+		seen := s.find(token(), j.Token, token())
+		if seen[0].Presence != offer.Absent || seen[1].Presence != offer.Found || seen[2].Presence != offer.Absent {
+			s.Errorf("presences are %v, %v, %v", seen[0].Presence, seen[1].Presence, seen[2].Presence)
+		}
+		s.wantStatus(seen[1], offer.Completed)
+	}},
+	{name: "a killed provider knows its jobs", needs: needsRestart, run: func(s *site) {
+		done, busy := s.once(), s.gated()
+		s.run(done)
+		s.submit(busy)
+		s.running(busy)
+		s.restart()
+		seen := s.find(done.Token, busy.Token, token())
+		s.wantStatus(seen[0], offer.Completed)
+		if seen[1].Presence != offer.Found || seen[2].Presence != offer.Absent {
+			s.Errorf("presences are %v, %v", seen[1].Presence, seen[2].Presence)
+		}
+		s.submit(done, busy)
+		s.open()
+		s.wantStatus(s.end(busy)[0], offer.Completed)
+		if n := s.ran(done); n != 1 {
+			s.Errorf("a job ran %d times", n)
+		}
+	}},
+	{name: "nothing is lost or run twice however often the provider is killed", needs: needsRestart, run: func(s *site) {
+		var jobs []providers.Job
+		for range 5 {
+			var batch []providers.Job
+			for range 8 {
+				batch = append(batch, s.once())
+			}
+			jobs = append(jobs, batch...)
+			s.submit(batch...)
+			s.restart()
+			s.submit(jobs...)
+		}
+		for _, o := range s.end(jobs...) {
+			s.wantStatus(o, offer.Completed)
+		}
+		for _, j := range jobs {
+			if n := s.ran(j); n != 1 {
+				s.Errorf("a job ran %d times", n)
+			}
+		}
+	}},
+}
