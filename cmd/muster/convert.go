@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/muster-run/muster/lang/aris"
+)
+
+func convertCommand() *command {
+	return &command{
+		name: "convert", args: "FILE|-", short: "ARIS experiment-queue manifests and grid specs as a campaign", minArgs: 1, maxArgs: 1,
+		long: `Reads a manifest, a grid spec or a queue_state.json of ARIS's experiment-queue, in YAML or JSON, and prints the campaign that
+means the same. What cannot be carried over, or is read otherwise than the queue did, is told with its line and stands in the
+campaign's first comment.
+
+-out writes a file, which then must not exist with another content: a campaign that was edited since is not overwritten.`,
+		examples: []example{
+			{"muster convert grid_spec.yaml", "print the campaign"},
+			{"muster convert -out=campaign.muster.hcl -backend=ssh manifest.json", "write it, for a host reached over ssh"},
+		},
+		setup: func(fs *flag.FlagSet) runFunc {
+			out := fs.String("out", "-", "write to `FILE`; - is standard output")
+			backend := fs.String("backend", "", "where the jobs go: `ssh` or local (default ssh if the manifest names a host, else local)")
+			return func(_ context.Context, a *app, args []string) error {
+				if !slices.Contains([]string{"", "ssh", "local"}, *backend) {
+					return usagef("-backend is ssh or local, not %q", *backend)
+				}
+				return a.convert(args[0], *out, *backend)
+			}
+		},
+	}
+}
+
+func (a *app) convert(from, to, backend string) error {
+	name := filepath.ToSlash(from)
+	var src []byte
+	var err error
+	if from == "-" {
+		name = "stdin"
+		src, err = io.ReadAll(io.LimitReader(a.stdin, aris.MaxBytes+1))
+	} else {
+		src, err = os.ReadFile(a.path(from))
+	}
+	if err != nil {
+		return fmt.Errorf("read the manifest: %w", err)
+	}
+	campaign, diags := aris.Convert(name, src, aris.Options{Backend: backend})
+	a.sources = func(file string) []byte {
+		if file == name {
+			return src
+		}
+		return nil
+	}
+	if err := a.report(diags); err != nil {
+		return err
+	}
+	if to == "-" {
+		_, err := a.stdout.Write(campaign)
+		return err
+	}
+	return a.keepCampaign(a.path(to), campaign)
+}
+
+// keepCampaign writes a new file, and leaves one alone that is there.
+func (a *app) keepCampaign(path string, content []byte) error {
+	old, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("read %s: %w", path, err)
+	case bytes.Equal(old, content):
+		a.printf("%s holds this campaign already.\n", path)
+		return nil
+	default:
+		return usagef("%s exists with another content; name another file with -out, or remove it first", path)
+	}
+	if err := replaceFile(path, content, 0o644); err != nil {
+		return err
+	}
+	a.printf("Wrote %s. Read its first comment, then:\n\n    muster plan\n", path)
+	return nil
+}

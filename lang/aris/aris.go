@@ -1,0 +1,61 @@
+// Package aris turns manifests and grid specs of ARIS's experiment-queue into
+// a campaign. It carries over what a manifest means rather than what its
+// scheduler did with it, and whatever it cannot carry over it says: in a
+// diagnostic with the line of the manifest, and in the campaign's first
+// comment.
+package aris
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// Options say how to convert.
+type Options struct {
+	// Backend is "ssh" or "local". Without it the jobs go to the manifest's
+	// host over ssh, or to this machine when it names none.
+	Backend string
+}
+
+// MaxBytes bounds a manifest. The largest seen in use has some 100 KB.
+const MaxBytes = 16 << 20
+
+// Convert reads a manifest in YAML or JSON and returns a campaign in the
+// canonical format. The name stands in diagnostics and in the campaign's
+// comment. With errors in the list there is no campaign.
+func Convert(name string, src []byte, o Options) ([]byte, diag.List) {
+	var ds diag.List
+	if len(src) > MaxBytes {
+		ds.Errorf("The manifest is too large", "%s has %d bytes; at most %d are read.", name, len(src), MaxBytes)
+		return nil, ds
+	}
+	root, ds := read(name, src)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	r := &reader{name: name, ds: &ds}
+	m := r.manifest(root)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	c := &converter{m: m, r: r, o: o}
+	c.convert()
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	var b bytes.Buffer
+	c.write(&b)
+	return hclwrite.Format(b.Bytes()), ds
+}
+
+// plural is "1 job", "2 jobs".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
