@@ -28,6 +28,9 @@ type submission struct {
 
 // submit takes jobs in. When it returns they are on the disk.
 func (q *queue) submit(ctx context.Context, s submission) ([]providers.Submitted, error) {
+	// Whoever asked may die at any point of this; a job that was taken in must
+	// become ready even so.
+	ctx = context.WithoutCancel(ctx)
 	out := make([]providers.Submitted, len(s.Jobs))
 	jobs := make([]*job, len(s.Jobs))
 	for i, raw := range s.Jobs {
