@@ -190,7 +190,7 @@ func (e *engine) wait(ctx context.Context) bool {
 		e.err = store.ErrLost
 		return false
 	case <-ctx.Done():
-		e.halt(Interrupted, "interrupted")
+		e.halt(Interrupted, "")
 		return false
 	case <-timer:
 	case f := <-e.inbox:
@@ -382,7 +382,7 @@ func (e *engine) close() {
 				e.send()
 			}
 		case <-deadline.C:
-			e.halt(Interrupted, "interrupted")
+			e.halt(Interrupted, "")
 			goto out
 		}
 	}

@@ -1,6 +1,9 @@
 package apply
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 const reportEvery = 100 * time.Millisecond
 
@@ -40,6 +43,10 @@ func (r *reporter) next() time.Time {
 func (r *reporter) note(e *engine, address, text string, bad bool) {
 	if e.Progress == nil {
 		return
+	}
+	// The address stands in front of the note wherever it is shown.
+	if rest, ok := strings.CutPrefix(text, address); ok && address != "" {
+		text = strings.TrimLeft(rest, ": ")
 	}
 	p := Progress{At: e.Clock(), Started: r.started, Address: address, Note: text, Bad: bad, Waits: r.waits}
 	e.Progress(p)
