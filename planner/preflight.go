@@ -99,9 +99,22 @@ func (m *maker) headBackends() {
 			}
 		}
 	}
+	if len(used) > 1 {
+		m.hideImplied(used)
+	}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if name != "" {
 			m.plan.Backends = append(m.plan.Backends, m.backendView(name))
+		}
+	}
+}
+
+// hideImplied leaves this machine out where it is one of several backends and
+// nobody wrote of it: there is nothing to say of it.
+func (m *maker) hideImplied(used map[string]bool) {
+	for _, b := range m.in.Campaign.Backends {
+		if b.Implied && m.in.Observed.Unreachable[b.Address()] == "" {
+			delete(used, b.Address())
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -18,31 +20,81 @@ var unitNames = []struct{ unit, name string }{
 // shownBudgets is how many budgets have a column of their own.
 const shownBudgets = 2
 
+// The least widths of the columns expected, p90 and at most, so that plans of
+// one campaign look alike from day to day.
+var costWidths = [3]int{8, 8, 9}
+
+// limitWidth is the least width in which a budget's limits end.
+const limitWidth = 7
+
+// cost is the table of what the plan takes, beside what the budgets leave.
 func (h Human) cost(p *planner.Plan) string {
-	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right, term.Right, term.Right, term.Right, term.Right}, Gap: "   "}
 	budgets := p.Budgets[:min(len(p.Budgets), shownBudgets)]
-	head := []string{"", "expected", "p90", "at most"}
-	for _, b := range budgets {
-		head = append(head, `budget "`+b.Name+`"`)
-	}
-	t.Row(head...)
+	names, figures := []string{""}, [][3]string{{"expected", "p90", "at most"}}
+	limits := make([][]string, len(budgets))
 	for _, u := range unitNames {
 		line, ok := lineOf(p.Forecast.Lines, u.unit)
 		if !ok && !limited(budgets, u.unit) {
 			continue
 		}
-		row := []string{u.name, figure(u.unit, line.Expected), figure(u.unit, line.P90), figure(u.unit, line.AtMost)}
-		for _, b := range budgets {
-			row = append(row, limit(u.unit, b.Limits[u.unit]))
+		if !ok {
+			line = limitedLine(p, budgets, u.unit)
+		}
+		names = append(names, u.name)
+		figures = append(figures, [3]string{figure(u.unit, line.Expected), figure(u.unit, line.P90), figure(u.unit, line.AtMost)})
+		for i, b := range budgets {
+			limits[i] = append(limits[i], limit(u.unit, b.Limits[u.unit]))
+		}
+	}
+	w := p.Forecast.Walltime
+	names = append(names, "walltime")
+	figures = append(figures, [3]string{span(w.P50, w.Mark), span(w.P90, w.Mark), "–"})
+
+	t := term.Table{Indent: "  ", Gap: "   ", Align: []term.Align{term.Left, term.Right, term.Right, term.Right}}
+	for i, name := range names {
+		row := []string{name}
+		for k, text := range figures[i] {
+			row = append(row, strings.Repeat(" ", max(0, costWidths[k]-term.Width(text)))+text)
+		}
+		for k, b := range budgets {
+			row = append(row, " "+budgetColumn(b, limits[k])[i])
 		}
 		t.Row(row...)
 	}
-	row := []string{"walltime", span(p.Forecast.Walltime.P50, p.Forecast.Walltime.Mark), span(p.Forecast.Walltime.P90, p.Forecast.Walltime.Mark), "–"}
-	for _, b := range budgets {
-		row = append(row, deadline(b.Deadline))
+	out := t.String()
+	if n := len(p.Budgets) - shownBudgets; n > 0 {
+		out += fmt.Sprintf("  … and %s, in -json\n", plural(n, "more budget"))
 	}
-	t.Row(row...)
-	return t.String()
+	return out
+}
+
+// budgetColumn is a budget's name, its limits with their digits in line, and
+// its deadline.
+func budgetColumn(b planner.BudgetCheck, limits []string) []string {
+	out := []string{`budget "` + term.Fit(term.CleanLine(b.Name), 20) + `"`}
+	width := limitWidth
+	for _, l := range limits {
+		width = max(width, term.Width(l))
+	}
+	for _, l := range limits {
+		out = append(out, strings.Repeat(" ", width-term.Width(l))+l)
+	}
+	if b.Deadline.IsZero() {
+		return append(out, strings.Repeat(" ", width-1)+"–")
+	}
+	return append(out, deadline(b.Deadline))
+}
+
+// limitedLine is a unit that only a budget speaks of: what the scope of that
+// budget holds of it.
+func limitedLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) forecast.Line {
+	for _, b := range budgets {
+		if line, ok := lineOf(p.Forecast.ByScope[b.Name], unit); ok && b.Limits[unit] != "" {
+			return line
+		}
+	}
+	line, _ := lineOf(nil, unit)
+	return line
 }
 
 func lineOf(lines []forecast.Line, unit string) (forecast.Line, bool) {
@@ -140,14 +192,24 @@ func (h Human) gantt(p *planner.Plan) string {
 // eighths are the block elements from one eighth to seven.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
+// shortBar is how many eighths of a column the shortest bar takes.
+const shortBar = 4
+
+// nearly is what may lack of an eighth that is drawn as a whole one.
+const nearly = 0.1
+
 // bar draws when a phase is busy. A start falls on the nearest column; an end
-// is exact to an eighth of one; what is short is still seen.
+// on the last full eighth of one; what is short is still seen.
 func bar(busy []forecast.Interval, total time.Duration) string {
-	scale := func(d time.Duration) int { return int(float64(d) / float64(total) * ganttWidth * 8) }
+	exact := func(d time.Duration) float64 { return float64(d) / float64(total) * ganttWidth }
+	scale := func(d time.Duration) int { return int(exact(d)*8 + nearly) }
 	cells := make([]string, ganttWidth)
 	for _, iv := range busy {
-		from, to := min((scale(iv.From)+4)/8, ganttWidth-1), min(scale(iv.To), ganttWidth*8)
-		to = max(to, from*8+4)
+		from, to := min(int(math.Round(exact(iv.From))), ganttWidth-1), min(scale(iv.To), ganttWidth*8)
+		to = max(to, from*8+shortBar)
+		if length := scale(iv.To - iv.From); length < 8 {
+			to = from*8 + max(length, shortBar)
+		}
 		for c := from; c < ganttWidth && c*8 < to; c++ {
 			if rest := to - c*8; rest >= 8 {
 				cells[c] = "█"

@@ -20,7 +20,7 @@ type Human struct {
 }
 
 // headWidth is the column at which facts about a backend end, so that they
-// line up at the right.
+// line up at the right, and at which sentences are folded.
 const headWidth = 88
 
 // Print writes the plan to w.
@@ -106,13 +106,7 @@ func summary(p *planner.Plan) string {
 func (h Human) notes(p *planner.Plan) string {
 	var b strings.Builder
 	for _, n := range p.Notes {
-		for i, line := range fold(n, term.MaxWidth-4) {
-			if i == 0 {
-				b.WriteString("  " + line + "\n")
-			} else {
-				b.WriteString("  " + line + "\n")
-			}
-		}
+		b.WriteString(foldIndent(n))
 	}
 	for _, check := range p.Budgets {
 		for _, text := range slices.Concat(check.Broken, check.Warn) {
@@ -125,7 +119,7 @@ func (h Human) notes(p *planner.Plan) string {
 func (h Human) basis(p *planner.Plan) string {
 	var b strings.Builder
 	for _, text := range p.Forecast.Basis {
-		for i, line := range fold(text, term.MaxWidth-6) {
+		for i, line := range fold(text, headWidth-4) {
 			mark := "    "
 			if i == 0 {
 				mark = "  * "
@@ -157,7 +151,7 @@ func fold(s string, width int) []string {
 }
 
 func foldIndent(s string) string {
-	return "  " + strings.Join(fold(s, term.MaxWidth-2), "\n  ") + "\n"
+	return "  " + strings.Join(fold(s, headWidth-2), "\n  ") + "\n"
 }
 
 // jobs is "1 job" or "24 jobs", with a verb where one is given.
@@ -167,6 +161,14 @@ func jobs(n int, one, many string) string {
 		word, verb = "job", one
 	}
 	return strings.TrimSpace(count(n) + " " + word + " " + verb)
+}
+
+// plural is "1 job" or "24 jobs".
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return count(n) + " " + what
 }
 
 // count prints a number with thousands separated.
