@@ -40,6 +40,8 @@ type Campaign struct {
 	Imports   []Import
 
 	Files map[string]*hcl.File // by name, for source excerpts
+
+	static *hcl.EvalContext // var, local and functions; see console.go
 }
 
 // Typed is a labelled block whose content belongs to an implementation.

@@ -18,6 +18,7 @@ import (
 
 // A job is the compiled template of a phase's jobs.
 type job struct {
+	scope *expr.Scope    // of a run
 	label *expr.Template // nil: PHASE-KEY
 	form  [2]*form       // by Variant; one and the same without smoke params
 }
@@ -94,7 +95,7 @@ func (l *loader) templates(p *phaseBuild) {
 	if p.Smoke != nil {
 		p.smoke = l.smokeScope(p)
 	}
-	j := &job{}
+	j := &job{scope: p.scope}
 	p.Phase.job = j
 	p.definition = sync.OnceValue(p.Phase.define)
 	l.params(p, p.scope)

@@ -97,6 +97,7 @@ func (l *loader) load() (*Campaign, diag.List) {
 	l.structure()
 	l.variables()
 	l.locals()
+	l.c.static = l.static
 	l.campaign()
 	l.backends()
 	l.failures()

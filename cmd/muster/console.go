@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/term"
+
+	"github.com/muster-run/muster/internal/diag"
+	clean "github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/lang/console"
+	"github.com/muster-run/muster/state"
+)
+
+func consoleCommand() *command {
+	return &command{
+		name: "console", args: "[ADDR]", short: "evaluate expressions against the campaign", maxArgs: 1,
+		long: `Reads expressions, one a line, and prints their values. They see var, local, all functions, and phase.NAME.metric.M and
+phase.NAME.output.O of the jobs that are done. With the address of a job they also see what its command sees: cell, param, input,
+output, path, backend; and metric, once the job is done.
+
+An expression goes on over several lines while a bracket is open; a blank line gives it up. A mistake is told and the next line is
+read. "exit" or the end of the input ends the console; in a pipe the exit code then is 1 if any expression failed. It changes
+nothing and takes no lock.`,
+		examples: []example{
+			{"muster console", "try a function or look at a local"},
+			{"muster console seed=42,N=384,n=50000", "see what one job sees: cell.N, output.result"},
+		},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			return func(ctx context.Context, a *app, args []string) error {
+				c, st, err := a.open(ctx, v)
+				if err != nil {
+					return err
+				}
+				view, err := a.view(c, st, args)
+				if err != nil {
+					return err
+				}
+				return a.console(ctx, c, view)
+			}
+		},
+		complete: jobAddresses,
+	}
+}
+
+// view is what the console sees: with an address, the job's own values.
+func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View, error) {
+	view := lang.View{Results: completedOf(c, st)}
+	if len(args) == 0 {
+		return view, nil
+	}
+	address, err := a.chooseOne(c, st, args[0])
+	if err != nil {
+		return view, err
+	}
+	job, err := addr.Parse(address)
+	if err != nil {
+		return view, err
+	}
+	for _, p := range c.Phases {
+		if cell, ok := p.Index(job.Key); ok && p.Name == job.Phase {
+			view.Phase, view.Cell, view.Site = p, cell, siteOf(c, st, p, cell)
+			if j := st.Job(address); j != nil {
+				view.Metrics = j.Metrics
+			}
+			return view, nil
+		}
+	}
+	return view, usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
+}
+
+// siteOf is where a job ran last, or else its first candidate. Nobody is
+// asked, so a place of many pools has none here.
+func siteOf(c *lang.Campaign, st *state.State, p *lang.Phase, cell int) lang.Site {
+	s := lang.Site{Backend: "local.local"}
+	if len(p.Candidates) > 0 {
+		s.Backend = p.Candidates[0]
+	}
+	if j := st.Job(p.Address(cell)); j != nil && j.Last() != nil {
+		s.Backend, s.Pool = j.Last().Backend, j.Last().Pool
+	}
+	for _, b := range c.Backends {
+		if b.Address() == s.Backend {
+			s.Workdir = b.Workdir
+		}
+	}
+	if s.Workdir == "" || !path.IsAbs(s.Workdir) && s.Workdir[0] != '~' {
+		s.Workdir = filepath.ToSlash(filepath.Join(c.Dir, s.Workdir))
+	}
+	s.Spool = path.Join(s.Workdir, ".muster", "lists")
+	if r := p.RequestOf(cell, lang.Run); r < len(p.Requests(lang.Run)) {
+		shape := p.Requests(lang.Run)[r].Shape
+		s.GPUs, s.CPUs = shape.GPUs, shape.CPUs
+	}
+	s.Input = func(name string) []string { return inputFiles(p, cell, name, s.Workdir) }
+	return s
+}
+
+// inputFiles are the declared paths of an input's files.
+func inputFiles(p *lang.Phase, cell int, name, workdir string) (out []string) {
+	for _, in := range p.Inputs {
+		if in.Name != name {
+			continue
+		}
+		for _, m := range in.Members(in.GroupOf(cell)) {
+			file := in.From.OutputPath(m, in.Output, lang.Run)
+			if !path.IsAbs(file) && file != "" && file[0] != '~' {
+				file = path.Join(workdir, file)
+			}
+			out = append(out, file)
+		}
+	}
+	return out
+}
+
+func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View) error {
+	s := console.Session{Campaign: c, View: view, Out: a.stdout}
+	campaign := a.sources
+	s.Fail = func(l diag.List, src []byte) {
+		a.sources = func(name string) []byte {
+			if name == console.Filename {
+				return src
+			}
+			return campaign(name)
+		}
+		a.fail(l)
+	}
+	f, ok := a.stdin.(*os.File)
+	asks := ok && term.IsTerminal(int(f.Fd()))
+	if asks {
+		s.Prompt = func(more bool) { a.printf("%s", map[bool]string{false: "> ", true: ". "}[more]) }
+		if view.Phase != nil {
+			a.printf("%s. \"exit\" leaves.\n", clean.CleanLine(view.Phase.Address(view.Cell)))
+		}
+	}
+	failed, err := s.Run(ctx, a.stdin)
+	if asks {
+		a.printf("\n")
+	}
+	if err == nil && failed > 0 && !asks {
+		return exitStatus(exitError)
+	}
+	return err
+}
