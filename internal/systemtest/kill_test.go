@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,11 +17,11 @@ import (
 const killCampaign = `
 campaign "kill" {}
 backend "local" "local" { cpus = 8 }
-grid "g" { axes = { i = range(20) } }
+grid "g" { axes = { i = range(40) } }
 phase "first" {
   grid = grid.g
   job {
-    command = "echo start $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD; sleep 0.0${cell.i % 9}; echo ${cell.i} > ${output.x}; echo end $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD"
+    command = "echo start $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD; sleep 0.${2 + cell.i % 5}; echo ${cell.i} > ${output.x}; echo end $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD"
     output "x" {
       path   = "first/${cell.i}"
       verify = "nonempty"
@@ -39,7 +40,7 @@ phase "first" {
 phase "second" {
   grid = grid.g
   job {
-    command = "echo start $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD; sleep 0.02; cat ${input.x} > ${output.y}; echo end $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD"
+    command = "echo start $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD; sleep 0.3; cat ${input.x} > ${output.y}; echo end $MUSTER_ADDRESS $MUSTER_TOKEN $MUSTER_RESTART >> RECORD"
     input "x" { from = phase.first.output.x }
     output "y" {
       path   = "second/${cell.i}"
@@ -109,8 +110,8 @@ func (w *world) killAndResume(r *rand.Rand, victims []string) {
 			select {
 			case err := <-done:
 				code, ended = exitCode(err), true
-			case <-time.After(time.Duration(r.Intn(150)) * time.Millisecond):
-				if left > 0 && w.kill(victims) > 0 {
+			case <-time.After(time.Duration(r.Intn(200)) * time.Millisecond):
+				if left > 0 && w.kill(r, victims) > 0 {
 					left--
 				}
 			}
@@ -118,7 +119,7 @@ func (w *world) killAndResume(r *rand.Rand, victims []string) {
 		switch {
 		case code == 0:
 			if left > 0 {
-				w.t.Logf("done with %d kills left", left)
+				w.t.Errorf("done with %d kills left: the campaign is too short", left)
 			}
 			return
 		case code == -1: // the engine was the victim
@@ -129,14 +130,22 @@ func (w *world) killAndResume(r *rand.Rand, victims []string) {
 	w.t.Fatal("not done after 200 tries")
 }
 
-// kill ends every process with one of the roles and returns how many.
-func (w *world) kill(roles []string) int {
-	n := 0
+// kill ends processes with one of the roles, all of them or one at random, and
+// returns how many.
+func (w *world) kill(r *rand.Rand, roles []string) int {
+	var victims []process
 	for _, p := range w.processes() {
-		for _, role := range roles {
-			if p.role == role && syscall.Kill(p.pid, syscall.SIGKILL) == nil {
-				n++
-			}
+		if slices.Contains(roles, p.role) {
+			victims = append(victims, p)
+		}
+	}
+	if len(victims) > 1 && r.Intn(2) == 0 {
+		victims = victims[r.Intn(len(victims)):][:1]
+	}
+	n := 0
+	for _, p := range victims {
+		if syscall.Kill(p.pid, syscall.SIGKILL) == nil {
+			n++
 		}
 	}
 	return n
@@ -191,7 +200,7 @@ type recordedJob struct {
 
 func (w *world) checkState(starts, ends map[string]int) {
 	w.t.Helper()
-	const jobs = 20 + 20 + 1
+	const jobs = 40 + 40 + 1
 	out, code := w.run("state", "pull")
 	if code != 0 {
 		w.t.Fatalf("the state does not load: %s", out)
