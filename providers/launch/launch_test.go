@@ -228,35 +228,50 @@ func TestProviderIsNotInTheTerminalsGroup(t *testing.T) {
 	}
 }
 
-// TestNoOrphans kills a host the hard way, once so that the parent-death
-// signal works and once, in effect, without: the provider is stopped over
-// the signal's delivery.
+// TestNoOrphans kills a host the hard way: once with the provider as its
+// child, which the parent-death signal ends, and once with a shell between
+// them, where only the provider's own watch is left.
 func TestNoOrphans(t *testing.T) {
 	t.Parallel()
-	host := exec.Command(os.Args[0], "host", "fake")
-	host.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+shortDir(t))
-	out, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	var told struct{ PID int }
-	if err := json.Unmarshal(line, &told); err != nil || told.PID == 0 {
-		t.Fatalf("host said %s (%v)", line, err)
-	}
-	child := procid.Of(told.PID)
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = host.Wait()
-	for child.Alive() {
-		time.Sleep(5 * time.Millisecond) // the test's own time limit is the bound
+	for _, how := range []string{"child", "behind-a-script"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			runtime := shortDir(t)
+			host := exec.Command(os.Args[0], "host", how)
+			host.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+runtime)
+			out, err := host.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := host.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadBytes('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told struct {
+				PID int
+				Err string
+			}
+			if err := json.Unmarshal(line, &told); err != nil || told.PID == 0 {
+				t.Fatalf("host said %s (%v)", line, err)
+			}
+			child := procid.Of(told.PID)
+			if !child.Alive() {
+				t.Fatal("the provider does not run")
+			}
+			if err := host.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = host.Wait()
+			for child.Alive() {
+				time.Sleep(5 * time.Millisecond) // the test's own time limit is the bound
+			}
+			if _, err := socketDir(runtime); err != nil { // sweeps, if the provider did not clean up itself
+				t.Fatal(err)
+			}
+		})
 	}
 }
 

@@ -40,7 +40,10 @@ type Locked struct {
 // Platform is the key of this machine's hashes.
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-var hashForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var (
+	hashForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	platformForm = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
+)
 
 const lockHead = `# This file pins the external providers of this campaign. It is kept by
 # "muster init"; commit it, so that everybody runs the same programs.
@@ -80,6 +83,10 @@ func ParseLock(src []byte, name string) (*Lock, error) {
 	})
 	lock := &Lock{Providers: map[string]Locked{}}
 	for _, b := range content.Blocks {
+		if !plainName.MatchString(b.Labels[0]) {
+			diags = append(diags, lockError(b.DefRange, "Name is not a provider's", "%q is not lower-case letters, digits, - and _.", b.Labels[0]))
+			continue
+		}
 		if _, dup := lock.Providers[b.Labels[0]]; dup {
 			diags = append(diags, lockError(b.DefRange, "Provider is locked twice", "Keep one of the blocks of %q.", b.Labels[0]))
 			continue
@@ -118,6 +125,10 @@ func parseLocked(body hcl.Body) (out Locked, diags hcl.Diagnostics) {
 	}
 	out.Hashes = map[string]string{}
 	for platform, h := range v.AsValueMap() {
+		if !platformForm.MatchString(platform) {
+			diags = append(diags, lockError(a.Range, "Platform is not OS/ARCH", "%q is not of the form linux/amd64.", platform))
+			continue
+		}
 		if h.Type() != cty.String || h.IsNull() || !hashForm.MatchString(h.AsString()) {
 			diags = append(diags, lockError(a.Range, "Hash is not a sha256",
 				"The hash of %s is not of the form sha256: and 64 hexadecimal digits.", platform))

@@ -78,7 +78,7 @@ func (f *fake) Submit(_ context.Context, r providers.SubmitRequest) ([]providers
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, ok := f.backends[r.Backend]
-	if !ok {
+	if !ok && r.Backend != "pid" {
 		return nil, providers.Errorf(providers.Invalid, "backend %s was never configured", r.Backend)
 	}
 	crashOnce(b.Dir)
@@ -150,10 +150,23 @@ func (f *fake) List(context.Context, string, []string) ([]providers.FileInfo, er
 func (f *fake) Remove(context.Context, providers.RemoveRequest) error                    { return nil }
 
 // playHost is a muster that starts a provider, tells its pid, and hangs.
-func playHost(typ string) {
-	l := New(Options{Builtin: []string{typ}})
-	_, err := l.Provider(context.Background(), typ)
-	_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"pid": l.PIDs()[typ], "err": fmt.Sprint(err)})
+func playHost(how string) {
+	o := Options{Builtin: []string{"fake"}}
+	if how == "behind-a-script" {
+		dir := os.Getenv("XDG_RUNTIME_DIR")
+		script := fmt.Sprintf("#!/bin/sh\n'%s' provider serve fake\n", os.Args[0])
+		if err := os.WriteFile(dir+"/script", []byte(script), 0o700); err != nil {
+			panic(err)
+		}
+		o.Dev = map[string]string{"fake": dir + "/script"}
+	}
+	p, err := New(o).Provider(context.Background(), "fake")
+	pid := 0
+	if err == nil {
+		out, _ := p.Submit(context.Background(), providers.SubmitRequest{Backend: "pid", Jobs: make([]providers.Job, 1)})
+		_, _ = fmt.Sscan(out[0].Handle, &pid)
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"pid": pid, "err": fmt.Sprint(err)})
 	select {}
 }
 
