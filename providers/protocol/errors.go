@@ -96,6 +96,8 @@ func fromStatus(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	switch s.Code() {
+	case codes.DeadlineExceeded: // seen by the transport a moment before the context
+		return context.DeadlineExceeded
 	case codes.ResourceExhausted:
 		return &providers.Error{Class: providers.Invalid, Summary: "A message is larger than the provider accepts", Detail: s.Message()}
 	case codes.Unimplemented:
