@@ -183,7 +183,7 @@ func jobView(address string, j *state.Job, seen seenJobs) jobStatus {
 		return s
 	}
 	s.Backend, s.Pool, s.Node, s.GPUs, s.Attempt = last.Backend, last.Pool, last.Node, last.GPUs, last.N
-	if s.Reason == "" {
+	if s.Reason == "" && j.Status == state.Queued {
 		s.Reason = last.Why
 	}
 	if j.Status == state.Failed || j.Status == state.Held {
