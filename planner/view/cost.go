@@ -162,6 +162,7 @@ func deadline(t time.Time) string {
 const (
 	ganttWidth = 40
 	ganttRows  = 12
+	ganttName  = 24 // columns of a phase's name
 )
 
 func (h Human) gantt(p *planner.Plan) string {
@@ -170,27 +171,40 @@ func (h Human) gantt(p *planner.Plan) string {
 	if total <= 0 || len(spans) == 0 {
 		return ""
 	}
-	name := 0
-	for _, s := range spans {
-		name = max(name, term.Width(s.Phase))
+	shown := spans[:min(len(spans), ganttRows)]
+	names, width := make([]string, len(shown)), 0
+	for i, s := range shown {
+		names[i] = term.Fit(s.Phase, ganttName)
+		width = max(width, term.Width(names[i]))
 	}
 	var b strings.Builder
-	for i, s := range spans {
-		if i == ganttRows {
-			b.WriteString("  … and " + count(len(spans)-i) + " more phases\n")
-			break
+	for i, s := range shown {
+		line := "  " + names[i] + strings.Repeat(" ", width-term.Width(names[i])) + "  " + h.bar(s.Busy, total)
+		if len(p.Forecast.Critical) > 1 && i == len(shown)/2 {
+			line += "   critical path: " + strings.Join(p.Forecast.Critical, " → ")
 		}
-		b.WriteString("  " + s.Phase + strings.Repeat(" ", name-term.Width(s.Phase)) + "  " + bar(s.Busy, total))
-		if len(p.Forecast.Critical) > 1 && i == min(len(spans), ganttRows)/2 {
-			b.WriteString("   critical path: " + strings.Join(p.Forecast.Critical, " → "))
-		}
-		b.WriteByte('\n')
+		b.WriteString(h.fit(line))
+	}
+	if n := len(spans) - len(shown); n > 0 {
+		b.WriteString("  … and " + plural(n, "more phase") + "\n")
 	}
 	return b.String()
 }
 
 // eighths are the block elements from one eighth to seven.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// eighth is the part of a column that is filled; without such letters, a
+// column is filled when half of it is.
+func (h Human) eighth(n int) string {
+	if h.Style.UTF8 {
+		return eighths[n]
+	}
+	if n < 4 {
+		return ""
+	}
+	return "█"
+}
 
 // shortBar is how many eighths of a column the shortest bar takes.
 const shortBar = 4
@@ -200,7 +214,7 @@ const nearly = 0.1
 
 // bar draws when a phase is busy. A start falls on the nearest column; an end
 // on the last full eighth of one; what is short is still seen.
-func bar(busy []forecast.Interval, total time.Duration) string {
+func (h Human) bar(busy []forecast.Interval, total time.Duration) string {
 	exact := func(d time.Duration) float64 { return float64(d) / float64(total) * ganttWidth }
 	scale := func(d time.Duration) int { return int(exact(d)*8 + nearly) }
 	cells := make([]string, ganttWidth)
@@ -214,7 +228,7 @@ func bar(busy []forecast.Interval, total time.Duration) string {
 			if rest := to - c*8; rest >= 8 {
 				cells[c] = "█"
 			} else if cells[c] != "█" {
-				cells[c] = eighths[rest]
+				cells[c] = h.eighth(rest)
 			}
 		}
 	}

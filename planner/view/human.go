@@ -49,27 +49,40 @@ func (h Human) section(w io.Writer, s string) {
 	}
 }
 
+// What the head and the foot of a plan may take of the screen.
+const (
+	shownBackends = 10
+	shownNotes    = 10
+)
+
 func (h Human) backends(p *planner.Plan) string {
 	var b strings.Builder
 	width := 0
-	for _, v := range p.Backends {
+	views := p.Backends
+	if len(views) > shownBackends && !h.Verbose {
+		views = views[:shownBackends]
+	}
+	for _, v := range views {
 		width = max(width, len("backend.")+term.Width(v.Name))
 	}
-	for _, v := range p.Backends {
+	for _, v := range views {
 		name := "backend." + v.Name
 		line := "  " + name + strings.Repeat(" ", width-term.Width(name)+3)
 		if v.Problem != "" {
 			line += "? unknown: " + term.CleanLine(v.Problem)
 		} else {
-			line += v.Summary
+			line += term.CleanLine(v.Summary)
 		}
 		if v.Facts != "" {
 			line += strings.Repeat(" ", max(2, headWidth-term.Width(line)-term.Width(v.Facts))) + v.Facts
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(h.fit(line))
 		if v.Fallback != "" {
-			b.WriteString("    " + v.Fallback + "\n")
+			b.WriteString(h.fit("    " + term.CleanLine(v.Fallback)))
 		}
+	}
+	if n := len(p.Backends) - len(views); n > 0 {
+		b.WriteString("  … and " + plural(n, "more backend") + "\n")
 	}
 	return b.String()
 }
@@ -103,46 +116,57 @@ func summary(p *planner.Plan) string {
 	return s
 }
 
+// notes are what holds of the plan as a whole, and how its budgets stand.
 func (h Human) notes(p *planner.Plan) string {
-	var b strings.Builder
-	for _, n := range p.Notes {
-		b.WriteString(foldIndent(n))
-	}
+	notes := slices.Clone(p.Notes)
 	for _, check := range p.Budgets {
 		for _, text := range slices.Concat(check.Broken, check.Warn) {
-			b.WriteString(foldIndent(fmt.Sprintf("budget %q: %s", check.Name, text)))
+			notes = append(notes, fmt.Sprintf("budget %q: %s", check.Name, text))
 		}
 	}
-	return b.String()
+	return h.some(notes, "  ", "  ", "more note")
 }
 
+// basis says how runtimes are known.
 func (h Human) basis(p *planner.Plan) string {
+	return h.some(p.Forecast.Basis, "  * ", "    ", "more estimate")
+}
+
+// some folds texts, and counts those that would not fit the screen.
+func (h Human) some(texts []string, first, next, what string) string {
 	var b strings.Builder
-	for _, text := range p.Forecast.Basis {
-		for i, line := range fold(text, headWidth-4) {
-			mark := "    "
-			if i == 0 {
-				mark = "  * "
-			}
-			b.WriteString(mark + line + "\n")
+	for i, text := range texts {
+		if i == shownNotes && !h.Verbose && len(texts) > shownNotes+1 {
+			b.WriteString(next + "… and " + plural(len(texts)-i, what) + "; -verbose shows them\n")
+			break
+		}
+		lead := first
+		for _, line := range fold(h.Style.Text(term.CleanLine(text)), headWidth-term.Width(first)) {
+			b.WriteString(lead + line + "\n")
+			lead = next
 		}
 	}
 	return b.String()
 }
 
-// fold breaks text at spaces into lines of at most width columns.
+// fold breaks text at spaces into lines of at most width columns; a word that
+// is longer than a line is cut.
 func fold(s string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
-		switch {
-		case line == "":
-			line = word
-		case term.Width(line)+1+term.Width(word) > width:
-			lines, line = append(lines, line), word
-		default:
+		if line != "" && term.Width(line)+1+term.Width(word) <= width {
 			line += " " + word
+			continue
 		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for term.Width(word) > width {
+			head, tail := split(word, width)
+			lines, word = append(lines, head), tail
+		}
+		line = word
 	}
 	if line != "" {
 		lines = append(lines, line)
@@ -150,8 +174,15 @@ func fold(s string, width int) []string {
 	return lines
 }
 
-func foldIndent(s string) string {
-	return "  " + strings.Join(fold(s, headWidth-2), "\n  ") + "\n"
+// split cuts a word that is longer than a line.
+func split(word string, width int) (head, tail string) {
+	w := 0
+	for i, r := range word {
+		if w += term.Width(string(r)); w > width && i > 0 {
+			return word[:i], word[i:]
+		}
+	}
+	return word, ""
 }
 
 // jobs is "1 job" or "24 jobs", with a verb where one is given.

@@ -20,7 +20,7 @@ func (h Human) loose(p *planner.Plan) string {
 		}
 		lines = append(lines, l)
 	}
-	out := layout(lines)
+	out := h.layout(lines)
 	for _, l := range []string{"- cancel", "- forget", "- release", "? orphan"} {
 		if n := seen[l]; n > linesPerPhase && !h.Verbose {
 			out += fmt.Sprintf("  %s  %d more; -verbose shows every one\n", l, n-linesPerPhase)
@@ -51,13 +51,11 @@ func (h Human) everyJob(p *planner.Plan) string {
 	for _, pp := range p.Phases {
 		for i, kind := range pp.Kind {
 			fmt.Fprintf(&b, "  %-14s %s", strings.TrimSpace(symbols[kind]), term.CleanLine(pp.Phase.Address(i)))
-			if d := decision(pp, i); starts(kind) && d.Backend != "" {
+			if d := pp.Decision(i); kind.Starts() && d.Backend != "" {
 				fmt.Fprintf(&b, "  on %s", strings.TrimSuffix(d.Backend+", "+d.Pool, ", "))
 			}
-			if d, ok := pp.Details[i]; ok {
-				if text := reason(d); text != "" {
-					b.WriteString("  (" + text + ")")
-				}
+			if text := reason(pp.Detail(i)); text != "" && kind != planner.None {
+				b.WriteString("  (" + text + ")")
 			}
 			b.WriteByte('\n')
 		}

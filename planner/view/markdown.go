@@ -3,10 +3,10 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
 )
 
@@ -19,61 +19,83 @@ const markdownLimit = 60000
 func Markdown(w io.Writer, p *planner.Plan) error {
 	h := Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}
 	var b strings.Builder
-	fmt.Fprintf(&b, "### muster plan: campaign `%s`\n\n%s\n\n", p.Campaign, escape(summary(p)))
+	fmt.Fprintf(&b, "### muster plan: campaign %s\n\n%s\n\n", code(p.Campaign), escape(summary(p)))
 	if p.Reason != "" {
-		fmt.Fprintf(&b, "> %s\n\n", escape(term.CleanLine(p.Reason)))
+		fmt.Fprintf(&b, "> %s\n\n", escape(clip(p.Reason, 2000)))
 	}
-	for _, c := range p.Budgets {
-		for _, text := range append(append([]string{}, c.Broken...), c.Warn...) {
-			fmt.Fprintf(&b, "- **budget `%s`**: %s\n", c.Name, escape(text))
-		}
-	}
+	markdownBudgets(&b, p)
 	if p.Counts.Changes() {
 		b.WriteString("\n" + markdownCost(p) + "\n")
 	}
-	if rows := p.Destructive(); len(rows) > 0 {
-		b.WriteString("**Needs a yes of its own** (finished work re-run, or running work cancelled):\n\n")
-		for i, r := range rows {
-			if i == 20 {
-				fmt.Fprintf(&b, "- … and %s more\n", count(len(rows)-i))
-				break
-			}
-			fmt.Fprintf(&b, "- %s %s\n", symbols[r.Kind], code(r.Address))
-		}
-		b.WriteByte('\n')
-	}
+	markdownDestructive(&b, p)
 	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p))
 	if p.Counts.Changes() {
 		fence(&b, "When", false, h.gantt(p))
 	}
-	if text := h.basis(p) + h.notes(p); text != "" {
-		fence(&b, "What was assumed", false, text)
-	}
+	fence(&b, "What was assumed", false, h.basis(p)+h.notes(p))
 	_, err := io.WriteString(w, clipMarkdown(b.String()))
 	return err
+}
+
+// markdownRows is how many rows of one kind a comment lists.
+const markdownRows = 20
+
+func markdownBudgets(b *strings.Builder, p *planner.Plan) {
+	n := 0
+	for _, c := range p.Budgets {
+		for _, text := range slices.Concat(c.Broken, c.Warn) {
+			if n++; n <= markdownRows {
+				fmt.Fprintf(b, "- **budget** %s: %s\n", code(c.Name), escape(clip(text, 1000)))
+			}
+		}
+	}
+	if n > markdownRows {
+		fmt.Fprintf(b, "- … and %s more\n", count(n-markdownRows))
+	}
+}
+
+func markdownDestructive(b *strings.Builder, p *planner.Plan) {
+	rows := p.Destructive()
+	if len(rows) == 0 {
+		return
+	}
+	b.WriteString("**Needs a yes of its own** (finished work re-run, running work cancelled, or a machine released):\n\n")
+	for i, r := range rows {
+		if i == markdownRows {
+			fmt.Fprintf(b, "- … and %s more\n", count(len(rows)-i))
+			break
+		}
+		word := Word(r.Kind)
+		if r.Release {
+			word = "- release"
+		}
+		fmt.Fprintf(b, "- %s %s\n", escape(strings.TrimPrefix(word, "- ")), code(r.Address))
+	}
+	b.WriteByte('\n')
 }
 
 func markdownCost(p *planner.Plan) string {
 	var b strings.Builder
 	b.WriteString("| | expected | p90 | at most |")
-	for _, c := range p.Budgets {
-		b.WriteString(" budget `" + c.Name + "` |")
+	budgets := p.Budgets[:min(len(p.Budgets), shownBudgets)]
+	for _, c := range budgets {
+		b.WriteString(" budget " + escape(clip(c.Name, 60)) + " |")
 	}
-	b.WriteString("\n|:--|--:|--:|--:|" + strings.Repeat("--:|", len(p.Budgets)) + "\n")
+	b.WriteString("\n|:--|--:|--:|--:|" + strings.Repeat("--:|", len(budgets)) + "\n")
 	for _, u := range unitNames {
 		line, ok := lineOf(p.Forecast.Lines, u.unit)
-		if !ok && !limited(p.Budgets, u.unit) {
+		if !ok && !limited(budgets, u.unit) {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |", u.name, star(figure(u.unit, line.Expected)), star(figure(u.unit, line.P90)), star(figure(u.unit, line.AtMost)))
-		for _, c := range p.Budgets {
+		for _, c := range budgets {
 			b.WriteString(" " + limit(u.unit, c.Limits[u.unit]) + " |")
 		}
 		b.WriteByte('\n')
 	}
 	f := p.Forecast.Walltime
-	fmt.Fprintf(&b, "| walltime | %s | %s | – |", units.FormatDuration(f.P50), units.FormatDuration(f.P90))
-	for _, c := range p.Budgets {
+	fmt.Fprintf(&b, "| walltime | %s | %s | – |", star(span(f.P50, f.Mark)), star(span(f.P90, f.Mark)))
+	for _, c := range budgets {
 		b.WriteString(" " + deadline(c.Deadline) + " |")
 	}
 	b.WriteByte('\n')
@@ -82,7 +104,7 @@ func markdownCost(p *planner.Plan) string {
 
 // code is text in a code span that no backtick in it can end.
 func code(s string) string {
-	s = term.CleanLine(s)
+	s = clip(s, 200)
 	ticks := "`"
 	for strings.Contains(s, ticks) {
 		ticks += "`"
@@ -96,16 +118,28 @@ func code(s string) string {
 // star keeps the estimate mark from starting emphasis.
 func star(s string) string { return strings.ReplaceAll(s, "*", `\*`) }
 
+// clip is foreign text on one line, cut to a number of columns.
+func clip(s string, columns int) string { return term.Fit(term.CleanLine(s), columns) }
+
+// markdownEscapes are the characters that mean something in Markdown, in HTML
+// or to a forge: mentions and references would be sent out.
+var markdownEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "&#64;", "#", "&#35;", "`", "'", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "!", `\!`)
+
 // escape makes text of the campaign harmless in Markdown.
-func escape(s string) string {
-	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "`", "'", "|", `\|`, "*", `\*`, "_", `\_`, "@", "&#64;", "[", `\[`, "]", `\]`).Replace(s)
-}
+func escape(s string) string { return markdownEscapes.Replace(s) }
+
+// fenceLimit is the most bytes of one folded block.
+const fenceLimit = 12000
 
 // fence adds a folded block of preformatted text. Its own fence is longer
 // than any run of backticks inside.
 func fence(b *strings.Builder, title string, open bool, text string) {
 	if text = strings.Trim(text, "\n"); text == "" {
 		return
+	}
+	if len(text) > fenceLimit {
+		cut := max(strings.LastIndexByte(text[:fenceLimit], '\n'), 0)
+		text = text[:cut] + "\n… `muster plan` shows the rest"
 	}
 	attr := ""
 	if open {

@@ -22,9 +22,13 @@ var symbols = map[planner.Kind]string{
 	planner.Cancel: "- cancel", planner.Forget: "- forget", planner.Record: "… record", planner.None: "  unchanged", planner.Skipped: "  not selected",
 }
 
-// linesPerPhase bounds what one phase takes of the screen; the rest is
-// counted and shown by -verbose.
-const linesPerPhase = 8
+// What the table may take of the screen; the rest is counted, and shown by
+// -verbose.
+const (
+	linesPerPhase = 8  // of kinds of change in one phase
+	tableLines    = 40 // in all; a campaign of more gets one line a phase
+	briefPhases   = 30 // of those
+)
 
 // A line of the phase table: label, amount, shape and remark.
 type line struct {
@@ -32,6 +36,7 @@ type line struct {
 	phase                      bool
 }
 
+// phases is the table of what each phase does, producers first.
 func (h Human) phases(p *planner.Plan) string {
 	var lines []line
 	for _, pp := range p.Phases {
@@ -40,13 +45,71 @@ func (h Human) phases(p *planner.Plan) string {
 				lines = append(lines, transferLine(t))
 			}
 		}
-		lines = append(lines, h.phaseLines(p, pp)...)
+		lines = append(lines, h.phaseLines(pp)...)
 	}
-	return layout(lines)
+	if len(lines) > tableLines && !h.Verbose {
+		lines = brief(p)
+	}
+	return h.layout(lines)
 }
 
-func (h Human) phaseLines(p *planner.Plan, pp *planner.PhasePlan) []line {
-	head := line{label: "phase." + pp.Phase.Name, amount: jobs(len(pp.Kind), "", ""), phase: true}
+// brief is one line a phase, those that change something first.
+func brief(p *planner.Plan) []line {
+	var lines []line
+	same, jobsSame, hidden, jobsHidden := 0, 0, 0, 0
+	for _, pp := range p.Phases {
+		text := kinds(pp)
+		switch {
+		case text == "":
+			same++
+			jobsSame += len(pp.Kind)
+		case len(lines) == briefPhases:
+			hidden++
+			jobsHidden += len(pp.Kind)
+		default:
+			lines = append(lines, line{label: "phase." + pp.Phase.Name, amount: plural(len(pp.Kind), "job"), shape: text, note: where(pp), phase: true})
+		}
+	}
+	if hidden > 0 {
+		lines = append(lines, line{label: "… " + plural(hidden, "more phase"), amount: plural(jobsHidden, "job"), shape: "-verbose shows every one", phase: true})
+	}
+	if n := len(p.Transfers); n > 0 {
+		files := 0
+		for _, t := range p.Transfers {
+			files += t.Files
+		}
+		lines = append(lines, line{label: "⇡⇣ transfers", amount: plural(files, "file"), shape: plural(n, "input") + " that move between backends", phase: true})
+	}
+	if same > 0 {
+		lines = append(lines, line{label: plural(same, "phase") + " more", amount: plural(jobsSame, "job"), shape: "unchanged", phase: true})
+	}
+	return lines
+}
+
+// kinds is "+ run 24, ! held 1": what a phase does in one line, "" for
+// nothing.
+func kinds(pp *planner.PhasePlan) string {
+	var n [256]int
+	for _, k := range pp.Kind {
+		n[k]++
+	}
+	var parts []string
+	if g := pp.Smoke; g != nil && len(g.Run) > 0 {
+		parts = append(parts, "+ smoke "+count(len(g.Run)))
+	}
+	for k := range n {
+		if kind := planner.Kind(k); n[k] > 0 && kind != planner.None && kind != planner.Skipped {
+			parts = append(parts, Word(kind)+" "+count(n[k]))
+		}
+	}
+	if pp.Hold != "" {
+		parts = append(parts, "! held: "+term.CleanLine(pp.Hold))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (h Human) phaseLines(pp *planner.PhasePlan) []line {
+	head := line{label: "phase." + pp.Phase.Name, amount: plural(len(pp.Kind), "job"), phase: true}
 	groups := group(pp)
 	if len(groups) == 1 && groups[0].kind == planner.None && pp.Hold == "" {
 		head.shape = "unchanged"
@@ -62,7 +125,7 @@ func (h Human) phaseLines(p *planner.Plan, pp *planner.PhasePlan) []line {
 			lines = append(lines, line{label: "…", shape: fmt.Sprintf("%d more kinds of change; -verbose shows every job", len(groups)-i)})
 			break
 		}
-		lines = append(lines, groupLine(p, pp, g))
+		lines = append(lines, groupLine(pp, g))
 	}
 	return lines
 }
@@ -114,7 +177,7 @@ func gateLines(pp *planner.PhasePlan) []line {
 	}
 	if len(pp.Pilot) > 0 {
 		i := pp.Pilot[0]
-		d := decision(pp, i)
+		d := pp.Decision(i)
 		note := term.CleanLine(pp.Phase.Label(i))
 		if n := len(pp.Pilot) - 1; n > 0 {
 			note += fmt.Sprintf(" and %d more", n)
@@ -133,45 +196,86 @@ type cluster struct {
 	first int
 }
 
-// group clusters the cells of a phase; pilots have a line of their own.
+// group clusters the cells of a phase; pilots have a line of their own. Large
+// plans keep the details of the first cells only: the others are counted with
+// those of their kind where these agree.
 func group(pp *planner.PhasePlan) []cluster {
-	type key struct {
-		kind  planner.Kind
-		place uint16
-		text  string
-	}
 	pilot := map[int]bool{}
 	for _, i := range pp.Pilot {
 		pilot[i] = true
 	}
-	index := map[key]int{}
-	var out []cluster
+	g := grouper{index: map[groupKey]int{}, kept: map[groupKey]int{}}
+	plain := map[groupKey]cluster{} // without a kept detail
 	for i, kind := range pp.Kind {
 		if pilot[i] {
 			continue
 		}
-		k := key{kind: kind}
-		if i < len(pp.Place) && starts(kind) {
+		k := groupKey{kind: kind}
+		if i < len(pp.Place) && kind.Starts() {
 			k.place = pp.Place[i]
 		}
-		if d, ok := pp.Details[i]; ok {
-			k.text = reason(d)
-		}
-		at, ok := index[k]
+		d, ok := pp.Details[i]
 		if !ok {
-			at = len(out)
-			index[k] = at
-			out = append(out, cluster{k.kind, k.place, k.text, 0, i})
+			c, seen := plain[k]
+			if !seen {
+				c = cluster{kind: kind, place: k.place, first: i}
+			}
+			c.cells++
+			plain[k] = c
+			continue
 		}
-		out[at].cells++
+		bare := k
+		if k.text = reason(d); g.add(k, i) {
+			g.kept[bare]++
+		}
 	}
-	slices.SortStableFunc(out, func(a, b cluster) int {
-		if a.kind != b.kind {
-			return cmp.Compare(rank(a.kind), rank(b.kind))
-		}
-		return cmp.Compare(b.cells, a.cells)
+	for k, c := range plain {
+		g.merge(k, c)
+	}
+	slices.SortFunc(g.out, func(a, b cluster) int {
+		return cmp.Or(cmp.Compare(rank(a.kind), rank(b.kind)), cmp.Compare(a.kind, b.kind), cmp.Compare(b.cells, a.cells), cmp.Compare(a.first, b.first))
 	})
-	return out
+	return g.out
+}
+
+type groupKey struct {
+	kind  planner.Kind
+	place uint16
+	text  string
+}
+
+type grouper struct {
+	index map[groupKey]int // into out
+	kept  map[groupKey]int // different texts by kind and place
+	out   []cluster
+}
+
+// add counts a cell in and reports whether it opened a cluster.
+func (g *grouper) add(k groupKey, cell int) bool {
+	at, ok := g.index[k]
+	if !ok {
+		at = len(g.out)
+		g.index[k] = at
+		g.out = append(g.out, cluster{k.kind, k.place, k.text, 0, cell})
+	}
+	g.out[at].cells++
+	return !ok
+}
+
+// merge adds cells whose reasons are not kept.
+func (g *grouper) merge(k groupKey, c cluster) {
+	if g.kept[k] == 1 {
+		for i := range g.out {
+			if o := &g.out[i]; o.kind == k.kind && o.place == k.place {
+				o.cells += c.cells
+				return
+			}
+		}
+	}
+	if g.kept[k] > 1 {
+		c.text = "for various reasons: see explain"
+	}
+	g.out = append(g.out, c)
 }
 
 // rank puts what needs a decision first and what stays as it is last.
@@ -187,25 +291,16 @@ func rank(k planner.Kind) int {
 	return 2
 }
 
-// starts reports whether an action launches something, so that it has a place.
-func starts(k planner.Kind) bool {
-	switch k {
-	case planner.Run, planner.Rerun, planner.Restart, planner.Retry, planner.Resubmit:
-		return true
-	}
-	return false
-}
-
-func groupLine(p *planner.Plan, pp *planner.PhasePlan, g cluster) line {
+func groupLine(pp *planner.PhasePlan, g cluster) line {
 	l := line{label: "  " + symbols[g.kind], note: g.text}
-	if !starts(g.kind) {
-		l.amount = fmt.Sprint(g.cells)
+	if !g.kind.Starts() {
+		l.amount = count(g.cells)
 		if g.cells == 1 && g.kind != planner.None && pp.Phase.Key(g.first) != "" {
 			l.shape = term.CleanLine(pp.Phase.Label(g.first))
 		}
 		return l
 	}
-	d := decision(pp, g.first)
+	d := pp.Decision(g.first)
 	l.amount, l.shape = amount(g.cells, d), shape(d)
 	if l.note == "" {
 		l.note = after(pp)
@@ -239,15 +334,6 @@ func singular(name string) string {
 		return name[:len(name)-1]
 	}
 	return name
-}
-
-func decision(pp *planner.PhasePlan, i int) place.Decision {
-	if i < len(pp.Place) {
-		if at := int(pp.Place[i]); at < len(pp.Placements) {
-			return pp.Placements[at]
-		}
-	}
-	return place.Decision{}
 }
 
 // amount is "2 × ≤20m": how many, and the longest each may take.
@@ -323,7 +409,10 @@ func transferLine(t planner.Transfer) line {
 
 // layout lines the table up: amounts stand so that the digits of counts end
 // in one column, below the first letter of a phase's own amount.
-func layout(lines []line) string {
+func (h Human) layout(lines []line) string {
+	for i := range lines {
+		lines[i] = h.shown(lines[i])
+	}
 	label, digits, amounts, shapes := 0, 0, 0, 0
 	for _, l := range lines {
 		label = max(label, term.Width(l.label))
@@ -357,9 +446,27 @@ func layout(lines []line) string {
 				s += l.note
 			}
 		}
-		b.WriteString("  " + strings.TrimRight(term.Fit(s, term.MaxWidth-2), " ") + "\n")
+		b.WriteString(h.fit("  " + s))
 	}
 	return b.String()
+}
+
+// shown is a line in the symbols of the terminal, so that what is lined up is
+// what is seen, and without control characters.
+func (h Human) shown(l line) line {
+	for _, s := range []*string{&l.label, &l.amount, &l.shape, &l.note} {
+		*s = h.Style.Text(term.CleanLine(*s))
+	}
+	return l
+}
+
+// fit cuts a line to the screen.
+func (h Human) fit(s string) string {
+	width := term.MaxWidth
+	if !h.Style.UTF8 && term.Width(s) > width {
+		width -= 2 // the ellipsis takes three columns
+	}
+	return strings.TrimRight(h.Style.Text(term.Fit(s, width)), " ") + "\n"
 }
 
 // overhang is how far an amount stands to the left of its column, so that the
