@@ -61,7 +61,10 @@ func (h Human) cost(p *planner.Plan) string {
 		}
 		t.Row(row...)
 	}
-	out := t.String()
+	var out string
+	for line := range strings.Lines(t.String()) {
+		out += h.fit(strings.TrimSuffix(line, "\n"))
+	}
 	if n := len(p.Budgets) - shownBudgets; n > 0 {
 		out += fmt.Sprintf("  … and %s, in -json\n", plural(n, "more budget"))
 	}

@@ -462,7 +462,7 @@ func (h Human) shown(l line) line {
 
 // fit cuts a line to the screen.
 func (h Human) fit(s string) string {
-	width := term.MaxWidth
+	s, width := h.Style.Text(s), term.MaxWidth
 	if !h.Style.UTF8 && term.Width(s) > width {
 		width -= 2 // the ellipsis takes three columns
 	}
