@@ -23,9 +23,9 @@ const (
 func Secret(s lang.Secret) (string, error) {
 	switch {
 	case s.Env != "":
-		v, ok := os.LookupEnv(s.Env)
-		if !ok {
-			return "", fmt.Errorf("the variable %s is not set", s.Env)
+		v := os.Getenv(s.Env)
+		if v == "" { // an empty secret is a forgotten one
+			return "", fmt.Errorf("the variable %s is not set, or is empty", s.Env)
 		}
 		return v, nil
 	case s.File != "":
