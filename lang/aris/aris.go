@@ -7,7 +7,9 @@ package aris
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
@@ -39,17 +41,23 @@ func Convert(name string, src []byte, o Options) ([]byte, diag.List) {
 	}
 	r := &reader{name: name, ds: &ds}
 	m := r.manifest(root)
-	if ds.HasErrors() {
-		return nil, ds
-	}
 	c := &converter{m: m, r: r, o: o}
 	c.convert()
+	slices.SortStableFunc(ds, func(a, b diag.Diagnostic) int { return cmp.Compare(line(a), line(b)) })
 	if ds.HasErrors() {
 		return nil, ds
 	}
 	var b bytes.Buffer
 	c.write(&b)
 	return hclwrite.Format(b.Bytes()), ds
+}
+
+// line orders diagnostics as the manifest is read.
+func line(d diag.Diagnostic) int {
+	if d.Subject == nil {
+		return 0
+	}
+	return d.Subject.Start.Line
 }
 
 // plural is "1 job", "2 jobs".

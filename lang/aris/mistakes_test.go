@@ -1,6 +1,8 @@
 package aris
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -118,8 +120,14 @@ func TestTextStaysItself(t *testing.T) {
 	})
 }
 
-// FuzzConvert: no manifest makes it panic, and what it writes is HCL.
+// FuzzConvert: no manifest makes it panic, and what it writes loads.
 func FuzzConvert(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.yaml")
+	for _, name := range files {
+		if src, err := os.ReadFile(name); err == nil {
+			f.Add(string(src))
+		}
+	}
 	f.Add("grid: {N: [1]}\ntemplate: {id: 'a${N}', args: {seed: ${N}}, cmd: x}\n")
 	f.Add(`{"phases": [{"name": "a", "jobs": [{"id": "x", "cmd": "y", "expected_output": "z"}]}]}`)
 	f.Fuzz(func(t *testing.T, src string) {
@@ -127,8 +135,6 @@ func FuzzConvert(f *testing.F) {
 		if ds.HasErrors() {
 			return
 		}
-		if _, hds := hclsyntax.ParseConfig(out, "m", hcl.InitialPos); hds.HasErrors() {
-			t.Fatalf("%s\n%s", hds, out)
-		}
+		load(t, out, "host=x", "command=x")
 	})
 }
