@@ -44,7 +44,8 @@ type Span struct {
 	Mark     Mark
 }
 
-// A PhaseSpan is one row of the Gantt chart: when jobs of the phase run.
+// A PhaseSpan is one row of the Gantt chart: when jobs of the phase are queued
+// or running.
 type PhaseSpan struct {
 	Phase string
 	Busy  []Interval // at expected durations, from the start of the plan

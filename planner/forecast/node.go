@@ -16,7 +16,7 @@ type node struct {
 	cap     *int64
 	edges   []*edge    // to consumers, by cell
 	ends    []*barrier // counted down at each end
-	active  int        // cells ready, queued or running
+	active  int        // cells queued or running
 	busy    []Interval
 }
 

@@ -33,6 +33,9 @@ func Scaled(phase string, smoke time.Duration, ratio float64, walltime time.Dura
 func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtime {
 	r := Runtime{Expected: Quantile(seen, 0.5), P90: Quantile(seen, 0.9), Ceiling: walltime, Mark: Estimated,
 		Basis: fmt.Sprintf("%s: median and 90th percentile of %d runs", phase, len(seen))}
+	if len(seen) == 1 {
+		r.Basis = phase + ": as long as the one run that is known"
+	}
 	return r.bounded()
 }
 

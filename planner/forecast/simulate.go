@@ -144,7 +144,6 @@ func (s *sim) lineUp() {
 		for _, g := range n.touched {
 			cells := n.fresh[g]
 			n.fresh[g] = nil
-			s.activate(n, len(cells))
 			n.lines[n.groups[g].line].idle.push(batch{g, cells})
 			n.waiting += len(cells)
 		}
@@ -159,7 +158,8 @@ func (s *sim) push(e event) {
 	heap.Push(&s.events, e)
 }
 
-// activate keeps the intervals in which a phase has work under way.
+// activate keeps the intervals in which jobs of a phase are with a backend:
+// queued or running.
 func (s *sim) activate(n *node, by int) {
 	if n.active == 0 && by > 0 {
 		if k := len(n.busy); k > 0 && n.busy[k-1].To == s.now {

@@ -131,6 +131,16 @@ func halves(n int) table {
 	return t
 }
 
+// TestWaitingForCoresIsNotBusy: jobs that are ready but have no core yet make
+// no bar.
+func TestWaitingForCoresIsNotBusy(t *testing.T) {
+	t.Parallel()
+	f := Make(Input{Phases: []Phase{phase("a", 4, 10), phase("b", 4, 10, from("a", newOneToOne(4)))}, Pools: []offer.Pool{machine(2)}})
+	if d := cmp.Diff([][2]float64{{20, 40}}, inMinutes(t, f.Phases[1].Busy)); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestHeldPhaseEndsWhereItsJobsDo: a phase part of which never runs has a bar
 // no longer than its jobs.
 func TestHeldPhaseEndsWhereItsJobsDo(t *testing.T) {

@@ -42,6 +42,7 @@ func (s *sim) handOver(i int, l *line) {
 		k := int64(len(b.cells))
 		room -= k
 		l.hold(k)
+		s.activate(s.nodes[i], len(b.cells))
 		s.nodes[i].waiting -= len(b.cells)
 		if l.wait == 0 {
 			s.run(i, b)

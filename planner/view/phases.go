@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,12 +29,6 @@ const (
 	briefPhases   = 30 // of those
 )
 
-// A line of the phase table: label, amount, shape and remark.
-type line struct {
-	label, amount, shape, note string
-	phase                      bool
-}
-
 // phases is the table of what each phase does, producers first.
 func (h Human) phases(p *planner.Plan) string {
 	var lines []line
@@ -51,61 +44,6 @@ func (h Human) phases(p *planner.Plan) string {
 		lines = brief(p)
 	}
 	return h.layout(lines)
-}
-
-// brief is one line a phase, those that change something first.
-func brief(p *planner.Plan) []line {
-	var lines []line
-	same, jobsSame, hidden, jobsHidden := 0, 0, 0, 0
-	for _, pp := range p.Phases {
-		text := kinds(pp)
-		switch {
-		case text == "":
-			same++
-			jobsSame += len(pp.Kind)
-		case len(lines) == briefPhases:
-			hidden++
-			jobsHidden += len(pp.Kind)
-		default:
-			lines = append(lines, line{label: "phase." + pp.Phase.Name, amount: plural(len(pp.Kind), "job"), shape: text, note: where(pp), phase: true})
-		}
-	}
-	if hidden > 0 {
-		lines = append(lines, line{label: "… " + plural(hidden, "more phase"), amount: plural(jobsHidden, "job"), shape: "-verbose shows every one", phase: true})
-	}
-	if n := len(p.Transfers); n > 0 {
-		files := 0
-		for _, t := range p.Transfers {
-			files += t.Files
-		}
-		lines = append(lines, line{label: "⇡⇣ transfers", amount: plural(files, "file"), shape: plural(n, "input") + " that move between backends", phase: true})
-	}
-	if same > 0 {
-		lines = append(lines, line{label: plural(same, "phase") + " more", amount: plural(jobsSame, "job"), shape: "unchanged", phase: true})
-	}
-	return lines
-}
-
-// kinds is "+ run 24, ! held 1": what a phase does in one line, "" for
-// nothing.
-func kinds(pp *planner.PhasePlan) string {
-	var n [256]int
-	for _, k := range pp.Kind {
-		n[k]++
-	}
-	var parts []string
-	if g := pp.Smoke; g != nil && len(g.Run) > 0 {
-		parts = append(parts, "+ smoke "+count(len(g.Run)))
-	}
-	for k := range n {
-		if kind := planner.Kind(k); n[k] > 0 && kind != planner.None && kind != planner.Skipped {
-			parts = append(parts, Word(kind)+" "+count(n[k]))
-		}
-	}
-	if pp.Hold != "" {
-		parts = append(parts, "! held: "+term.CleanLine(pp.Hold))
-	}
-	return strings.Join(parts, ", ")
 }
 
 func (h Human) phaseLines(pp *planner.PhasePlan) []line {
@@ -185,110 +123,6 @@ func gateLines(pp *planner.PhasePlan) []line {
 		lines = append(lines, line{label: "  + pilot", amount: amount(len(pp.Pilot), d), shape: shape(d), note: note})
 	}
 	return lines
-}
-
-// A cluster is cells of one phase that the plan treats alike, for one reason.
-type cluster struct {
-	kind  planner.Kind
-	place uint16
-	text  string
-	cells int
-	first int
-}
-
-// group clusters the cells of a phase; pilots have a line of their own. Large
-// plans keep the details of the first cells only: the others are counted with
-// those of their kind where these agree.
-func group(pp *planner.PhasePlan) []cluster {
-	pilot := map[int]bool{}
-	for _, i := range pp.Pilot {
-		pilot[i] = true
-	}
-	g := grouper{index: map[groupKey]int{}, kept: map[groupKey]int{}}
-	plain := map[groupKey]cluster{} // without a kept detail
-	for i, kind := range pp.Kind {
-		if pilot[i] {
-			continue
-		}
-		k := groupKey{kind: kind}
-		if i < len(pp.Place) && kind.Starts() {
-			k.place = pp.Place[i]
-		}
-		d, ok := pp.Details[i]
-		if !ok {
-			c, seen := plain[k]
-			if !seen {
-				c = cluster{kind: kind, place: k.place, first: i}
-			}
-			c.cells++
-			plain[k] = c
-			continue
-		}
-		bare := k
-		if k.text = reason(d); g.add(k, i) {
-			g.kept[bare]++
-		}
-	}
-	for k, c := range plain {
-		g.merge(k, c)
-	}
-	slices.SortFunc(g.out, func(a, b cluster) int {
-		return cmp.Or(cmp.Compare(rank(a.kind), rank(b.kind)), cmp.Compare(a.kind, b.kind), cmp.Compare(b.cells, a.cells), cmp.Compare(a.first, b.first))
-	})
-	return g.out
-}
-
-type groupKey struct {
-	kind  planner.Kind
-	place uint16
-	text  string
-}
-
-type grouper struct {
-	index map[groupKey]int // into out
-	kept  map[groupKey]int // different texts by kind and place
-	out   []cluster
-}
-
-// add counts a cell in and reports whether it opened a cluster.
-func (g *grouper) add(k groupKey, cell int) bool {
-	at, ok := g.index[k]
-	if !ok {
-		at = len(g.out)
-		g.index[k] = at
-		g.out = append(g.out, cluster{k.kind, k.place, k.text, 0, cell})
-	}
-	g.out[at].cells++
-	return !ok
-}
-
-// merge adds cells whose reasons are not kept.
-func (g *grouper) merge(k groupKey, c cluster) {
-	if g.kept[k] == 1 {
-		for i := range g.out {
-			if o := &g.out[i]; o.kind == k.kind && o.place == k.place {
-				o.cells += c.cells
-				return
-			}
-		}
-	}
-	if g.kept[k] > 1 {
-		c.text = "for various reasons: see explain"
-	}
-	g.out = append(g.out, c)
-}
-
-// rank puts what needs a decision first and what stays as it is last.
-func rank(k planner.Kind) int {
-	switch k {
-	case planner.Restart, planner.Rerun, planner.Duplicate:
-		return 0
-	case planner.HeldKind, planner.UnknownAt, planner.Missing, planner.Bytes:
-		return 1
-	case planner.None, planner.Skipped:
-		return 9
-	}
-	return 2
 }
 
 func groupLine(pp *planner.PhasePlan, g cluster) line {
@@ -405,85 +239,6 @@ func transferLine(t planner.Transfer) line {
 		files = "file"
 	}
 	return line{label: label, amount: fmt.Sprintf("%s %s", count(t.Files), files), shape: fmt.Sprintf("%s → %s, %s", t.From, t.To, size)}
-}
-
-// layout lines the table up: amounts stand so that the digits of counts end
-// in one column, below the first letter of a phase's own amount.
-func (h Human) layout(lines []line) string {
-	for i := range lines {
-		lines[i] = h.shown(lines[i])
-	}
-	label, digits, amounts, shapes := 0, 0, 0, 0
-	for _, l := range lines {
-		label = max(label, term.Width(l.label))
-		if !l.phase {
-			digits = max(digits, digitWidth(l.amount))
-		}
-	}
-	at := label + 3
-	for i := range lines {
-		l := &lines[i]
-		if !l.phase && l.amount != "" {
-			l.amount = strings.Repeat(" ", max(0, 1-digitWidth(l.amount))) + l.amount
-		}
-		amounts = max(amounts, term.Width(l.amount)-overhang(*l))
-		if !l.phase && l.note != "" {
-			shapes = max(shapes, term.Width(l.shape))
-		}
-	}
-	var b strings.Builder
-	for _, l := range lines {
-		s := l.label + strings.Repeat(" ", max(1, at-overhang(l)-term.Width(l.label))) + l.amount
-		s += strings.Repeat(" ", max(2, at+amounts+2-term.Width(s))) + l.shape
-		if l.note != "" {
-			if l.phase {
-				s += "   " + l.note
-			} else {
-				s += strings.Repeat(" ", max(0, at+amounts+2+shapes-term.Width(s)))
-				if shapes > 0 {
-					s += "   "
-				}
-				s += l.note
-			}
-		}
-		b.WriteString(h.fit("  " + s))
-	}
-	return b.String()
-}
-
-// shown is a line in the symbols of the terminal, so that what is lined up is
-// what is seen, and without control characters.
-func (h Human) shown(l line) line {
-	for _, s := range []*string{&l.label, &l.amount, &l.shape, &l.note} {
-		*s = h.Style.Text(term.CleanLine(*s))
-	}
-	return l
-}
-
-// fit cuts a line to the screen.
-func (h Human) fit(s string) string {
-	s, width := h.Style.Text(s), term.MaxWidth
-	if !h.Style.UTF8 && term.Width(s) > width {
-		width -= 2 // the ellipsis takes three columns
-	}
-	return strings.TrimRight(h.Style.Text(term.Fit(s, width)), " ") + "\n"
-}
-
-// overhang is how far an amount stands to the left of its column, so that the
-// last digit of its count is in it.
-func overhang(l line) int {
-	if l.phase {
-		return 0
-	}
-	return max(0, digitWidth(l.amount)-1)
-}
-
-func digitWidth(s string) int {
-	n := 0
-	for n < len(s) && (s[n] >= '0' && s[n] <= '9' || s[n] == ',') {
-		n++
-	}
-	return n
 }
 
 // Word is an action's symbol and word: "+ run".

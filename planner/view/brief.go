@@ -1,0 +1,63 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/planner"
+)
+
+// brief is one line a phase, those that change something first.
+func brief(p *planner.Plan) []line {
+	var lines []line
+	same, jobsSame, hidden, jobsHidden := 0, 0, 0, 0
+	for _, pp := range p.Phases {
+		text := kinds(pp)
+		switch {
+		case text == "":
+			same++
+			jobsSame += len(pp.Kind)
+		case len(lines) == briefPhases:
+			hidden++
+			jobsHidden += len(pp.Kind)
+		default:
+			lines = append(lines, line{label: "phase." + pp.Phase.Name, amount: plural(len(pp.Kind), "job"), shape: text, note: where(pp), phase: true})
+		}
+	}
+	if hidden > 0 {
+		lines = append(lines, line{label: "… " + plural(hidden, "more phase"), amount: plural(jobsHidden, "job"), shape: "-verbose shows every one", phase: true})
+	}
+	if n := len(p.Transfers); n > 0 {
+		files := 0
+		for _, t := range p.Transfers {
+			files += t.Files
+		}
+		lines = append(lines, line{label: "⇡⇣ transfers", amount: plural(files, "file"), shape: plural(n, "input") + " that move between backends", phase: true})
+	}
+	if same > 0 {
+		lines = append(lines, line{label: plural(same, "phase") + " more", amount: plural(jobsSame, "job"), shape: "unchanged", phase: true})
+	}
+	return lines
+}
+
+// kinds is "+ run 24, ! held 1": what a phase does in one line, "" for
+// nothing.
+func kinds(pp *planner.PhasePlan) string {
+	var n [256]int
+	for _, k := range pp.Kind {
+		n[k]++
+	}
+	var parts []string
+	if g := pp.Smoke; g != nil && len(g.Run) > 0 {
+		parts = append(parts, "+ smoke "+count(len(g.Run)))
+	}
+	for k := range n {
+		if kind := planner.Kind(k); n[k] > 0 && kind != planner.None && kind != planner.Skipped {
+			parts = append(parts, Word(kind)+" "+count(n[k]))
+		}
+	}
+	if pp.Hold != "" {
+		parts = append(parts, "! held: "+term.CleanLine(pp.Hold))
+	}
+	return strings.Join(parts, ", ")
+}

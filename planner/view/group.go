@@ -1,0 +1,112 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/muster-run/muster/planner"
+)
+
+// A cluster is cells of one phase that the plan treats alike, for one reason.
+type cluster struct {
+	kind  planner.Kind
+	place uint16
+	text  string
+	cells int
+	first int
+}
+
+// group clusters the cells of a phase; pilots have a line of their own. Large
+// plans keep the details of the first cells only: the others are counted with
+// those of their kind where these agree.
+func group(pp *planner.PhasePlan) []cluster {
+	pilot := map[int]bool{}
+	for _, i := range pp.Pilot {
+		pilot[i] = true
+	}
+	g := grouper{index: map[groupKey]int{}, kept: map[groupKey]int{}}
+	plain := map[groupKey]cluster{} // without a kept detail
+	for i, kind := range pp.Kind {
+		if pilot[i] {
+			continue
+		}
+		k := groupKey{kind: kind}
+		if i < len(pp.Place) && kind.Starts() {
+			k.place = pp.Place[i]
+		}
+		d, ok := pp.Details[i]
+		if !ok {
+			c, seen := plain[k]
+			if !seen {
+				c = cluster{kind: kind, place: k.place, first: i}
+			}
+			c.cells++
+			plain[k] = c
+			continue
+		}
+		bare := k
+		if k.text = reason(d); g.add(k, i) {
+			g.kept[bare]++
+		}
+	}
+	for k, c := range plain {
+		g.merge(k, c)
+	}
+	slices.SortFunc(g.out, func(a, b cluster) int {
+		return cmp.Or(cmp.Compare(rank(a.kind), rank(b.kind)), cmp.Compare(a.kind, b.kind), cmp.Compare(b.cells, a.cells), cmp.Compare(a.first, b.first))
+	})
+	return g.out
+}
+
+type groupKey struct {
+	kind  planner.Kind
+	place uint16
+	text  string
+}
+
+type grouper struct {
+	index map[groupKey]int // into out
+	kept  map[groupKey]int // different texts by kind and place
+	out   []cluster
+}
+
+// add counts a cell in and reports whether it opened a cluster.
+func (g *grouper) add(k groupKey, cell int) bool {
+	at, ok := g.index[k]
+	if !ok {
+		at = len(g.out)
+		g.index[k] = at
+		g.out = append(g.out, cluster{k.kind, k.place, k.text, 0, cell})
+	}
+	g.out[at].cells++
+	return !ok
+}
+
+// merge adds cells whose reasons are not kept.
+func (g *grouper) merge(k groupKey, c cluster) {
+	if g.kept[k] == 1 {
+		for i := range g.out {
+			if o := &g.out[i]; o.kind == k.kind && o.place == k.place {
+				o.cells += c.cells
+				return
+			}
+		}
+	}
+	if g.kept[k] > 1 {
+		c.text = "for various reasons: see explain"
+	}
+	g.out = append(g.out, c)
+}
+
+// rank puts what needs a decision first and what stays as it is last.
+func rank(k planner.Kind) int {
+	switch k {
+	case planner.Restart, planner.Rerun, planner.Duplicate:
+		return 0
+	case planner.HeldKind, planner.UnknownAt, planner.Missing, planner.Bytes:
+		return 1
+	case planner.None, planner.Skipped:
+		return 9
+	}
+	return 2
+}

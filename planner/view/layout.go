@@ -1,0 +1,92 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/muster-run/muster/internal/term"
+)
+
+// A line of the phase table: label, amount, shape and remark.
+type line struct {
+	label, amount, shape, note string
+	phase                      bool
+}
+
+// layout lines the table up: amounts stand so that the digits of counts end
+// in one column, below the first letter of a phase's own amount.
+func (h Human) layout(lines []line) string {
+	for i := range lines {
+		lines[i] = h.shown(lines[i])
+	}
+	label, digits, amounts, shapes := 0, 0, 0, 0
+	for _, l := range lines {
+		label = max(label, term.Width(l.label))
+		if !l.phase {
+			digits = max(digits, digitWidth(l.amount))
+		}
+	}
+	at := label + 3
+	for i := range lines {
+		l := &lines[i]
+		if !l.phase && l.amount != "" {
+			l.amount = strings.Repeat(" ", max(0, 1-digitWidth(l.amount))) + l.amount
+		}
+		amounts = max(amounts, term.Width(l.amount)-overhang(*l))
+		if !l.phase && l.note != "" {
+			shapes = max(shapes, term.Width(l.shape))
+		}
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		s := l.label + strings.Repeat(" ", max(1, at-overhang(l)-term.Width(l.label))) + l.amount
+		s += strings.Repeat(" ", max(2, at+amounts+2-term.Width(s))) + l.shape
+		if l.note != "" {
+			if l.phase {
+				s += "   " + l.note
+			} else {
+				s += strings.Repeat(" ", max(0, at+amounts+2+shapes-term.Width(s)))
+				if shapes > 0 {
+					s += "   "
+				}
+				s += l.note
+			}
+		}
+		b.WriteString(h.fit("  " + s))
+	}
+	return b.String()
+}
+
+// shown is a line in the symbols of the terminal, so that what is lined up is
+// what is seen, and without control characters.
+func (h Human) shown(l line) line {
+	for _, s := range []*string{&l.label, &l.amount, &l.shape, &l.note} {
+		*s = h.Style.Text(term.CleanLine(*s))
+	}
+	return l
+}
+
+// fit cuts a line to the screen.
+func (h Human) fit(s string) string {
+	s, width := h.Style.Text(s), term.MaxWidth
+	if !h.Style.UTF8 && term.Width(s) > width {
+		width -= 2 // the ellipsis takes three columns
+	}
+	return strings.TrimRight(h.Style.Text(term.Fit(s, width)), " ") + "\n"
+}
+
+// overhang is how far an amount stands to the left of its column, so that the
+// last digit of its count is in it.
+func overhang(l line) int {
+	if l.phase {
+		return 0
+	}
+	return max(0, digitWidth(l.amount)-1)
+}
+
+func digitWidth(s string) int {
+	n := 0
+	for n < len(s) && (s[n] >= '0' && s[n] <= '9' || s[n] == ',') {
+		n++
+	}
+	return n
+}
