@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
 )
 
 // A queueState is what a queue_state.json remembers of its jobs.
@@ -52,7 +54,7 @@ func (r *reader) queueState(root *node) *manifest {
 	if len(m.phases) == 0 && !r.ds.HasErrors() {
 		r.ds.Errorat(root.at, "The state holds no jobs", "Nothing would run.")
 	}
-	r.statuses(m)
+	r.statuses(m, root.at)
 	r.names(m)
 	return m
 }
@@ -80,8 +82,8 @@ func (r *reader) stateJob(m *manifest, it *node) {
 	m.state.byStatus[status] = append(m.state.byStatus[status], or(r.word(it.get("id")), "a job without an id"))
 }
 
-// statuses puts into the comment what each job was when the state was written.
-func (r *reader) statuses(m *manifest) {
+// statuses tells what each job was when the state was written.
+func (r *reader) statuses(m *manifest, at hcl.Range) {
 	rest := m.state.byStatus
 	tell := func(status, what string) {
 		ids := rest[status]
@@ -93,7 +95,10 @@ func (r *reader) statuses(m *manifest) {
 		if len(ids) > shown {
 			names += fmt.Sprintf(" and %d more", len(ids)-shown)
 		}
-		r.note("%s %s: each %s (%s)", plural(len(ids), "job"), status, what, oneLine(names))
+		text := fmt.Sprintf("%s %s: each %s (%s)", plural(len(ids), "job"), status, what, oneLine(names))
+		if r.note("%s", text); status != "pending" {
+			r.ds.Warnat(at, "What the queue did is not taken over", "%s.", text)
+		}
 	}
 	for _, o := range outcomes {
 		tell(o.status, o.what)
