@@ -50,6 +50,9 @@ func (m *maker) forecastPhase(w *work) forecast.Phase {
 			out.Of[i] = m.inFlight(w, ev, i, &out.Groups, flights)
 		}
 	}
+	if model, ok := m.fit(w); ok {
+		model.spread(w, &out)
+	}
 	if g := w.pp.Smoke; g != nil && w.pp.Hold == "" && len(g.Run) > 0 && g.Place.Backend != "" {
 		out.Smoke, out.Parallel = g.Run, w.p.Smoke.Parallel
 		out.SmokeJob = forecast.Group{Decision: g.Place, Dearest: dearest(g.Place), Launches: 1, Runtime: forecast.Declared(g.Place.Shape.Walltime)}

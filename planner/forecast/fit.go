@@ -74,9 +74,31 @@ func (m Model) Predict(axes []float64) (expected, p90 time.Duration, ok bool) {
 	for i, x := range row {
 		v += m.Coef[i] * x
 	}
-	const z90 = 1.2816 // the 90th percentile of the normal distribution
 	return seconds(math.Exp(v)), seconds(math.Exp(v + z90*m.Spread)), true
 }
+
+// bucketStep is the width of a bucket in log t: runtimes within 5 % count as
+// one, so that cells whose runtimes differ make few groups.
+const bucketStep = 0.05
+
+// Bucket is the bucket that a cell's expected runtime falls in; false where
+// the model says nothing of it.
+func (m Model) Bucket(axes []float64) (int, bool) {
+	expected, _, ok := m.Predict(axes)
+	if !ok || expected <= 0 {
+		return 0, false
+	}
+	return int(math.Round(math.Log(expected.Seconds()) / bucketStep)), true
+}
+
+// Runtime is that of the cells in a bucket.
+func (m Model) Runtime(phase string, bucket int, walltime time.Duration) Runtime {
+	at := float64(bucket) * bucketStep
+	return Runtime{Expected: seconds(math.Exp(at)), P90: seconds(math.Exp(at + z90*m.Spread)), Ceiling: walltime, Mark: Estimated, Basis: m.Text(phase)}.bounded()
+}
+
+// z90 is the 90th percentile of the normal distribution.
+const z90 = 1.2816
 
 // Text names the model, its error and its points for the plan.
 func (m Model) Text(phase string) string {
