@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 func main() {
@@ -45,7 +46,10 @@ func teacher(args []string) error {
 	if err != nil {
 		return err
 	}
-	held := activationCache(*cache)
+	held, err := activationCache(*cache)
+	if err != nil {
+		return err
+	}
 	net := newNetwork(*hidden, 1)
 	loss := net.train(set.train, *epochs, 0.05)
 	fmt.Printf("hidden %d: loss %.4f, accuracy %.3f, cache %d MiB\n", *hidden, loss, net.accuracy(set.test), len(held)>>20)
@@ -80,11 +84,18 @@ func student(args []string) error {
 }
 
 // activationCache takes real memory, as a trainer's activations do, and
-// touches every page of it.
-func activationCache(mib int) []byte {
-	b := make([]byte, mib<<20)
+// touches every page of it. It asks the kernel itself, as a Go program whose
+// heap is refused memory does not live to say so.
+func activationCache(mib int) ([]byte, error) {
+	if mib == 0 {
+		return nil, nil
+	}
+	b, err := syscall.Mmap(-1, 0, mib<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("out of memory: %d MiB needed for activations: %w", mib, err)
+	}
 	for i := 0; i < len(b); i += 4096 {
 		b[i] = 1
 	}
-	return b
+	return b, nil
 }
