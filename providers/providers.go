@@ -44,8 +44,8 @@ type Runner interface {
 	Find(ctx context.Context, backend string, tokens []string) ([]offer.Observation, error)
 	// Watch calls fn with what happens to the jobs of a campaign on a
 	// backend from the cursor on, until ctx ends or fn returns an error.
-	// Cursor "" starts with everything not yet acknowledged. Watching from a
-	// cursor acknowledges everything before it.
+	// Cursor "" starts with everything not yet acknowledged. Only Ack
+	// acknowledges: a cursor that was seen is not yet one that is durable.
 	Watch(ctx context.Context, r WatchRequest, fn func(Batch) error) error
 	// Cancel fetches the log's tail, then ends jobs: politely, then hard.
 	Cancel(ctx context.Context, r CancelRequest) ([]Outcome, error)
@@ -235,7 +235,10 @@ type Submitted struct {
 type WatchRequest struct {
 	Backend string
 	Handles []string // empty = every job of this campaign there
-	Cursor  string
+	Cursor  string   // where to go on; "" = from everything not yet acknowledged
+	// Ack says that everything up to this cursor is safe with the caller, and
+	// may be forgotten; "" acknowledges nothing.
+	Ack string
 }
 
 // A Batch of observations, with the cursor to resume after it.

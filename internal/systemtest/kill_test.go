@@ -225,7 +225,7 @@ func (w *world) checkState(starts, ends map[string]int) {
 			w.t.Errorf("%s is %s", j.Address, j.Status)
 		}
 		if n := starts[j.Address]; n > len(j.Attempts) || n == 0 {
-			w.t.Errorf("%s started %d times, the state has %d attempts", j.Address, n, len(j.Attempts))
+			w.t.Errorf("%s started %d times, the state has %d attempts: %+v\n%s", j.Address, n, len(j.Attempts), j.Attempts, w.recordOf(j.Address))
 		}
 		last := j.Attempts[len(j.Attempts)-1]
 		if last.Exit == nil || *last.Exit != 0 {
@@ -235,4 +235,16 @@ func (w *world) checkState(starts, ends map[string]int) {
 	if len(ends) < jobs {
 		w.t.Errorf("%d launches ended well, want at least %d", len(ends), jobs)
 	}
+}
+
+// recordOf is what the jobs wrote down about one address.
+func (w *world) recordOf(address string) string {
+	b, _ := os.ReadFile(w.log)
+	var out []string
+	for _, line := range strings.Split(string(b), "\n") {
+		if strings.Contains(line, " "+address+" ") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
 }

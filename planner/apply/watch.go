@@ -15,10 +15,10 @@ var errAck = errors.New("acknowledge") // ends a watch so that the next one ackn
 // again from the last cursor; nothing is concluded from the silence.
 func (e *engine) watch(b *backend) {
 	tries := 0
-	cursor := ""
+	cursor, ack := "", "" // seen, and durable
 	for e.ctx.Err() == nil {
 		n := 0
-		err := b.p.Watch(e.ctx, providers.WatchRequest{Backend: b.name, Cursor: cursor}, func(batch providers.Batch) error {
+		err := b.p.Watch(e.ctx, providers.WatchRequest{Backend: b.name, Cursor: cursor, Ack: ack}, func(batch providers.Batch) error {
 			tries = 0
 			n += len(batch.Events)
 			cursor = batch.Cursor
@@ -33,6 +33,7 @@ func (e *engine) watch(b *backend) {
 		}
 		if errors.Is(err, errAck) || n >= ackInterval {
 			cursor = e.settled(b, cursor)
+			ack = cursor
 			continue
 		}
 		if err != nil {
@@ -144,7 +145,7 @@ func (e *engine) acknowledge() {
 		ctx, cancel := context.WithTimeout(e.ctx, ackTimeout)
 		// The first thing that arrives, or the time-out, ends it: what counts
 		// is that the backend has seen the cursor.
-		_ = b.p.Watch(ctx, providers.WatchRequest{Backend: b.name, Cursor: b.durable}, func(providers.Batch) error { return errAck })
+		_ = b.p.Watch(ctx, providers.WatchRequest{Backend: b.name, Cursor: b.durable, Ack: b.durable}, func(providers.Batch) error { return errAck })
 		cancel()
 	}
 }

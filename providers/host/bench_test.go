@@ -37,7 +37,7 @@ func BenchmarkQueueNoop(b *testing.B) {
 	start := time.Now()
 	w.submit(jobs...)
 	done := 0
-	err := w.client.Watch(context.Background(), w.place, nil, "", func(batch providers.Batch) error {
+	err := w.client.Watch(context.Background(), w.place, providers.WatchRequest{}, func(batch providers.Batch) error {
 		for _, o := range batch.Events {
 			switch o.Status {
 			case offer.Completed:

@@ -296,10 +296,11 @@ func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offe
 
 // Watch calls fn with what happens from a cursor on, until ctx ends or fn
 // returns an error. Without handles, what lies before a cursor is acknowledged.
-func (c *Client) Watch(ctx context.Context, p Place, handles []string, cursor string, fn func(providers.Batch) error) error {
+func (c *Client) Watch(ctx context.Context, p Place, r providers.WatchRequest, fn func(providers.Batch) error) error {
+	cursor := r.Cursor
 	for {
 		var b providers.Batch
-		if err := c.Call(ctx, "watch", watchBody{Place: p, Handles: handles, Cursor: cursor, Wait: pollWait}, &b); err != nil {
+		if err := c.Call(ctx, "watch", watchBody{Place: p, Handles: r.Handles, Cursor: cursor, Ack: &r.Ack, Wait: pollWait}, &b); err != nil {
 			return err
 		}
 		if len(b.Events) == 0 && len(b.Notes) == 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -127,7 +128,7 @@ func (w *world) until(what string, done func() bool) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 60*time.Second)
 	defer stop()
-	err := w.client.Watch(ctx, w.place, nil, w.cursor, func(b providers.Batch) error {
+	err := w.client.Watch(ctx, w.place, providers.WatchRequest{Cursor: w.cursor, Ack: w.cursor}, func(b providers.Batch) error {
 		w.cursor = b.Cursor
 		w.notes = append(w.notes, b.Notes...)
 		for _, o := range b.Events {
@@ -140,8 +141,33 @@ func (w *world) until(what string, done func() bool) {
 		return nil
 	})
 	if err != errEnough {
-		w.t.Fatalf("waiting for %s: %v\nseen: %+v", what, err, w.seen)
+		w.t.Fatalf("waiting for %s: %v\n%s", what, err, w.unfinished())
 	}
+}
+
+// unfinished is what is known of jobs that have not ended, for a failure's text.
+func (w *world) unfinished() string {
+	var b strings.Builder
+	log, _ := os.ReadFile(filepath.Join(w.client.Spool, "log"))
+	for t, o := range w.seen {
+		switch o.Status {
+		case offer.Completed, offer.Failed, offer.Cancelled:
+			continue
+		}
+		fmt.Fprintf(&b, "%+v\n", o)
+		for line := range strings.Lines(string(log)) {
+			if strings.Contains(line, t) {
+				b.WriteString("  log: " + line)
+			}
+		}
+		files, _ := filepath.Glob(filepath.Join(w.client.Spool, "jobs", t+"*", "*"))
+		for _, f := range files {
+			text, _ := os.ReadFile(f)
+			fmt.Fprintf(&b, "  %s: %q\n", f, text)
+		}
+	}
+	said, _ := os.ReadFile(filepath.Join(w.client.Spool, "queue.err"))
+	return b.String() + string(said)
 }
 
 // wait watches until the jobs have ended, and returns how.

@@ -99,6 +99,7 @@ type (
 		Place   Place         `json:"place"`
 		Handles []string      `json:"handles,omitempty"`
 		Cursor  string        `json:"cursor"`
+		Ack     *string       `json:"ack,omitempty"` // nil: an older client, whose cursor acknowledges
 		Wait    time.Duration `json:"wait"`
 	}
 	cancelBody struct {
@@ -127,7 +128,7 @@ func (q *queue) handlers(revision int, yield func()) map[string]handler {
 			return q.find(ctx, b.Place, b.Tokens)
 		}),
 		"watch": handle(func(ctx context.Context, b watchBody) (providers.Batch, error) {
-			return q.watch(ctx, b.Place, b.Handles, b.Cursor, b.Wait)
+			return q.watch(ctx, b)
 		}),
 		"cancel_jobs": handle(func(ctx context.Context, b cancelBody) (any, error) {
 			return q.cancel(ctx, b.Place, b.Request)

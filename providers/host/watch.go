@@ -33,14 +33,14 @@ func (q *queue) parse(cursor string) uint64 {
 }
 
 // watch answers with the events after a cursor, and waits for the next if
-// there are none. What lies before the cursor is acknowledged.
-func (q *queue) watch(ctx context.Context, p Place, handles []string, cursor string, wait time.Duration) (providers.Batch, error) {
-	deadline := time.NewTimer(min(wait, pollWait))
+// there are none. What lies before its Ack is forgotten.
+func (q *queue) watch(ctx context.Context, r watchBody) (providers.Batch, error) {
+	deadline := time.NewTimer(min(r.Wait, pollWait))
 	defer deadline.Stop()
 	for {
 		bell := q.tell.heard()
 		var b providers.Batch
-		if err := q.do(ctx, func() { b = q.after(p, handles, cursor) }); err != nil {
+		if err := q.do(ctx, func() { b = q.after(r) }); err != nil {
 			return b, err
 		}
 		if len(b.Events) > 0 || len(b.Notes) > 0 {
@@ -57,15 +57,20 @@ func (q *queue) watch(ctx context.Context, p Place, handles []string, cursor str
 }
 
 // after collects events after a cursor.
-func (q *queue) after(p Place, handles []string, cursor string) providers.Batch {
-	pl := q.places[p.key()]
+func (q *queue) after(r watchBody) providers.Batch {
+	handles := r.Handles
+	pl := q.places[r.Place.key()]
 	if pl == nil {
-		return providers.Batch{Cursor: cursor}
+		return providers.Batch{Cursor: r.Cursor}
 	}
-	from := q.parse(cursor)
-	if len(handles) == 0 && from > pl.acked {
-		q.bury(pl, from)
-		q.put(entry{Ack: &ackEntry{Place: pl.n, Seq: from}})
+	from := q.parse(r.Cursor)
+	safe := from
+	if r.Ack != nil {
+		safe = q.parse(*r.Ack)
+	}
+	if len(handles) == 0 && safe > pl.acked {
+		q.bury(pl, safe)
+		q.put(entry{Ack: &ackEntry{Place: pl.n, Seq: safe}})
 	}
 	b := providers.Batch{Cursor: q.cursor(from)}
 	running := map[string]int{} // token → index of an event that says it runs

@@ -114,7 +114,7 @@ func (r *remote) Find(ctx context.Context, backend string, tokens []string) (out
 }
 
 // Watch implements providers.Runner. After a crash it goes on from the last
-// cursor for which fn returned nil: returning nil says that the batch is safe.
+// cursor for which fn returned nil, and acknowledges no more than before.
 func (r *remote) Watch(ctx context.Context, q providers.WatchRequest, fn func(providers.Batch) error) error {
 	var told error // by fn
 	moved := false

@@ -179,7 +179,7 @@ func (l *Local) Watch(ctx context.Context, r providers.WatchRequest, fn func(pro
 	if err != nil {
 		return err
 	}
-	return b.client.Watch(ctx, b.place, r.Handles, r.Cursor, fn)
+	return b.client.Watch(ctx, b.place, r, fn)
 }
 
 // Cancel ends jobs.

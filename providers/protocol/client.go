@@ -204,7 +204,7 @@ func (c *Client) Watch(ctx context.Context, r providers.WatchRequest, fn func(pr
 	}
 	err = sendRequest(func(send func(*pb.WatchRequest) error) error {
 		return splitStrings(r.Handles, func(part []string) error {
-			return send(&pb.WatchRequest{Backend: r.Backend, Cursor: r.Cursor, Handles: part})
+			return send(&pb.WatchRequest{Backend: r.Backend, Cursor: r.Cursor, Ack: r.Ack, Handles: part})
 		})
 	}, st.Send, st.CloseSend)
 	if err != nil {

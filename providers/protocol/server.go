@@ -150,7 +150,7 @@ func (s *server) Watch(st grpc.BidiStreamingServer[pb.WatchRequest, pb.WatchRepl
 	var r providers.WatchRequest
 	if err := gatherRequest(st.Recv, func(m *pb.WatchRequest, first bool) {
 		if first {
-			r.Backend, r.Cursor = m.Backend, m.Cursor
+			r.Backend, r.Cursor, r.Ack = m.Backend, m.Cursor, m.Ack
 		}
 		r.Handles = append(r.Handles, m.Handles...)
 	}); err != nil {

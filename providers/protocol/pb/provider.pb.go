@@ -3735,6 +3735,7 @@ type WatchRequest struct {
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
 	Cursor        string                 `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	Handles       []string               `protobuf:"bytes,3,rep,name=handles,proto3" json:"handles,omitempty"`
+	Ack           string                 `protobuf:"bytes,4,opt,name=ack,proto3" json:"ack,omitempty"` // everything up to this cursor is safe with the caller
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3788,6 +3789,13 @@ func (x *WatchRequest) GetHandles() []string {
 		return x.Handles
 	}
 	return nil
+}
+
+func (x *WatchRequest) GetAck() string {
+	if x != nil {
+		return x.Ack
+	}
+	return ""
 }
 
 type Note struct {
@@ -5468,11 +5476,12 @@ const file_provider_proto_rawDesc = "" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01B\a\n" +
-	"\x05_exit\"Z\n" +
+	"\x05_exit\"l\n" +
 	"\fWatchRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x18\n" +
-	"\ahandles\x18\x03 \x03(\tR\ahandles\"D\n" +
+	"\ahandles\x18\x03 \x03(\tR\ahandles\x12\x10\n" +
+	"\x03ack\x18\x04 \x01(\tR\x03ack\"D\n" +
 	"\x04Note\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\tR\x05phase\x12\x12\n" +
