@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 // adopt picks up what an earlier queue left behind: jobs that run go on,
@@ -23,6 +24,9 @@ func (q *queue) adopt(lastBoot string) {
 		}
 		keep[filepath.Base(q.folder(j))] = true
 		j.oomKill = -1
+		if q.bases.get(baseKey(j)) == nil && claimed(q.folder(j)) {
+			q.bases.set(baseKey(j), verify.Baseline{})
+		}
 		q.book(j, 1)
 		j.Status = offer.Running
 		if j.Launch.Boot != bootID() {
@@ -43,6 +47,12 @@ func rebootText(host string, n int) string {
 		return "machine rebooted: 1 job was running on " + host
 	}
 	return "machine rebooted: " + strconv.Itoa(n) + " jobs were running on " + host
+}
+
+// claimed reports whether the start of a folder was claimed.
+func claimed(folder string) bool {
+	rec, err := wrapper.ReadRecord(wrapper.Folder(folder).Record())
+	return err == nil && rec.PID != 0
 }
 
 // pickUp continues with a job that was started in this boot.
@@ -72,6 +82,7 @@ func (q *queue) pickUp(j *job) {
 func (q *queue) repeat(j *job) {
 	q.busy++
 	s := q.newStart(j)
+	s.again = true
 	q.redo = append(q.redo, s)
 }
 

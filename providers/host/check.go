@@ -89,6 +89,7 @@ func (q *queue) checked(c *check) {
 		j.Status = offer.Running
 		q.busy++
 		s := q.newStart(j)
+		s.again = true
 		time.AfterFunc(repeatDelay<<min(j.tries, 6), func() { q.ops <- func() { q.starts <- s } })
 		j.tries++
 	default:
@@ -111,7 +112,7 @@ const (
 
 // run finds out how the attempt ended.
 func (c *check) run(ctx context.Context) {
-	rec, err := wrapper.ReadRecord(c.folder.Record())
+	rec, err := c.record()
 	switch {
 	case !c.rebooted && (errors.Is(err, os.ErrNotExist) || err == nil && (rec.PID == 0 || rec.Launch != c.launch.ID)) && c.bare():
 		// No claim: the command has not run. The folder stays if another
@@ -151,6 +152,16 @@ func (c *check) run(ctx context.Context) {
 	if c.verdict.Class != "" && c.verdict.Hint != "" {
 		c.obs.Reason = c.verdict.Hint
 	}
+}
+
+// record is what the wrapper wrote down. A child that exited by itself has
+// said the same with its status.
+func (c *check) record() (wrapper.Record, error) {
+	if c.waited && c.status.Exited() && c.status.ExitStatus() != unclaimedExit {
+		code := c.status.ExitStatus()
+		return wrapper.Record{PID: c.proc.PID, Launch: c.launch.ID, Exit: &code}, nil
+	}
+	return wrapper.ReadRecord(c.folder.Record())
 }
 
 // unclaimedExit is what the wrapper exits with when it has no claim.

@@ -22,6 +22,11 @@ func (q *queue) started(s *start) {
 	q.touched = uptime()
 	closeAll(j.locks) // the job holds them now
 	j.locks = nil
+	if s.unwritten != nil {
+		q.stuck = s.unwritten
+		q.unstart(s)
+		return
+	}
 	if s.err != nil {
 		q.notStarted(s)
 		return
@@ -183,7 +188,7 @@ func (q *queue) finish(c *check) {
 		q.book(j, -1)
 	}
 	stopAll(j)
-	q.litter = append(q.litter, trash{c.folder, j.simple, [2]string{
+	q.litter = append(q.litter, trash{c.folder, &j.spec, j.simple, [2]string{
 		logPath(j.spec.Workdir, j.spec.Token, c.attempt, false), logPath(j.spec.Workdir, j.spec.Token, c.attempt, true)}})
 	j.simple = false
 	obs := c.obs
@@ -208,14 +213,10 @@ func (q *queue) finish(c *check) {
 
 // end closes a job for good.
 func (q *queue) end(j *job, c *check) {
+	q.closeBase(j)
 	q.step(j, true)
 	if j.secret {
 		os.Remove(q.secretsPath(j.spec.Token))
-	}
-	if j.Status == offer.Completed {
-		key := baseKey(j)
-		q.bases.set(key, nil)
-		q.put(entry{Base: &baseEntry{Key: key}})
 	}
 	if c != nil && j.Status != offer.Cancelled {
 		q.count(j, c.verdict)
@@ -272,6 +273,7 @@ func (q *queue) again(j *job) {
 	// The step with the observation of the attempt that failed names the next.
 	j.Restart++
 	j.Ready = time.Now().Add(j.spec.Retry.Delay).UnixNano()
+	q.closeBase(j)
 	q.step(j, true)
 	j.timers = nil
 	q.ready(j)

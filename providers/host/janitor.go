@@ -3,12 +3,14 @@ package host
 import (
 	"context"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
 // trash is what an attempt leaves behind whose end is in the log.
 type trash struct {
 	folder wrapper.Folder
+	spec   *providers.Job
 	simple bool
 	logs   [2]string
 }
@@ -17,15 +19,18 @@ type trash struct {
 // while jobs run.
 const litterBatch = 16
 
-// cleanUp clears away what attempts left whose end is in the log by now. As
+// maxLitter is how much of it may wait for the log to be written by others.
+const maxLitter = 2 * litterBatch
+
+// cleanUp, called when the log has been written, clears away what attempts left whose end is in the log by now. As
 // long as a folder is there, its record speaks for the job.
 func (q *queue) cleanUp() {
-	if n := len(q.litter); n == 0 || n < litterBatch && len(q.live) > 0 {
+	if n := len(q.litter); n == 0 || n < litterBatch && len(q.live) > 0 && !q.thorough {
 		return
 	}
 	select {
 	case q.trash <- q.litter:
-		q.litter = nil
+		q.litter, q.thorough = nil, false
 	default: // the janitor is behind; the next turn will do
 	}
 }
@@ -38,14 +43,20 @@ func (q *queue) janitor(ctx context.Context) {
 				q.clear(t)
 			}
 		case <-ctx.Done():
+			for len(q.trash) > 0 {
+				for _, t := range <-q.trash {
+					q.clear(t)
+				}
+			}
 			q.logs.clear()
+			q.shelf.Clear()
 			return
 		}
 	}
 }
 
 func (q *queue) clear(t trash) {
-	q.shelf.Return(t.folder, t.simple)
+	q.shelf.Return(t.folder, t.spec, t.simple)
 	q.logs.done(t.logs[0])
 	q.logs.done(t.logs[1])
 }

@@ -122,6 +122,9 @@ func (q *queue) foldStep(e entry) error {
 		return fmt.Errorf("a step of %s, which is not known", e.Step.Token)
 	}
 	j.memory = e.Step.Now
+	if j.Status == offer.Completed {
+		q.bases.set(baseKey(j), nil)
+	}
 	if e.Seq > j.place.acked && j.Obs != nil {
 		j.place.events = append(j.place.events, event{seq: e.Seq, obs: *j.Obs})
 	}

@@ -232,10 +232,12 @@ func TestCancel(t *testing.T) {
 	run := w.job("echo begun; trap 'echo politely' TERM; sleep 100 & wait; exit 0", "out")
 	queued := w.job("echo > q", "q")
 	w.submit(run, queued)
-	w.until("output in the log", func() bool {
-		b, _ := os.ReadFile(logPath(w.place.Workdir, run.Token, 1, false))
-		return w.seen[run.Token].Status == offer.Running && len(b) > 0 || func() bool { time.Sleep(20 * time.Millisecond); return false }()
-	})
+	for range 500 {
+		if b, _ := os.ReadFile(logPath(w.place.Workdir, run.Token, 1, false)); len(b) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	out, err := w.client.Cancel(context.Background(), w.place, providers.CancelRequest{Fence: 1, Tokens: []string{run.Token, queued.Token, "nobodyknows"}})
 	if err != nil || out[0].What != "cancelled" || out[1].What != "cancelled" || out[2].What != "not found" {
 		t.Fatalf("%+v %v", out, err)

@@ -42,27 +42,28 @@ type queue struct {
 	// environs are what jobs' environments start from, by digest.
 	environs map[string][]providers.EnvVar
 
-	seq     uint64
-	durable uint64 // events up to here may be told
-	order   int64
-	used    used
-	gpus    devices
-	live    map[int]*job    // running children and adopted, by pid
-	gone    map[string]bool // token/restart of what ended since the last sweep
-	stuck   error           // why the log cannot be written, nil if it can
-	yielded bool            // a newer queue takes over: nothing starts
-	busy    int             // starts and checks under way
-	folded  int64           // size of the log after the last compaction
-	touched time.Duration   // uptime when something last happened
-	sweeper sweeper
-	syncing bool
-	synced  time.Duration // uptime of the last fsync for events
-	told    atomic.Uint64 // events up to here are in the file
-	redo    []*start      // starts of an earlier queue to be repeated
-	trash   chan []trash  // to the janitor
-	litter  []trash       // of attempts whose end is recorded in this turn
-	shelf   wrapper.Shelf
-	logs    logFiles
+	seq      uint64
+	durable  uint64 // events up to here may be told
+	order    int64
+	used     used
+	gpus     devices
+	live     map[int]*job    // running children and adopted, by pid
+	gone     map[string]bool // token/restart of what ended since the last sweep
+	stuck    error           // why the log cannot be written, nil if it can
+	yielded  bool            // a newer queue takes over: nothing starts
+	busy     int             // starts and checks under way
+	folded   int64           // size of the log after the last compaction
+	touched  time.Duration   // uptime when something last happened
+	sweeper  sweeper
+	syncing  bool
+	synced   time.Duration // uptime of the last fsync for events
+	told     atomic.Uint64 // events up to here are in the file
+	redo     []*start      // starts of an earlier queue to be repeated
+	trash    chan []trash  // to the janitor
+	litter   []trash       // of attempts whose end is recorded in this turn
+	shelf    wrapper.Shelf
+	thorough bool // a little litter is cleared away, too
+	logs     logFiles
 }
 
 type used struct {

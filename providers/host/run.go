@@ -71,19 +71,18 @@ func (q *queue) drain() {
 // and only then lets it happen and be told.
 func (q *queue) turnOver(ctx context.Context) {
 	due := q.schedule()
-	if q.stuck = q.journal.flush(); q.stuck != nil {
-		for _, s := range due {
-			q.unstart(s)
+	// Starters write the log themselves, and one write serves both.
+	if len(due) == 0 || len(q.litter) > maxLitter {
+		if q.stuck = q.journal.flush(); q.stuck == nil {
+			q.cleanUp()
 		}
-	} else {
-		q.told.Store(q.seq)
-		q.cleanUp()
-		for _, s := range due {
-			q.busy++
-			select {
-			case q.starts <- s:
-			case <-ctx.Done():
-			}
+	}
+	q.told.Store(q.seq)
+	for _, s := range due {
+		q.busy++
+		select {
+		case q.starts <- s:
+		case <-ctx.Done():
 		}
 	}
 	if q.seq > q.durable && !q.syncing && q.stuck == nil {
@@ -118,13 +117,7 @@ func (q *queue) commit(ctx context.Context, last time.Duration) {
 
 // tick is the slow pulse: lingering processes, GPUs that strangers give back.
 func (q *queue) tick() {
-	if len(q.litter) > 0 && q.stuck == nil {
-		select {
-		case q.trash <- q.litter: // written down in an earlier turn
-			q.litter = nil
-		default:
-		}
-	}
+	q.thorough = true
 	q.sweep()
 	q.watchGPUs()
 }

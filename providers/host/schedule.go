@@ -191,6 +191,11 @@ func (q *queue) unstart(s *start) {
 	j.Status, j.Launch = offer.Queued, nil
 	q.step(j, false)
 	j.place.events = slices.DeleteFunc(j.place.events, func(e event) bool { return e.seq == s.seq })
+	if j.cancels {
+		j.cancels = false
+		q.cancelOne(j.spec.Token, 0)
+		return
+	}
 	q.ready(j)
 }
 

@@ -33,9 +33,12 @@ type start struct {
 	marks   verify.Baseline // nil: to be taken
 	script  string
 
+	again  bool // it may have been begun before
 	proc   process
 	simple bool // its folder may be used again
 	err    error
+	// unwritten says why the log could not be written: not the job's fault.
+	unwritten error
 }
 
 func (q *queue) newStart(j *job) *start {
@@ -90,9 +93,8 @@ func (q *queue) launch(s *start) error {
 			s.marks = verify.Baseline{}
 		}
 		q.bases.set(s.base, s.marks)
-		q.put(entry{Base: &baseEntry{Key: s.base, Marks: s.marks}})
-		if err := q.journal.flush(); err != nil {
-			return err
+		if !empty(s.marks) {
+			q.put(entry{Base: &baseEntry{Key: s.base, Marks: s.marks}})
 		}
 	}
 	for _, o := range j.Outputs {
@@ -110,7 +112,7 @@ func (q *queue) launch(s *start) error {
 		}
 	}
 	var err error
-	if s.simple, err = q.shelf.Fill(s.folder, j, s.secrets); err != nil {
+	if s.simple, err = q.shelf.Fill(s.folder, j, s.secrets, s.again); err != nil {
 		return err
 	}
 	lists, err := writeLists(j, s.folder)
@@ -118,6 +120,10 @@ func (q *queue) launch(s *start) error {
 		return err
 	}
 	s.simple = s.simple && len(lists) == 0
+	// The intent, and the baseline, are in the file before the process is there.
+	if s.unwritten = q.journal.flush(); s.unwritten != nil {
+		return s.unwritten
+	}
 	return q.exec(s, lists)
 }
 

@@ -26,95 +26,126 @@ func (f Folder) Record() string { return filepath.Join(string(f), "record") }
 // recordHead opens a record: the version of its format.
 const recordHead = "1\n"
 
-// A Shelf makes job folders below one directory. A folder appears whole, by a
-// rename, and those of jobs that have ended are used again: making and
-// removing files is what costs most in a short job's life. The zero Shelf
-// with a Dir works; it may be used concurrently.
+// A Shelf makes job folders below one directory, and uses those of jobs that
+// have ended again: making and removing files is what costs most in a short
+// job's life. The zero Shelf with a Dir works; it may be used concurrently.
 type Shelf struct {
 	Dir string
 
 	mu    sync.Mutex
-	spare []string
-	made  int
+	spare []spare
+}
+
+// spare is a folder that may be used again: of a simple job, under its old
+// name, until another takes it.
+type spare struct {
+	dir string
+	cmd int // length of what is in cmd, -1 = unknown
 }
 
 // maxSpare bounds the folders kept for later.
 const maxSpare = 64
 
 // Fill puts a job's folder in place; secrets is the file of its exported
-// secrets, "" if it has none. A folder that is there was put there by an
-// earlier queue, whole, and its wrapper may be reading it: it stays as it is.
-// Simple says that the folder may be given back.
-func (s *Shelf) Fill(f Folder, j *providers.Job, secrets string) (simple bool, err error) {
-	if _, err := os.Stat(string(f)); err == nil {
-		return false, nil
+// secrets, "" if it has none. Again says that an earlier queue may have put it
+// there, and that a wrapper may be reading it: then it stays as it is. Simple
+// says that the folder may be given back.
+//
+// The record is laid out last. Until then it is missing, or holds the claim
+// of another launch: nobody can claim a folder that is not whole.
+func (s *Shelf) Fill(f Folder, j *providers.Job, secrets string, again bool) (simple bool, err error) {
+	if again {
+		if _, err := os.Stat(f.Record()); err == nil {
+			return false, nil
+		}
+		os.RemoveAll(string(f)) // begun, and never whole
 	}
-	dir, err := s.take()
+	old, err := s.take(f)
 	if err != nil {
 		return false, fmt.Errorf("job folder: %w", err)
 	}
-	if err = put(filepath.Join(dir, "record"), recordHead); err == nil && len(j.Argv) == 0 {
-		err = put(filepath.Join(dir, "cmd"), j.Shell)
+	if len(j.Argv) == 0 {
+		err = put(filepath.Join(string(f), "cmd"), j.Shell, len(j.Shell) != old.cmd)
 	}
 	if err == nil && (secrets != "" || len(j.Setup) > 0) {
-		err = before(dir, j, secrets)
+		err = before(string(f), j, secrets)
 	}
-	if err == nil {
-		err = os.Rename(dir, string(f))
+	if err == nil && old.dir != "" {
+		err = os.Truncate(f.Record(), int64(len(recordHead)))
+	} else if err == nil {
+		fresh := filepath.Join(string(f), "record.new")
+		if err = put(fresh, recordHead, false); err == nil {
+			err = os.Rename(fresh, f.Record())
+		}
 	}
 	if err != nil {
-		os.RemoveAll(dir)
+		os.RemoveAll(string(f))
 		return false, fmt.Errorf("job folder: %w", err)
 	}
 	return secrets == "" && len(j.Setup) == 0, nil
 }
 
-// take finds a spare folder or makes one.
-func (s *Shelf) take() (string, error) {
+// take gives f a spare folder, or a new one.
+func (s *Shelf) take(f Folder) (spare, error) {
 	s.mu.Lock()
+	var old spare
 	if n := len(s.spare); n > 0 {
-		dir := s.spare[n-1]
+		old = s.spare[n-1]
 		s.spare = s.spare[:n-1]
-		s.mu.Unlock()
-		return dir, nil
 	}
-	s.made++
-	dir := filepath.Join(s.Dir, fmt.Sprintf("spare.%d.%d", os.Getpid(), s.made))
 	s.mu.Unlock()
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, os.ErrExist) {
-		os.RemoveAll(dir)
-		err = os.Mkdir(dir, 0o700)
+	if old.dir != "" && os.Rename(old.dir, string(f)) == nil {
+		return old, nil
 	}
-	return dir, err
+	err := os.Mkdir(string(f), 0o700)
+	if errors.Is(err, os.ErrExist) {
+		os.RemoveAll(string(f))
+		err = os.Mkdir(string(f), 0o700)
+	}
+	return spare{cmd: -1}, err
 }
 
 // Return takes the folder of a job that has ended: a simple one is kept for
 // another job, any other removed.
-func (s *Shelf) Return(f Folder, simple bool) {
+func (s *Shelf) Return(f Folder, j *providers.Job, simple bool) {
 	s.mu.Lock()
 	keep := simple && len(s.spare) < maxSpare
-	s.made++
-	dir := filepath.Join(s.Dir, fmt.Sprintf("spare.%d.%d", os.Getpid(), s.made))
-	s.mu.Unlock()
-	if !keep || os.Rename(string(f), dir) != nil {
-		os.RemoveAll(string(f))
-		return
+	if keep {
+		n := len(j.Shell)
+		if len(j.Argv) > 0 {
+			n = -1
+		}
+		s.spare = append(s.spare, spare{dir: string(f), cmd: n})
 	}
-	s.mu.Lock()
-	s.spare = append(s.spare, dir)
 	s.mu.Unlock()
+	if !keep {
+		os.RemoveAll(string(f))
+	}
 }
 
-// put writes a file over one that may be there. It is never truncated to
-// nothing, which makes ext4 write to the disk at once. ext4(5), auto_da_alloc.
-func put(path, text string) error {
+// Clear removes the spare folders.
+func (s *Shelf) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, old := range s.spare {
+		os.RemoveAll(old.dir)
+	}
+	s.spare = nil
+}
+
+// put writes a file over one that may be there and longer. It is never
+// truncated to nothing, which makes ext4 write to the disk at once. ext4(5),
+// auto_da_alloc.
+func put(path, text string, longer bool) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
-	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
+	if longer && err == nil {
+		err = f.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // before writes what is sourced ahead of the command.
@@ -128,12 +159,12 @@ func before(dir string, j *providers.Job, secrets string) error {
 			continue
 		}
 		name := fmt.Sprintf("setup.%d", i)
-		if err := put(filepath.Join(dir, name), s+"\n"); err != nil {
+		if err := put(filepath.Join(dir, name), s+"\n", true); err != nil {
 			return err
 		}
 		fmt.Fprintf(&b, ". \"$MUSTER_JOB/%s\"\nset -- \"$?\" \"$@\"; [ \"$1\" -eq 0 ] || exit \"$1\"; shift\n", name)
 	}
-	return put(filepath.Join(dir, "before"), b.String())
+	return put(filepath.Join(dir, "before"), b.String(), true)
 }
 
 // Exports is shell source that exports variables, whatever their bytes.

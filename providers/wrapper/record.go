@@ -21,7 +21,8 @@ type Record struct {
 	Exit   *int   // nil: the wrapper did not see the end
 	// Duplicates are the launches that came too late.
 	Duplicates []string
-	// Torn says that something was written that is no whole claim: no room.
+	// Torn says that nothing can be claimed here any more: the record is
+	// neither as it was laid out nor claimed. The disk was full, or the power went.
 	Torn bool
 	// Ended is when the record was last written; no good if Exit is nil.
 	Ended time.Time
@@ -39,6 +40,7 @@ func ReadRecord(path string) (Record, error) {
 	var buf [4096]byte // a few lines of bounded words
 	n, err := f.Read(buf[:])
 	if n == 0 {
+		r.Torn = true
 		return r, nil
 	}
 	if err != nil {
@@ -50,7 +52,7 @@ func ReadRecord(path string) (Record, error) {
 		}
 		r.line(strings.Fields(string(line)))
 	}
-	r.Torn = r.PID == 0 && n > len(recordHead)
+	r.Torn = r.PID == 0 && string(buf[:n]) != recordHead
 	if r.Exit != nil {
 		if fi, err := f.Stat(); err == nil {
 			r.Ended = fi.ModTime()

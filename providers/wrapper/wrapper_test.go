@@ -41,7 +41,7 @@ func run(t testing.TB, shell []string, f Folder, j *providers.Job, launch, claim
 func fill(t testing.TB, j *providers.Job) Folder {
 	dir := t.TempDir()
 	f := Folder(filepath.Join(dir, j.Token+".0"))
-	if _, err := (&Shelf{Dir: dir}).Fill(f, j, ""); err != nil {
+	if _, err := (&Shelf{Dir: dir}).Fill(f, j, "", false); err != nil {
 		t.Fatal(err)
 	}
 	return f
