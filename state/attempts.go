@@ -127,14 +127,18 @@ func (s *State) observe(e Observed) {
 }
 
 // observed is the index of the attempt that the report is about; a launch
-// that a host queue made by itself is appended first. -1: not known.
+// that a host queue made by itself is added first, and one that is heard of
+// only after a later one stands in its place. -1: not known.
 func (j *Job) observed(e Observed) int {
 	if i := j.attempt(e.Token, e.Attempt.N); i >= 0 {
 		return i
 	}
 	last := j.Last()
-	if last == nil || stem(last.Token) != stem(e.Token) || e.Attempt.N <= last.N {
+	if last == nil || stem(last.Token) != stem(e.Token) {
 		return -1
+	}
+	if e.Attempt.N <= last.N {
+		return j.insert(e)
 	}
 	next := Attempt{
 		N: e.Attempt.N, Token: e.Token, Backend: last.Backend, Pool: last.Pool, Plan: last.Plan,
@@ -146,6 +150,24 @@ func (j *Job) observed(e Observed) int {
 	j.Attempts = append(j.Attempts, next)
 	j.Status, j.Class, j.Reason, j.Retry = Submitting, "", "", time.Time{}
 	return len(j.Attempts) - 1
+}
+
+// insert adds a launch between those known, of the same token: its queue made
+// it while nobody looked. It is over, for a later one began.
+func (j *Job) insert(e Observed) int {
+	at := slices.IndexFunc(j.Attempts, func(a Attempt) bool { return a.N > e.Attempt.N })
+	if at <= 0 || stem(j.Attempts[at-1].Token) != stem(e.Token) || j.Attempts[at-1].N >= e.Attempt.N {
+		return -1
+	}
+	before := j.Attempts[at-1]
+	j.Attempts = slices.Insert(slices.Clone(j.Attempts), at, Attempt{
+		N: e.Attempt.N, Token: e.Token, Backend: before.Backend, Pool: before.Pool, Plan: before.Plan,
+		Fence: before.Fence, Ceiling: before.Ceiling, Handle: before.Handle, Intent: before.Intent, Ended: plain(e.At),
+	})
+	if !e.Attempt.Ended.IsZero() {
+		j.Attempts[at].Ended = plain(e.Attempt.Ended)
+	}
+	return at
 }
 
 // fold merges a report into attempt i and, where that is the last, moves the

@@ -87,15 +87,17 @@ func TestKilledAtRandomInstants(t *testing.T) {
 		seed, _ = strconv.ParseInt(s, 10, 64)
 	}
 	t.Logf("MUSTER_TEST_SEED=%d repeats this run", seed)
-	total := 0
-	for i, victims := range [][]string{{"engine"}, {"provider"}, {"queue"}, {"wrapper"}, {"engine", "provider", "queue"}, {"engine", "provider", "queue", "wrapper"}} {
+	total, ran := 0, 0
+	mixes := [][]string{{"engine"}, {"provider"}, {"queue"}, {"wrapper"}, {"engine", "provider", "queue"}, {"engine", "provider", "queue", "wrapper"}}
+	for i, victims := range mixes {
 		t.Run(strings.Join(victims, "+"), func(t *testing.T) {
 			w := newWorld(t, killCampaign)
 			total += w.killAndResume(rand.New(rand.NewSource(seed+int64(i))), victims)
 			w.checkRecord()
+			ran++
 		})
 	}
-	if total < leastKills && os.Getenv("MUSTER_SYSTEM_TESTS") != "" {
+	if ran == len(mixes) && total < leastKills {
 		t.Errorf("killed %d times, want at least %d", total, leastKills)
 	}
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/muster-run/muster/providers/failure"
@@ -24,9 +25,11 @@ func (e *engine) observe(b *backend, o *offer.Observation) {
 	if n < f.first {
 		n = f.n
 	}
-	if n > f.n {
-		f.n = n // a launch that its queue made by itself
+	if n < f.n {
+		e.late(f, o, n)
+		return
 	}
+	f.n = n // more than before: a launch that its queue made by itself
 	f.missed = 0
 	switch o.Status {
 	case offer.Queued:
@@ -44,6 +47,25 @@ func (e *engine) observe(b *backend, o *offer.Observation) {
 	case offer.Cancelled:
 		e.cancelledAttempt(f, o, n)
 	}
+}
+
+// late folds the end of a launch that is heard of after a later one: it is
+// recorded and paid for, and moves nothing.
+func (e *engine) late(f *flight, o *offer.Observation, n int) {
+	if o.Status == offer.Queued || o.Status == offer.Running || o.Status == offer.Verifying {
+		return
+	}
+	j := e.st.Jobs[f.key]
+	if j == nil || slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n && !a.Ended.IsZero() && (a.Class != "" || a.Exit != nil) }) {
+		return
+	}
+	was := f.paid
+	if !slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n }) {
+		f.paid = n - 1 // it was never folded, so it was never paid
+	}
+	spent := e.bill(f, o, n)
+	f.paid = max(f.paid, was)
+	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: attemptOf(f, o, n), Reason: o.Reason, Spent: spent, At: e.Clock()})
 }
 
 // seen notes a step that is not an end. A step that says nothing new leaves
