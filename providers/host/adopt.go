@@ -57,13 +57,15 @@ func claimed(folder string) bool {
 
 // pickUp continues with a job that was started in this boot.
 func (q *queue) pickUp(j *job) {
-	j.proc = process{}
+	j.proc, j.cancels = process{}, j.Launch.Cancelled
 	rec, err := wrapper.ReadRecord(wrapper.Folder(q.folder(j)).Record())
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		// Its wrapper may be about to claim. Two may: one of them wins.
-		q.repeat(j)
-		return
+		if !j.cancels {
+			q.repeat(j)
+			return
+		}
 	case err == nil && rec.PID == 0:
 		if pid := q.findStart(j); pid != 0 {
 			j.proc = process{PID: pid}
@@ -80,10 +82,11 @@ func (q *queue) pickUp(j *job) {
 
 // repeat starts a job again that has not been claimed.
 func (q *queue) repeat(j *job) {
-	q.busy++
+	q.live[j] = true
 	s := q.newStart(j)
 	s.again = true
-	q.redo = append(q.redo, s)
+	q.due = append(q.due, s)
+	q.watchOver(j)
 }
 
 // findStart looks for the process of a start by its token.
@@ -98,9 +101,9 @@ func (q *queue) findStart(j *job) int {
 
 // adoptOne watches over a running process that is not a child.
 func (q *queue) adoptOne(j *job) {
-	j.child = false
+	j.start = nil
 	j.proc.Start, _ = startTime(j.proc.PID)
-	q.live[j.proc.PID] = j
+	q.live[j] = true
 	q.watchOver(j)
 	if j.Launch.Cancelled {
 		j.cancels = true
@@ -110,7 +113,7 @@ func (q *queue) adoptOne(j *job) {
 	go func() {
 		p.await()
 		q.ops <- func() {
-			if q.live[p.PID] == j && j.Restart == restart {
+			if q.live[j] && j.start == nil && j.Restart == restart {
 				q.lost(j, false)
 			}
 		}
@@ -123,6 +126,7 @@ func (q *queue) lost(j *job, rebooted bool) {
 	c := q.newCheck(j)
 	c.rebooted = rebooted
 	q.left(c)
+	q.checks <- c
 }
 
 // afterReboot closes a job that was running when the machine went down. If

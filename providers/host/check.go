@@ -37,6 +37,7 @@ type check struct {
 	rebooted  bool
 	cancelled bool
 	oomKill   int64
+	done      bool // run has been called
 	booked    bool // its core is still its own
 	lingered  bool // its group has been looked after
 
@@ -51,10 +52,44 @@ type check struct {
 
 func (q *queue) newCheck(j *job) *check {
 	c := &check{job: j, spec: &j.spec, attempt: j.attempt(), restart: j.Restart, launch: *j.Launch, folder: wrapper.Folder(q.folder(j)),
-		proc: j.proc, marks: q.bases.get(baseKey(j)), expired: j.expired, cancelled: j.cancels, oomKill: j.oomKill}
+		proc: process{PID: j.pid()}, marks: q.bases.get(baseKey(j)), expired: j.expired, cancelled: j.cancels, oomKill: j.oomKill}
 	c.obs = q.observe(j)
 	return c
 }
+
+// checkOf is the check of a start; it needs nothing of the job's own.
+func (q *queue) checkOf(s *start) *check {
+	return &check{job: s.job, spec: s.spec, attempt: s.attempt, restart: s.restart, launch: s.launch, folder: s.folder, oomKill: s.oomKill, obs: s.obs}
+}
+
+// light reports whether the check of an attempt is quickly done: a few small
+// files.
+func (c *check) light() bool {
+	if len(c.spec.Outputs) > maxLightFiles {
+		return false
+	}
+	for _, o := range c.spec.Outputs {
+		if o.Kind != "path" && o.Kind != "" {
+			return false
+		}
+		for _, v := range o.Verify {
+			if v.Kind == "command" || v.Kind == "sha256" {
+				return false
+			}
+		}
+		fi, err := os.Lstat(inWorkdir(c.spec.Workdir, o.Path))
+		if err == nil && (fi.Size() > maxLightSize || !fi.Mode().IsRegular()) {
+			return false
+		}
+	}
+	return true
+}
+
+// What counts as a light check.
+const (
+	maxLightFiles = 4
+	maxLightSize  = 256 << 10 // bytes of one file
+)
 
 func (q *queue) checker(ctx context.Context) {
 	for {
@@ -82,15 +117,15 @@ func (q *queue) checked(c *check) {
 	switch {
 	case c.holder.PID != 0:
 		q.rebook(c)
-		j.Status, j.proc, j.child = offer.Running, c.holder, false
+		j.Status, j.proc = offer.Running, c.holder
 		q.adoptOne(j)
 	case c.unclaimed && !j.cancels && j.tries < maxTries:
 		q.rebook(c)
 		j.Status = offer.Running
-		q.busy++
+		q.live[j] = true
 		s := q.newStart(j)
 		s.again = true
-		time.AfterFunc(repeatDelay<<min(j.tries, 6), func() { q.ops <- func() { q.starts <- s } })
+		time.AfterFunc(repeatDelay<<min(j.tries, 6), func() { q.ops <- func() { q.due = append(q.due, s) } })
 		j.tries++
 	default:
 		q.finish(c)

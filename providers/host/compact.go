@@ -22,7 +22,7 @@ const (
 
 // compact writes the log anew when most of it is of the past.
 func (q *queue) compact() {
-	if size := q.journal.size(); q.stuck != nil || q.syncing || size < compactFrom || size < 2*q.folded {
+	if size := q.journal.size(); size < compactFrom || size < 2*q.folded {
 		return
 	}
 	q.forget()

@@ -95,12 +95,10 @@ func (q *queue) cancelOne(token string, grace time.Duration) string {
 		j.cancels = true
 		j.Launch.Cancelled = true
 		q.step(j, false)
-		if q.live[j.proc.PID] == j {
-			if grace <= 0 {
-				grace = j.spec.Grace
-			}
-			q.terminate(j, grace)
+		if grace <= 0 {
+			grace = j.spec.Grace
 		}
+		q.terminate(j, grace)
 	}
 	return "cancelled"
 }

@@ -1,10 +1,8 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"slices"
 	"syscall"
 	"time"
@@ -15,35 +13,19 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// started takes note of a start that was carried out.
-func (q *queue) started(s *start) {
+// notStarted ends a job that could not be started, unless it was the log that
+// could not be written: that is waited out.
+func (q *queue) notStarted(s *start) {
 	j := s.job
-	q.busy--
 	q.touched = uptime()
-	closeAll(j.locks) // the job holds them now
-	j.locks = nil
+	delete(q.live, j)
+	j.start = nil
+	stopAll(j)
 	if s.unwritten != nil {
 		q.stuck = s.unwritten
 		q.unstart(s)
 		return
 	}
-	if s.err != nil {
-		q.notStarted(s)
-		return
-	}
-	j.proc, j.child, j.simple = s.proc, true, s.simple
-	q.live[s.proc.PID] = j
-	q.watchOver(j)
-	if j.cancels {
-		q.terminate(j, j.spec.Grace)
-	}
-	q.reapOne(j)
-}
-
-// notStarted ends a job that could not be started. Lack of room is waited
-// out; the rest is the job's failure.
-func (q *queue) notStarted(s *start) {
-	j := s.job
 	c := q.newCheck(j)
 	class := failure.Unknown
 	var gone *missing
@@ -59,40 +41,17 @@ func (q *queue) notStarted(s *start) {
 	q.finish(c)
 }
 
-// reaper turns the kernel's word that a child ended into a turn of the queue.
-func (q *queue) reaper(ctx context.Context) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGCHLD)
-	defer signal.Stop(c)
-	for {
-		select {
-		case <-c:
-			q.post(ctx, q.reap)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// reap collects children that ended.
-func (q *queue) reap() {
-	for _, j := range q.live {
-		if j.child {
-			q.reapOne(j)
-		}
-	}
-}
-
-func (q *queue) reapOne(j *job) {
-	var status unix.WaitStatus
-	var ru unix.Rusage
-	pid, err := unix.Wait4(j.proc.PID, &status, unix.WNOHANG, &ru)
-	if err != nil || pid != j.proc.PID {
-		return
-	}
-	c := q.newCheck(j)
-	c.waited, c.status, c.usage = true, status, ru
+// childGone takes in that a child has ended.
+func (q *queue) childGone(s *start, c *check) {
+	j := s.job
+	j.simple = s.simple
+	c.expired, c.cancelled = j.expired, j.cancels
 	q.left(c)
+	if c.done {
+		q.checked(c)
+	} else {
+		q.checks <- c
+	}
 }
 
 // left hands a job whose process is gone to the checkers. One that says it
@@ -100,13 +59,17 @@ func (q *queue) reapOne(j *job) {
 // first. GPUs stay the job's own until its outputs are checked.
 func (q *queue) left(c *check) {
 	j := c.job
-	delete(q.live, j.proc.PID)
+	delete(q.live, j)
+	j.start = nil
 	stopAll(j)
 	if c.booked = !c.waited || c.status != 0; !c.booked {
 		q.book(j, -1)
 	}
 	j.Status = offer.Verifying
 	q.busy++
+	if c.done {
+		return
+	}
 	restart := j.Restart
 	j.timers = append(j.timers, time.AfterFunc(verifyNotice, func() {
 		q.ops <- func() {
@@ -117,7 +80,6 @@ func (q *queue) left(c *check) {
 			}
 		}
 	}))
-	q.checks <- c
 }
 
 // verifyNotice is after what time of checking watchers are told of it.
@@ -134,14 +96,18 @@ func (q *queue) watchOver(j *job) {
 	at := func(d time.Duration, fn func()) {
 		j.timers = append(j.timers, time.AfterFunc(max(d-ran, 0), func() {
 			q.ops <- func() {
-				if j.Restart == restart && q.live[j.proc.PID] == j {
+				if j.Restart == restart && q.live[j] {
 					fn()
 				}
 			}
 		}))
 	}
 	if ck := j.spec.Checkpoint; ck.Signal != "" && ck.Grace > 0 && ck.Grace < limit && ran < limit-ck.Grace {
-		at(limit-ck.Grace, func() { go q.newCheck(j).signalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal))) })
+		at(limit-ck.Grace, func() {
+			c := q.newCheck(j)
+			c.proc.PID = j.pid()
+			go c.signalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal)))
+		})
 	}
 	at(limit, func() {
 		j.expired = true
@@ -157,16 +123,25 @@ func (q *queue) terminate(j *job, grace time.Duration) {
 	if grace <= 0 {
 		grace = defaultGrace
 	}
-	pid := j.proc.PID
-	signalGroup(pid, unix.SIGTERM)
-	signalGroup(pid, unix.SIGCONT) // a stopped job could not obey
+	restart := j.Restart
+	j.signal(unix.SIGTERM)
+	j.signal(unix.SIGCONT) // a stopped job could not obey
 	j.timers = append(j.timers, time.AfterFunc(grace, func() {
 		q.ops <- func() {
-			if q.live[pid] == j {
-				signalGroup(pid, unix.SIGKILL)
+			if q.live[j] && j.Restart == restart {
+				j.signal(unix.SIGKILL)
 			}
 		}
 	}))
+}
+
+// signal sends a signal to a running job's process group.
+func (j *job) signal(sig syscall.Signal) {
+	if j.start != nil {
+		j.start.signal(sig)
+		return
+	}
+	signalGroup(j.proc.PID, sig)
 }
 
 // signalGroup signals a job's process group; the caller knows that its
@@ -183,7 +158,7 @@ func (q *queue) finish(c *check) {
 	q.touched = uptime()
 	q.releaseGPUs(j)
 	q.gone[goneKey(j.spec.Token, j.Restart)] = true
-	j.locks, j.child, j.expired = nil, false, false
+	j.locks, j.expired = nil, false
 	if c.booked || j.Status == offer.Running { // or it never became a process
 		q.book(j, -1)
 	}

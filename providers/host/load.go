@@ -29,9 +29,9 @@ func load(spool string, reader gpu.Reader) (*queue, error) {
 	}
 	host, _ := os.Hostname()
 	q := &queue{spool: spool, script: script, host: host, ops: make(chan func(), 256), tell: newBell(),
-		starts: make(chan *start, 4096), checks: make(chan *check, 4096), trash: make(chan []trash, 16),
+		checks: make(chan *check, 4096), trash: make(chan []trash, 16),
 		places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]uint64{},
-		environs: map[string][]providers.EnvVar{}, live: map[int]*job{},
+		environs: map[string][]providers.EnvVar{}, live: map[*job]bool{},
 		gone: map[string]bool{}, touched: uptime()}
 	q.gpus.reader = reader
 	q.shelf.Dir = filepath.Join(spool, "jobs")

@@ -28,7 +28,6 @@ type queue struct {
 	script  string // the installed wrapper
 	journal *journal
 	ops     chan func()
-	starts  chan *start // to the starters
 	checks  chan *check // to the checkers
 	tell    *bell       // rung when durable events are there
 
@@ -47,7 +46,7 @@ type queue struct {
 	order    int64
 	used     used
 	gpus     devices
-	live     map[int]*job    // running children and adopted, by pid
+	live     map[*job]bool   // being started, running children and adopted
 	gone     map[string]bool // token/restart of what ended since the last sweep
 	stuck    error           // why the log cannot be written, nil if it can
 	yielded  bool            // a newer queue takes over: nothing starts
@@ -58,7 +57,7 @@ type queue struct {
 	syncing  bool
 	synced   time.Duration // uptime of the last fsync for events
 	told     atomic.Uint64 // events up to here are in the file
-	redo     []*start      // starts of an earlier queue to be repeated
+	due      []*start      // to be carried out at the end of the turn
 	trash    chan []trash  // to the janitor
 	litter   []trash       // of attempts whose end is recorded in this turn
 	shelf    wrapper.Shelf
@@ -88,8 +87,8 @@ type job struct {
 	feeds   []*job // jobs that wait for it
 	lane    *lane
 	proc    process
-	child   bool // ours to wait for
-	simple  bool // its folder may be used again
+	start   *start // the start that is ours to wait for; nil: adopted
+	simple  bool   // its folder may be used again
 	locks   []*os.File
 	ended   chan struct{} // closed when it has ended for good
 	cancels bool          // a cancel is under way
@@ -129,6 +128,14 @@ func (j *job) shape() offer.Shape {
 		return *j.Shape
 	}
 	return j.spec.Shape
+}
+
+// pid is the number of a running job's wrapper, 0 if it is not known.
+func (j *job) pid() int {
+	if j.start != nil {
+		return j.start.number()
+	}
+	return j.proc.PID
 }
 
 // attempt counts launches from 1, over all tokens of the job.

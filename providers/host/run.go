@@ -14,29 +14,17 @@ import (
 // stuckRetry is how often a log that could not be written is tried again.
 const stuckRetry = time.Second
 
-// starters is how many jobs are started at a time; a start waits for disk
-// and kernel more than it works.
-const starters = 2
-
 // run is the queue's goroutine: it folds what happened, writes it down, and
 // starts what may start.
 func (q *queue) run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup
-	for range starters {
-		workers.Go(func() { q.starter(ctx) })
-	}
 	for range max(2, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() { q.checker(ctx) })
 	}
-	workers.Go(func() { q.reaper(ctx) })
 	workers.Go(func() { q.janitor(ctx) })
 	defer workers.Wait()
 	defer stop()
-	for _, s := range q.redo {
-		q.starts <- s
-	}
-	q.redo = nil
 	retry := time.NewTicker(stuckRetry)
 	defer retry.Stop()
 	q.turnOver(ctx)
@@ -70,26 +58,23 @@ func (q *queue) drain() {
 // turnOver ends a turn: starts what may start, writes down what was decided,
 // and only then lets it happen and be told.
 func (q *queue) turnOver(ctx context.Context) {
-	due := q.schedule()
-	// Starters write the log themselves, and one write serves both.
-	if len(due) == 0 || len(q.litter) > maxLitter {
+	q.due = append(q.due, q.schedule()...)
+	// Starts write the log themselves, and one write serves both.
+	if len(q.due) == 0 || len(q.litter) > maxLitter {
 		if q.stuck = q.journal.flush(); q.stuck == nil {
 			q.cleanUp()
+			q.compact()
 		}
 	}
 	q.told.Store(q.seq)
-	for _, s := range due {
-		q.busy++
-		select {
-		case q.starts <- s:
-		case <-ctx.Done():
-		}
+	for _, s := range q.due {
+		go q.runStart(ctx, s)
 	}
+	q.due = q.due[:0]
 	if q.seq > q.durable && !q.syncing && q.stuck == nil {
 		q.syncing = true
 		go q.commit(ctx, q.synced)
 	}
-	q.compact()
 }
 
 // commitGap is the least time between two fsyncs for events: under load many

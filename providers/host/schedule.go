@@ -167,7 +167,10 @@ func (q *queue) begin(j *job, gpus []taken) *start {
 	obs := q.observe(j)
 	j.Obs = &obs
 	q.step(j, true)
-	return q.newStart(j)
+	q.live[j] = true
+	s := q.newStart(j)
+	q.watchOver(j)
+	return s
 }
 
 // book takes what a job asks for (1), or gives it back (-1).
@@ -188,7 +191,7 @@ func (q *queue) unstart(s *start) {
 	j := s.job
 	q.book(j, -1)
 	q.releaseGPUs(j)
-	j.Status, j.Launch = offer.Queued, nil
+	j.Status, j.Launch, j.start = offer.Queued, nil, nil
 	q.step(j, false)
 	j.place.events = slices.DeleteFunc(j.place.events, func(e event) bool { return e.seq == s.seq })
 	if j.cancels {

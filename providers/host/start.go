@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +17,7 @@ import (
 
 // A start is one job on its way to a process.
 type start struct {
+	child
 	job     *job
 	seq     uint64 // of the event that told of it
 	spec    *providers.Job
@@ -33,17 +33,22 @@ type start struct {
 	marks   verify.Baseline // nil: to be taken
 	script  string
 
-	again  bool // it may have been begun before
-	proc   process
-	simple bool // its folder may be used again
-	err    error
+	obs     offer.Observation
+	oomKill int64
+	again   bool // it may have been begun before
+	proc    process
+	simple  bool // its folder may be used again
+	err     error
 	// unwritten says why the log could not be written: not the job's fault.
 	unwritten error
 }
 
 func (q *queue) newStart(j *job) *start {
-	s := &start{job: j, seq: q.seq, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
+	s := &start{child: child{pidfd: -1}, job: j, seq: q.seq, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
 		folder: wrapper.Folder(q.folder(j)), environ: q.environs[j.environ], locks: j.locks, base: baseKey(j), script: q.script}
+	s.obs = q.observe(j)
+	s.oomKill = j.oomKill
+	j.start = s
 	s.marks = q.bases.get(s.base)
 	if j.secret {
 		s.secrets = q.secretsPath(j.spec.Token)
@@ -60,19 +65,6 @@ func baseKey(j *job) string {
 		hash = j.spec.Token
 	}
 	return j.place.Lineage + " " + hash + " " + j.spec.Workdir
-}
-
-// starter makes processes of starts, one after the other.
-func (q *queue) starter(ctx context.Context) {
-	for {
-		select {
-		case s := <-q.starts:
-			s.err = q.launch(s)
-			q.post(ctx, func() { q.started(s) })
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // launch readies the ground and starts the wrapper. Everything before the
@@ -158,7 +150,8 @@ func (q *queue) exec(s *start, lists map[string]string) error {
 		}
 	}
 	argv := append([]string{"sh", s.script}, j.Argv...)
-	pid, err := syscall.ForkExec("/bin/sh", argv, &syscall.ProcAttr{Dir: j.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	pidfd := -1
+	pid, err := syscall.ForkExec("/bin/sh", argv, &syscall.ProcAttr{Dir: j.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}})
 	if err != nil {
 		if _, gone := os.Stat(j.Dir); gone != nil {
 			return &missing{path: j.Dir, what: "the job's current directory is not there"}
@@ -166,6 +159,7 @@ func (q *queue) exec(s *start, lists map[string]string) error {
 		return fmt.Errorf("start /bin/sh: %w", err)
 	}
 	s.proc.PID = pid // unreaped, the number is its own: no start time needed
+	s.begun(pid, pidfd)
 	return nil
 }
 
