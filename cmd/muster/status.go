@@ -253,7 +253,7 @@ func jobTable(r statusReport, every bool, now time.Time) string {
 		if shown[j.Status]++; shown[j.Status] > shownJobs && !every {
 			continue
 		}
-		t.Row(j.Status, term.CleanLine(j.Address), place(j), units.FormatDuration(now.Sub(j.Since).Round(time.Second))+" ago", reasonOf(j))
+		t.Row(j.Status, term.CleanLine(j.Address), place(j), units.FormatDuration(max(0, now.Sub(j.Since)).Round(time.Second))+" ago", reasonOf(j))
 	}
 	if text := t.String(); text != "" {
 		b.WriteString("\n")
