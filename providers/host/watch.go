@@ -74,7 +74,8 @@ func (q *queue) after(r watchBody) providers.Batch {
 	}
 	b := providers.Batch{Cursor: q.cursor(from)}
 	running := map[string]int{} // token → index of an event that says it runs
-	for _, e := range pl.events {
+	for i := range pl.events {
+		e := &pl.events[i]
 		if e.seq <= from {
 			continue
 		}
@@ -117,7 +118,8 @@ func (q *queue) bury(p *place, seq uint64) {
 			delete(q.jobs, e.obs.Token)
 		}
 	}
-	p.events = slices.Delete(p.events, 0, n)
+	clear(p.events[:n])
+	p.events = p.events[n:]
 	p.acked = max(p.acked, seq)
 }
 
