@@ -139,13 +139,13 @@ func (l *loader) preconditions(p *phaseBuild) {
 	}
 }
 
-// CheckPreconditions evaluates the plan-time preconditions of a cell. Of one
-// that reads no axis, only the first cell is told.
+// CheckPreconditions evaluates the plan-time preconditions of a cell. One that
+// reads no axis is told of the phase, in the same words for every cell.
 func (p *Phase) CheckPreconditions(i int) diag.List {
 	var ds diag.List
 	for k := range p.Preconditions {
 		q := &p.Preconditions[k]
-		if q.condition == nil || i > 0 && len(q.condition.Axes()) == 0 {
+		if q.condition == nil {
 			continue
 		}
 		v, more := q.condition.Value(i)
@@ -155,13 +155,16 @@ func (p *Phase) CheckPreconditions(i int) diag.List {
 			continue
 		}
 		d := diag.Diagnostic{Summary: "A precondition does not hold", Detail: q.Message, Subject: q.condition.Range().Ptr(), Address: p.Address(i)}
+		if len(q.condition.Axes()) == 0 {
+			d.Address = "phase." + p.Name
+		}
 		switch {
 		case more.HasErrors():
 			d.Detail = strings.TrimSpace(d.Detail + " " + sentence(fmt.Errorf("%s", firstDetail(more))))
 		case !ok:
 			d.Detail = "The condition is not true or false."
 		case d.Detail == "":
-			d.Detail = fmt.Sprintf("%s is false for %s.", q.condition.Source(), p.Address(i))
+			d.Detail = fmt.Sprintf("%s is false for %s.", q.condition.Source(), d.Address)
 		}
 		ds.Append(d)
 	}

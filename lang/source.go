@@ -3,6 +3,7 @@ package lang
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -22,6 +23,13 @@ func (l *loader) source(b *block, within *Source) *Source {
 		if !filepath.IsAbs(dir) {
 			s.Dir = filepath.Join(l.c.Dir, dir)
 		}
+	}
+	if within != nil && s.Dir == within.Dir {
+		// Said again, for those who look at one source only.
+		if len(s.Include) == 0 {
+			s.Include = within.Include
+		}
+		s.Exclude = append(slices.Clone(within.Exclude), s.Exclude...)
 	}
 	for name, list := range map[string][]string{"include": s.Include, "exclude": s.Exclude} {
 		for _, p := range list {

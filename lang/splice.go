@@ -130,10 +130,13 @@ func (l *loader) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.Te
 
 // splicePath warns when the path behind a symbol has special bytes.
 func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Symbol, bad string) bool {
-	of, t := p, (*expr.Template)(nil)
+	of, t, kind := p, (*expr.Template)(nil), File
 	switch s.Root {
 	case "output":
 		t = outputTemplate(p, s.Name)
+		if o := p.output(s.Name); o != nil {
+			kind = o.Kind
+		}
 	case "checkpoint":
 		t = p.Phase.job.form[Run].checkpoint
 	case "input":
@@ -153,7 +156,7 @@ func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Sym
 		return true
 	}
 	if t != nil && of.ok && !of.failed {
-		if cell, text, found := specialPath(of, t, bad); found {
+		if cell, text, found := specialPath(of, t, kind, bad); found {
 			return warn(of.Address(cell), text, "the path of "+s.String())
 		}
 	}
@@ -176,18 +179,18 @@ func outputTemplate(p *phaseBuild, name string) *expr.Template {
 
 // specialPath looks at the first cell and at the first cell of every axis
 // value with special bytes; what else a path holds is the same in all cells.
-func specialPath(p *phaseBuild, t *expr.Template, bad string) (cell int, text string, found bool) {
+func specialPath(p *phaseBuild, t *expr.Template, kind OutputKind, bad string) (cell int, text string, found bool) {
 	if p.Len() == 0 {
 		return 0, "", false
 	}
-	if text = plain(t, 0); strings.ContainsAny(text, bad) {
+	if text = reachable(kind, plain(t, 0)); strings.ContainsAny(text, bad) {
 		return 0, text, true
 	}
 	for _, a := range t.Axes() {
 		proj := p.Grid.Project([]int{a})
 		for k := range proj.Len() {
 			if strings.ContainsAny(p.Grid.Axes[a].Values[proj.Coord(k, 0)].Text, bad) {
-				if text = plain(t, proj.First(k)); strings.ContainsAny(text, bad) {
+				if text = reachable(kind, plain(t, proj.First(k))); strings.ContainsAny(text, bad) {
 					return proj.First(k), text, true
 				}
 			}

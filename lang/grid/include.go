@@ -77,7 +77,7 @@ func (e *expansion) merged(name string, values []Value, old *Grid, axis int) []V
 			byText[v.Text] = v
 			return false
 		}
-		if kept.V.Type() != v.V.Type() || kept.Object && !kept.V.RawEquals(v.V) {
+		if !kept.V.Type().Equals(v.V.Type()) || kept.Object && !kept.V.RawEquals(v.V) {
 			e.twice(name, kept, v)
 		}
 		return true
