@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -135,14 +134,4 @@ func (pp *PhasePlan) Record(cell int) *state.Job {
 		return nil
 	}
 	return pp.Records[cell]
-}
-
-// sortedDetails are the cells with a kept detail, ascending.
-func (pp *PhasePlan) sortedDetails() []int {
-	out := make([]int, 0, len(pp.Details))
-	for i := range pp.Details {
-		out = append(out, i)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -67,16 +67,11 @@ func (e usageError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
 
-// errHelp is returned when help was asked for.
-var errHelp = errors.New("help")
-
 // global holds the flags every command takes, wherever they stand.
 type global struct {
 	chdir   string
 	noColor bool
 	input   bool
-	json    bool
-	cpu     string
 }
 
 func (g *global) register(fs *flag.FlagSet) {

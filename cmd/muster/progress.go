@@ -234,7 +234,30 @@ func (e *events) show(p apply.Progress) {
 		}
 		e.write(level, "note", p.Note, map[string]any{"address": p.Address})
 	}
-	e.write("info", "progress", "progress", map[string]any{"phases": p.Phases, "waits": p.Waits, "final": p.Final})
+	phases := make([]phaseEvent, len(p.Phases))
+	for i, ph := range p.Phases {
+		phases[i] = phaseEvent(ph)
+	}
+	e.write("info", "progress", "progress", map[string]any{"phases": phases, "waits": p.Waits, "final": p.Final})
+}
+
+// A phaseEvent is how far a phase is, in counts of jobs.
+type phaseEvent struct {
+	Phase     string `json:"phase"`
+	Total     int    `json:"total"`
+	Done      int    `json:"done"`
+	Before    int    `json:"done_before"`
+	Running   int    `json:"running"`
+	Queued    int    `json:"queued"`
+	Verifying int    `json:"verifying"`
+	Waiting   int    `json:"waiting"`
+	Pending   int    `json:"pending"`
+	Failed    int    `json:"failed"`
+	Held      int    `json:"held"`
+	Blocked   int    `json:"blocked"`
+	Cancelled int    `json:"cancelled"`
+	Smoke     int    `json:"smoke"`
+	Gate      string `json:"gate,omitempty"`
 }
 
 func (e *events) close() {}

@@ -244,7 +244,6 @@ type dependencies struct {
 	params  []string
 	symbols []Symbol
 	secret  []Symbol
-	key     bool
 }
 
 func depends(e hclsyntax.Expression) dependencies {

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/planner/planfile"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// The attribute tables of docs/reference/backends are those of the schemas.
+// UPDATE_DOCS=1 writes them.
+func TestDocsBackends(t *testing.T) {
+	t.Parallel()
+	for name, b := range builtins {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(repository, "docs/reference/backends", name+".md")
+			page := readDoc(t, path)
+			head, rest, ok := strings.Cut(page, tableBegin)
+			_, tail, closed := strings.Cut(rest, tableEnd)
+			if !ok || !closed {
+				t.Fatalf("%s has no %q … %q", path, tableBegin, tableEnd)
+			}
+			want := head + tableBegin + "\n\n" + schemaTables(b.schema()) + tableEnd + tail
+			if os.Getenv("UPDATE_DOCS") != "" {
+				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if page != want {
+				t.Errorf("%s is not what the schema says; UPDATE_DOCS=1 writes it:\n%s", path, want)
+			}
+		})
+	}
+}
+
+const (
+	tableBegin = "<!-- attributes: from the schema, by UPDATE_DOCS=1 go test ./cmd/muster -run TestDocs -->"
+	tableEnd   = "<!-- end of attributes -->"
+)
+
+func schemaTables(s offer.Schema) string {
+	var b strings.Builder
+	blockTable(&b, fmt.Sprintf("backend %q", s.Type), s.Config)
+	blockTable(&b, fmt.Sprintf("options %q", s.Type), s.Options)
+	return b.String()
+}
+
+func blockTable(b *strings.Builder, title string, block offer.Block) {
+	if len(block.Attrs)+len(block.Blocks) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "### `%s`\n\n| attribute | type | default | |\n|---|---|---|---|\n", title)
+	for _, a := range block.Attrs {
+		value := ""
+		if a.Default != "" {
+			value = "`" + a.Default + "`"
+		}
+		if a.Required {
+			value = "required"
+		}
+		doc := a.Doc
+		if len(a.OneOf) > 0 {
+			doc += " One of " + strings.Join(a.OneOf, ", ") + "."
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", a.Name, a.Type, value, strings.ReplaceAll(doc, "|", `\|`))
+	}
+	b.WriteByte('\n')
+	for _, n := range block.Blocks {
+		fmt.Fprintf(b, "A block `%s`: %s\n\n", n.Name, n.Doc)
+		blockTable(b, n.Name, n.Block)
+	}
+}
+
+// The page of the plan names every member of its JSON.
+func TestDocsPlanJSON(t *testing.T) {
+	t.Parallel()
+	page := readDoc(t, filepath.Join(repository, "docs/reference/plan.md"))
+	seen := map[reflect.Type]bool{}
+	for _, doc := range []any{planfile.Document{}, planfile.Job{}} {
+		members(reflect.TypeOf(doc), seen, func(of, name string) {
+			if !strings.Contains(page, "`"+name+"`") {
+				t.Errorf("docs/reference/plan.md does not name `%s` of %s", name, of)
+			}
+		})
+	}
+}
+
+// members calls each for every JSON member of our own structs below t.
+func members(t reflect.Type, seen map[reflect.Type]bool, each func(of, name string)) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || seen[t] || !strings.HasSuffix(t.PkgPath(), "planner/planfile") {
+		return
+	}
+	seen[t] = true
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		each(t.Name(), name)
+		members(f.Type, seen, each)
+	}
+}
+
+// The page of the event stream names every kind of fact and every member of
+// a progress event.
+func TestDocsEvents(t *testing.T) {
+	t.Parallel()
+	page := readDoc(t, filepath.Join(repository, "docs/reference/events.md"))
+	kinds := regexp.MustCompile(`Kind\(\) string\s*{ return "(\w+)" }`).FindAllStringSubmatch(readDoc(t, filepath.Join(repository, "state/event.go")), -1)
+	if len(kinds) == 0 {
+		t.Fatal("no kinds in state/event.go")
+	}
+	for _, k := range kinds {
+		if !strings.Contains(page, "`"+k[1]+"`") {
+			t.Errorf("docs/reference/events.md does not name `%s`", k[1])
+		}
+	}
+	progress := reflect.TypeFor[phaseEvent]()
+	for i := range progress.NumField() {
+		name, _, _ := strings.Cut(progress.Field(i).Tag.Get("json"), ",")
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("docs/reference/events.md does not name `%s` of a phase's progress", name)
+		}
+	}
+}
+
+// Every variable that the code reads or sets is in the page of the
+// environment, and every variable of the page is in the code.
+func TestDocsEnvironment(t *testing.T) {
+	t.Parallel()
+	variable := regexp.MustCompile(`"(MUSTER_[A-Z_]+)`)
+	code := map[string]string{}
+	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "examples" || d.Name() == "gputest" || d.Name() == "testdata" || d.Name() == "lang"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		for _, m := range variable.FindAllStringSubmatch(readDoc(t, path), -1) {
+			code[m[1]] = path
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := readDoc(t, filepath.Join(repository, "docs/reference/environment.md"))
+	for name, path := range code {
+		if !strings.Contains(page, "`"+name) {
+			t.Errorf("docs/reference/environment.md does not name %s (%s)", name, path)
+		}
+	}
+	// MUSTER_VAR_ is read by lang, which is not searched: its own pages name
+	// the job's variables.
+	known := append([]string{"MUSTER_VAR_"}, testVariables...)
+	for _, m := range regexp.MustCompile("`(MUSTER_[A-Z_]+)").FindAllStringSubmatch(page, -1) {
+		if code[m[1]] == "" && !slices.Contains(known, m[1]) {
+			t.Errorf("docs/reference/environment.md names %s, which nothing reads or sets", m[1])
+		}
+	}
+}
+
+// testVariables are read by tests alone.
+var testVariables = []string{"MUSTER_BINARY", "MUSTER_SYSTEM_TESTS"}
+
+// Every link between pages leads to a file.
+func TestDocsLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+	pages := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	for _, dir := range []string{"docs", "examples"} {
+		filepath.WalkDir(filepath.Join(repository, dir), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".md") {
+				rel, _ := filepath.Rel(repository, path)
+				pages = append(pages, rel)
+			}
+			return err
+		})
+	}
+	fences := regexp.MustCompile("(?s)\n```.*?\n```")
+	for _, page := range pages {
+		text := fences.ReplaceAllString(readDoc(t, filepath.Join(repository, page)), "")
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, m[1])
+			}
+		}
+	}
+}
+
+func readDoc(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
