@@ -27,8 +27,24 @@ func (l *loader) crossChecks() {
 			l.longLists(p)
 		}
 	}
+	for _, p := range l.order {
+		l.needsWorkdir(p)
+	}
 	l.uniqueLabels()
 	l.uniquePaths()
+}
+
+// needsWorkdir tells remote candidates without a workdir in a phase with a
+// source: there the current directory is a copy, and outputs need a place.
+func (l *loader) needsWorkdir(p *phaseBuild) {
+	if p.Source == nil {
+		return
+	}
+	for _, b := range l.c.Backends {
+		if contains(p.Candidates, b.Address()) && b.Workdir == "" && l.o.Schemas[b.Type].Can.Remote {
+			l.ds.Errorat(b.Range, "workdir is missing", "phase.%s runs on backend.%s with a source, so its current directory there is a read-only copy. Write workdir = \"/…\" in the backend: the folder that outputs go to.", p.Name, b.Address())
+		}
+	}
 }
 
 // unreadAxes warns of axes that make jobs which differ in nothing.

@@ -8,3 +8,8 @@ phase "p" {
     output "o" { path = "o" } # ERROR: with a source the current directory is a read-only copy
   }
 }
+backend "ssh" "lab" { host = "h" } # ERROR: phase.q runs on backend.ssh.lab with a source
+phase "q" {
+  place { candidates = [backend.ssh.lab] }
+  job { command = "true" }
+}
