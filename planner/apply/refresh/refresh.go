@@ -157,14 +157,14 @@ func (o *observer) sources(ctx context.Context) {
 	}
 }
 
-// secrets sees that every secret of a phase with work can be read.
+// secrets sees that every secret can be read.
 func (o *observer) secrets() {
 	seen := map[string]bool{}
 	for _, p := range o.Campaign.Phases {
-		if o.idle[p.Name] {
-			continue
-		}
 		for _, s := range p.Secrets {
+			if o.idle[p.Name] && len(s.Command) > 0 {
+				continue // a command may ask somebody; a phase at rest seldom needs it
+			}
 			id := s.Name + "\x00" + s.Env + "\x00" + s.File + "\x00" + strings.Join(s.Command, "\x00")
 			if seen[id] {
 				continue
