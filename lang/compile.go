@@ -1,8 +1,6 @@
 package lang
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -58,36 +56,6 @@ func (f *form) site() []*expr.Template {
 	return out
 }
 
-// pathNames and backendNames are what path.* and backend.* hold in a job.
-var (
-	pathNames    = []string{"source", "workdir"}
-	backendAttrs = []string{"address", "cpus", "gpus", "name", "pool", "type"}
-)
-
-// newScope is what a job's expressions see.
-func (l *loader) newScope(p *phaseBuild, params []entry) *expr.Scope {
-	s := &expr.Scope{Grid: p.Grid, Static: l.static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
-		"input": {}, "input_file": {}, "output": {}, "path": pathNames, "backend": backendAttrs,
-	}}
-	for _, in := range p.job.all("input") {
-		s.Symbols["input"] = append(s.Symbols["input"], in.name())
-	}
-	s.Symbols["input_file"] = s.Symbols["input"]
-	for _, o := range p.Outputs {
-		s.Symbols["output"] = append(s.Symbols["output"], o.Name)
-	}
-	if p.Checkpoint != nil {
-		s.Symbols["checkpoint"] = []string{}
-	}
-	if !p.expanded {
-		s.Grid, s.Symbols["cell"] = nil, nil
-	}
-	for _, e := range params {
-		s.Params[e.name] = e.value
-	}
-	return s
-}
-
 // templates compiles all templates of a phase.
 func (l *loader) templates(p *phaseBuild) {
 	p.scope = l.newScope(p, p.params)
@@ -109,42 +77,6 @@ func (l *loader) templates(p *phaseBuild) {
 		l.expects(p)
 	}
 	l.preconditions(p)
-}
-
-// smokeScope has the smoke's params in place of the run's.
-func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
-	b := p.b.one("smoke")
-	own := l.paramEntries(b)
-	merged := map[string]entry{}
-	var known []string
-	for _, e := range p.params {
-		merged[e.name] = e
-		known = append(known, e.name)
-	}
-	for _, e := range own {
-		if _, ok := merged[e.name]; !ok {
-			l.ds.Errorat(e.at, "Unknown param", "A smoke changes params that the phase has; there is no param %q%s", clip(e.name), didYouMean(e.name, known))
-			continue
-		}
-		merged[e.name] = e
-	}
-	if len(own) == 0 {
-		return p.scope
-	}
-	s := l.newScope(p, slices.Collect(maps.Values(merged)))
-	l.params(p, s)
-	return s
-}
-
-// params compiles every param, so that errors in unread ones are told, too.
-func (l *loader) params(p *phaseBuild, s *expr.Scope) {
-	for _, name := range sortedKeys(s.Params) {
-		t, ds := expr.Compile(s.Params[name], s)
-		if !ds.HasErrors() && p.ok {
-			ds.Append(t.Errors()...)
-		}
-		l.ds.Append(ds...)
-	}
 }
 
 // template compiles an expression that must not read what is known only where
@@ -262,55 +194,4 @@ func (l *loader) tryRender(p *phaseBuild, f *form) {
 		r.text(e.t, "env."+e.name)
 	}
 	l.ds.Append(ds...)
-}
-
-// A field is a part of what determines a job's result.
-type field struct {
-	name  string
-	t     *expr.Template
-	axis  int    // with t nil: a repeat axis
-	fixed []byte // the whole entry, when it is the same for every cell
-	tail  []byte // what follows the text and its length
-}
-
-// resultFields lists what determines the result, but for what lifecycle
-// ignores: the command, setup, env and image, params that these read, and
-// repeat axes.
-func (l *loader) resultFields(p *phaseBuild, s *expr.Scope, f *form) {
-	add := func(name string, t *expr.Template) {
-		if t != nil && !p.Lifecycle.ignores(name) {
-			f.result = append(f.result, newField(name, t))
-		}
-	}
-	add("command", f.command)
-	for k, t := range f.argv {
-		add(fmt.Sprintf("command[%d]", k), t)
-	}
-	for _, e := range f.env {
-		add("env."+e.name, e.t)
-	}
-	add("image", f.image)
-	add("setup", f.setup)
-	read := map[string]bool{}
-	for _, t := range f.site() {
-		for _, name := range t.Params() {
-			read[name] = true
-		}
-	}
-	for _, name := range sortedKeys(read) {
-		if t, ds := expr.Compile(s.Params[name], s); !ds.HasErrors() {
-			add("param."+name, t)
-		}
-	}
-	for _, name := range p.Grid.Repeat {
-		f.result = append(f.result, field{name: "axis." + name, axis: p.Grid.AxisIndex(name), tail: fieldTail("axis." + name)})
-	}
-}
-
-func newField(name string, t *expr.Template) field {
-	f := field{name: name, t: t, tail: fieldTail(name)}
-	if len(t.Axes()) == 0 {
-		f.fixed = f.append(nil, nil, 0)
-	}
-	return f
 }

@@ -6,8 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-
-	"github.com/muster-run/muster/lang/expr"
 )
 
 // output reads an output block, but for its path.
@@ -178,83 +176,4 @@ func (l *loader) distinctVariables(p *phaseBuild) {
 // an output lies: MUSTER_INPUT_NAME, MUSTER_OUTPUT_NAME.
 func VariableName(kind, name string) string {
 	return "MUSTER_" + strings.ToUpper(kind) + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-}
-
-// inputs resolves a job's inputs to producers.
-func (l *loader) inputs(p *phaseBuild) {
-	for _, b := range p.job.all("input") {
-		if in := l.input(p, b); in != nil {
-			p.Inputs = append(p.Inputs, in)
-		} else {
-			p.ok = false
-		}
-	}
-}
-
-func (l *loader) input(p *phaseBuild, b *block) *Input {
-	from, all := b.expr("from"), b.expr("from_all")
-	switch {
-	case from == nil && all == nil:
-		if !l.broken {
-			l.sure.Errorat(b.rng, "An input needs a producer", "Write from = phase.NAME.output.OUTPUT, or from_all for a list, in input %q.", b.name())
-		}
-		return nil
-	case from != nil && all != nil:
-		l.sure.Errorat(b.rng, "from and from_all", "from means exactly one producer for each cell, from_all a list of any number. Keep one of them.")
-		return nil
-	}
-	in := &Input{Name: b.name(), All: all != nil, Range: b.rng}
-	e := from
-	if in.All {
-		e = all
-	}
-	t, hds := hcl.AbsTraversalForExpr(e)
-	parts := attrNames(t)
-	if hds.HasErrors() || len(parts) != 4 || parts[0] != "phase" || parts[2] != "output" {
-		l.wrong(e, "input", "An input is a static reference, phase.NAME.output.OUTPUT.")
-		return nil
-	}
-	producer := l.phases[parts[1]]
-	if producer == nil {
-		l.unknownPhase(parts[1], e.Range())
-		return nil
-	}
-	in.From, in.Output = producer.Phase, parts[3]
-	o := producer.output(in.Output)
-	switch {
-	case o == nil:
-		var known []string
-		for _, o := range producer.Outputs {
-			known = append(known, o.Name)
-		}
-		l.ds.Errorat(e.Range(), "Unknown output", "phase.%s has no output %q%s", producer.Name, clip(in.Output), didYouMean(in.Output, known))
-		return nil
-	case o.Shared:
-		l.ds.Errorat(e.Range(), "A shared output feeds nobody", "The output %q of phase.%s is written by several jobs (shared = true), so no job can be said to have made it.", in.Output, producer.Name)
-		return nil
-	}
-	return in
-}
-
-func (p *Phase) output(name string) *Output {
-	for _, o := range p.Outputs {
-		if o.Name == name {
-			return o
-		}
-	}
-	return nil
-}
-
-// peek evaluates without a word.
-func (l *loader) peek(e hcl.Expression, vars map[string]cty.Value) (cty.Value, bool) {
-	if e == nil {
-		return cty.NilVal, false
-	}
-	ctx := l.static.NewChild()
-	ctx.Variables = vars
-	v, ds := expr.Eval(e, ctx)
-	if ds.HasErrors() || v == cty.NilVal || !v.IsWhollyKnown() || v.IsMarked() {
-		return cty.NilVal, false
-	}
-	return v, true
 }

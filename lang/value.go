@@ -1,9 +1,7 @@
 package lang
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -46,34 +44,6 @@ func (l *loader) eval(e hcl.Expression, more ...map[string]cty.Value) (v cty.Val
 // wrong tells that an attribute's value is not what it must be.
 func (l *loader) wrong(e hcl.Expression, name, format string, args ...any) {
 	l.sure.Errorat(e.Range(), "Invalid "+name, format, args...)
-}
-
-// asText is the text of a string, number or bool by the language's rule.
-func asText(v cty.Value) (string, error) {
-	v, _ = v.Unmark()
-	switch {
-	case v == cty.NilVal || !v.IsKnown():
-		return "", errors.New("the value is not known yet")
-	case v.IsNull():
-		return "", errors.New("the value is null")
-	case v.Type() == cty.String:
-		return v.AsString(), nil
-	case v.Type() == cty.Bool:
-		return map[bool]string{true: "true", false: "false"}[v.True()], nil
-	case v.Type() == cty.Number:
-		text, _, err := units.NumberText(v)
-		return text, err
-	case v.Type().IsObjectType() && v.Type().HasAttribute("key"):
-		return asText(v.GetAttr("key"))
-	}
-	return "", fmt.Errorf("a string is needed, this is %s", article(v.Type().FriendlyName()))
-}
-
-func article(noun string) string {
-	if strings.ContainsRune("aeiou", rune(noun[0])) {
-		return "an " + noun
-	}
-	return "a " + noun
 }
 
 // text is a string attribute; "" when it is not written or wrong.
@@ -151,25 +121,6 @@ func (l *loader) number(b *block, name string, least, most, otherwise float64) f
 	return f
 }
 
-func asNumber(v cty.Value) (float64, error) {
-	v, _ = v.Unmark()
-	if v.Type() != cty.Number || !v.IsKnown() || v.IsNull() {
-		return 0, fmt.Errorf("a number is needed, this is %s", article(v.Type().FriendlyName()))
-	}
-	f, _ := v.AsBigFloat().Float64()
-	return f, nil
-}
-
-func outside(least, most float64, found string) error {
-	if math.IsInf(most, 1) || most >= maxInt {
-		return fmt.Errorf("at least %s is needed, %s was found", units.Number(least), found)
-	}
-	return fmt.Errorf("%s to %s is needed, %s was found", units.Number(least), units.Number(most), found)
-}
-
-// maxInt bounds counts of anything: cells, cores, jobs.
-const maxInt = 1 << 31
-
 // integer is a whole-number attribute, at least least.
 func (l *loader) integer(b *block, name string, least, otherwise int) int {
 	e := b.expr(name)
@@ -183,19 +134,6 @@ func (l *loader) integer(b *block, name string, least, otherwise int) int {
 		return otherwise
 	}
 	return n
-}
-
-func asInteger(v cty.Value, least int) (int, error) {
-	f, err := asNumber(v)
-	switch {
-	case err != nil:
-		return 0, err
-	case f != math.Trunc(f):
-		return 0, fmt.Errorf("a whole number is needed, %s was found", units.Number(f))
-	case f < float64(least) || f > maxInt:
-		return 0, outside(float64(least), maxInt, units.Number(f))
-	}
-	return int(f), nil
 }
 
 // duration is a duration attribute; a number is an error that says what to write.
@@ -213,14 +151,6 @@ func (l *loader) duration(b *block, name string, otherwise time.Duration) time.D
 	return d
 }
 
-func asDuration(v cty.Value) (time.Duration, error) {
-	s, err := asText(v)
-	if err != nil {
-		return 0, errors.New("a duration is needed, such as \"4h\"")
-	}
-	return units.ParseDuration(s)
-}
-
 func (l *loader) size(b *block, name string) int64 {
 	e := b.expr(name)
 	v, ok := l.eval(e)
@@ -232,19 +162,6 @@ func (l *loader) size(b *block, name string) int64 {
 		l.wrong(e, name, "%s", sentence(err))
 	}
 	return n
-}
-
-func asSize(v cty.Value) (int64, error) {
-	s, err := asText(v)
-	if err != nil {
-		return 0, errors.New("a size is needed, such as \"16GiB\"")
-	}
-	return units.ParseSize(s)
-}
-
-// sentence makes an error a sentence.
-func sentence(err error) string {
-	return strings.TrimSuffix(capitalised(err.Error()), ".") + "."
 }
 
 // texts is a list of strings.
@@ -259,34 +176,6 @@ func (l *loader) texts(b *block, name string) []string {
 		l.wrong(e, name, "%s.", capitalised(err.Error()))
 	}
 	return list
-}
-
-func asTexts(v cty.Value) ([]string, error) {
-	v, _ = v.UnmarkDeep()
-	if !isList(v) {
-		return nil, fmt.Errorf("a list is needed, [\"…\"], this is %s", article(v.Type().FriendlyName()))
-	}
-	out := make([]string, 0, v.LengthInt())
-	for _, e := range v.AsValueSlice() {
-		s, err := asText(e)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
-// isList reports a known list, set or tuple.
-func isList(v cty.Value) bool {
-	ty := v.Type()
-	return v.IsKnown() && !v.IsNull() && (ty.IsTupleType() || ty.IsListType() || ty.IsSetType())
-}
-
-// isMap reports a known map or object.
-func isMap(v cty.Value) bool {
-	ty := v.Type()
-	return v.IsKnown() && !v.IsNull() && (ty.IsMapType() || ty.IsObjectType())
 }
 
 // textMap is a map of strings.

@@ -1,0 +1,141 @@
+package lang
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// syntaxHints says in muster's words what HCL says about its commonest
+// stumbling block: two attributes or a block in a one-line block.
+func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
+	ds := diag.FromHCL(hds)
+	for i, h := range hds {
+		switch {
+		case h.Summary == "Invalid single-argument block definition":
+			ds[i].Summary = "Two attributes in a one-line block"
+			ds[i].Detail = "HCL allows one attribute in a one-line block. " + spread(src, h.Subject)
+		case h.Summary == "Argument definition required" && strings.HasPrefix(h.Detail, "A single-line block definition can contain only a single argument"):
+			ds[i].Summary = "A block in a one-line block"
+			ds[i].Detail = "HCL allows one attribute, and no block, in a one-line block. " + spread(src, h.Subject)
+		}
+	}
+	return ds
+}
+
+// mostOneLiners bounds how often a file is parsed again.
+const mostOneLiners = 20
+
+// moreOneLiners finds further one-line blocks with two attributes: the parser
+// tells the first only. Each is blanked out, and the file parsed again.
+func moreOneLiners(name string, src []byte, hds hcl.Diagnostics) (ds diag.List) {
+	text := bytes.Clone(src)
+	for range mostOneLiners {
+		blanked := false
+		for _, h := range hds {
+			blanked = isOneLiner(h) && blankLine(text, h.Subject) || blanked
+		}
+		if !blanked {
+			break
+		}
+		_, hds = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+		for _, h := range hds {
+			if isOneLiner(h) {
+				ds.Append(syntaxHints(hcl.Diagnostics{h}, src)...)
+			}
+		}
+	}
+	return ds
+}
+
+func isOneLiner(h *hcl.Diagnostic) bool {
+	return h.Summary == "Invalid single-argument block definition" || strings.HasPrefix(h.Detail, "A single-line block definition can contain only a single argument")
+}
+
+// blankLine empties the braces of the line at fault.
+func blankLine(text []byte, at *hcl.Range) bool {
+	if at == nil || at.Start.Byte > len(text) {
+		return false
+	}
+	from := bytes.LastIndexByte(text[:at.Start.Byte], '\n') + 1
+	line, _, _ := bytes.Cut(text[from:], []byte("\n"))
+	open, end := bytes.IndexByte(line, '{'), bytes.LastIndexByte(line, '}')
+	if open < 0 || end < open+2 || len(bytes.TrimSpace(line[open+1:end])) == 0 {
+		return false
+	}
+	for i := open + 1; i < end; i++ {
+		line[i] = ' '
+	}
+	return true
+}
+
+// spread writes the line at fault as it should be, when it is simple enough.
+func spread(src []byte, at *hcl.Range) string {
+	const plain = "Give each attribute and each inner block a line of its own."
+	if at == nil || at.Start.Byte > len(src) {
+		return plain
+	}
+	from := strings.LastIndexByte(string(src[:at.Start.Byte]), '\n') + 1
+	line, _, _ := strings.Cut(string(src[from:]), "\n")
+	head, rest, ok := strings.Cut(line, "{")
+	end := strings.LastIndexByte(rest, '}')
+	if !ok || end < 0 || len(line) > 200 {
+		return plain
+	}
+	var b strings.Builder
+	b.WriteString("Give each a line of its own:\n\n    " + strings.TrimSpace(head) + " {\n")
+	for _, part := range oneLineParts(rest[:end]) {
+		b.WriteString("      " + part + "\n")
+	}
+	b.WriteString("    }")
+	return b.String()
+}
+
+// oneLineParts splits "a = 1, b = 2" or "a = 1 b { … }" into its items: at
+// commas, and before a word that an equals sign or a brace follows, outside
+// of brackets and strings.
+func oneLineParts(s string) []string {
+	var parts []string
+	depth, quoted, start := 0, false, 0
+	cut := func(at int) {
+		if p := strings.Trim(s[start:at], " \t,;"); p != "" {
+			parts = append(parts, p)
+		}
+		start = at
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case strings.IndexByte("{[(", c) >= 0:
+			depth++
+		case strings.IndexByte("}])", c) >= 0:
+			depth--
+		case depth == 0 && (c == ',' || c == ';'):
+			cut(i)
+		case depth == 0 && (c == ' ' || c == '\t') && beginsItem(s[i:]) && strings.ContainsAny(s[start:i], "=}"):
+			if t := strings.TrimRight(s[start:i], " \t"); !strings.HasSuffix(t, "=") && !strings.HasSuffix(t, ",") {
+				cut(i)
+			}
+		}
+	}
+	cut(len(s))
+	return parts
+}
+
+func beginsItem(s string) bool {
+	s = strings.TrimLeft(s, " \t")
+	n := 0
+	for n < len(s) && (s[n] == '_' || isAlnum(s[n])) {
+		n++
+	}
+	after := strings.TrimLeft(s[n:], " \t")
+	return n > 0 && (strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==") || strings.HasPrefix(after, "{"))
+}

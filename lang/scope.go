@@ -1,0 +1,76 @@
+package lang
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/lang/expr"
+)
+
+// pathNames and backendNames are what path.* and backend.* hold in a job.
+var (
+	pathNames    = []string{"source", "workdir"}
+	backendAttrs = []string{"address", "cpus", "gpus", "name", "pool", "type"}
+)
+
+// newScope is what a job's expressions see.
+func (l *loader) newScope(p *phaseBuild, params []entry) *expr.Scope {
+	s := &expr.Scope{Grid: p.Grid, Static: l.static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
+		"input": {}, "input_file": {}, "output": {}, "path": pathNames, "backend": backendAttrs,
+	}}
+	for _, in := range p.job.all("input") {
+		s.Symbols["input"] = append(s.Symbols["input"], in.name())
+	}
+	s.Symbols["input_file"] = s.Symbols["input"]
+	for _, o := range p.Outputs {
+		s.Symbols["output"] = append(s.Symbols["output"], o.Name)
+	}
+	if p.Checkpoint != nil {
+		s.Symbols["checkpoint"] = []string{}
+	}
+	if !p.expanded {
+		s.Grid, s.Symbols["cell"] = nil, nil
+	}
+	for _, e := range params {
+		s.Params[e.name] = e.value
+	}
+	return s
+}
+
+// smokeScope has the smoke's params in place of the run's.
+func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
+	b := p.b.one("smoke")
+	own := l.paramEntries(b)
+	merged := map[string]entry{}
+	var known []string
+	for _, e := range p.params {
+		merged[e.name] = e
+		known = append(known, e.name)
+	}
+	for _, e := range own {
+		if _, ok := merged[e.name]; !ok {
+			l.ds.Errorat(e.at, "Unknown param", "A smoke changes params that the phase has; there is no param %q%s", clip(e.name), didYouMean(e.name, known))
+			continue
+		}
+		merged[e.name] = e
+	}
+	if len(own) == 0 {
+		return p.scope
+	}
+	s := l.newScope(p, slices.Collect(maps.Values(merged)))
+	l.params(p, s)
+	return s
+}
+
+// params compiles every param, so that errors in unread ones are told, too.
+func (l *loader) params(p *phaseBuild, s *expr.Scope) {
+	for _, name := range sortedKeys(s.Params) {
+		t, ds := expr.Compile(s.Params[name], s)
+		if !ds.HasErrors() && p.ok {
+			ds.Append(t.Errors()...)
+		}
+		l.ds.Append(ds...)
+	}
+}
