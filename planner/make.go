@@ -1,7 +1,6 @@
 package planner
 
 import (
-
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
