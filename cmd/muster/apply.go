@@ -69,14 +69,21 @@ func (f applyFlags) check(args []string) error {
 		return usagef("-detach hands over everything and -once makes one pass: choose one")
 	case f.json && !saved && !f.autoApprove && !f.once:
 		return usagef("-json cannot ask: give a saved plan, or -auto-approve")
-	case saved && (len(f.targets)+len(f.rerun)+len(f.accept)+len(f.given) > 0 || f.destroy || f.refreshOnly):
+	case saved && (len(f.targets)+len(f.rerun)+len(f.accept) > 0 || f.destroy || f.refreshOnly):
 		return usagef("a saved plan is applied as it was reviewed: plan again with these options instead")
 	}
 	return nil
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
-	c, err := a.loadFor(f, args)
+	var file *planfile.File
+	if len(args) == 1 {
+		var err error
+		if file, err = planfile.Read(a.path(args[0])); err != nil {
+			return err
+		}
+	}
+	c, err := a.loadFor(f, file)
 	if err != nil {
 		return err
 	}
@@ -88,7 +95,7 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = a.applyWith(ctx, c, session, f, args)
+	err = a.applyWith(ctx, c, session, f, file)
 	if closeErr := session.Close(context.WithoutCancel(ctx)); closeErr != nil && !errors.Is(closeErr, store.ErrLost) {
 		err = errors.Join(err, closeErr)
 	}
@@ -97,15 +104,18 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 
 // loadFor loads the campaign with the variables of the saved plan, if one is
 // applied.
-func (a *app) loadFor(f applyFlags, args []string) (*lang.Campaign, error) {
+func (a *app) loadFor(f applyFlags, file *planfile.File) (*lang.Campaign, error) {
+	if file != nil {
+		return a.loadSaved(file, f.varFlags)
+	}
 	return a.mustLoad(f.varFlags)
 }
 
-func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Session, f applyFlags, args []string) error {
+func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Session, f applyFlags, file *planfile.File) error {
 	var w *work
 	var err error
-	if len(args) == 1 {
-		w, err = a.savedPlan(ctx, c, session.State(), a.path(args[0]), f)
+	if file != nil {
+		w, err = a.savedPlan(ctx, c, session.State(), file, f)
 	} else {
 		w, err = a.freshPlan(ctx, c, session.State(), f)
 	}
@@ -115,21 +125,18 @@ func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Ses
 	if err != nil || w == nil {
 		return err
 	}
-	return a.drive(ctx, w, session, f, len(args) == 1)
+	return a.drive(ctx, w, session, f, file != nil)
 }
 
 // savedPlan reads a plan that was reviewed and checks that it still holds.
-func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, path string, f applyFlags) (*work, error) {
-	file, err := planfile.Read(path)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, file *planfile.File, f applyFlags) (*work, error) {
 	f.planFlags = savedFlags(file, f.planFlags)
 	w, err := a.planWith(ctx, c, st, f.planFlags)
 	if err != nil {
 		return nil, err
 	}
-	diags := file.Check(c, st, w.input.Quotes)
+	diags := file.Check(c, st, w.input.Quotes, w.input.Now)
+	diags.Append(file.CheckProviders(w.versions)...)
 	plan, more := file.Bind(c)
 	diags.Append(more...)
 	if err := a.report(diags); err != nil {

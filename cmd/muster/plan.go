@@ -85,6 +85,7 @@ type work struct {
 	input    planner.Input
 	diags    diag.List
 	launcher *launch.Launcher
+	versions map[string]string // of providers, by type
 }
 
 func (w *work) close() {
@@ -127,7 +128,8 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 		Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy,
 		Waiting: func(what string) { a.notef("%s\n", what) },
 	})
-	w.input.Observed, w.input.Pools, w.input.Quotes = seen.Observed, seen.Pools, seen.Quotes
+	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
+	w.versions = seen.Versions
 	diags := seen.Diags
 	plan, more := planner.Make(w.input)
 	diags.Append(more...)
@@ -157,7 +159,7 @@ func (a *app) showPlan(w *work, o planOutput) error {
 		return exitStatus(exitError)
 	}
 	if o.out != "" {
-		if err := planfile.Write(a.path(o.out), w.plan, planfile.Meta{Muster: version, Input: w.input}); err != nil {
+		if err := planfile.Write(a.path(o.out), w.plan, planfile.Meta{Muster: version, Providers: w.versions, Input: w.input}); err != nil {
 			return err
 		}
 		if !o.json && !o.markdown {

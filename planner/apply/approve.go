@@ -70,13 +70,7 @@ func (e *engine) begun() {
 		}
 		ev.Backends[b.Address()] = state.Backend{Type: b.Type, Config: text}
 	}
-	for _, p := range e.Campaign.Phases {
-		if p.Lifecycle.PreventRerun {
-			ev.Protected = append(ev.Protected, p.Name)
-		} else if e.st.Protected[p.Name] {
-			ev.Unprotected = append(ev.Unprotected, p.Name)
-		}
-	}
+	ev.Protected, ev.Unprotected = e.Plan.Protected(), e.Plan.Unprotected()
 	e.emit(ev)
 }
 

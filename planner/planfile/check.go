@@ -22,8 +22,9 @@ const mostNamed = 20
 
 // Check says what moved since the plan was saved: the configuration, the
 // state, prices. A plan that was begun is resumed; one that is finished is
-// refused. Progress that only removes work is fine.
-func (f *File) Check(c *lang.Campaign, st *state.State, quotes []place.Quoted) diag.List {
+// refused. Progress that only removes work is fine. Quotes are those of now;
+// one of the plan's that has expired must have a successor among them.
+func (f *File) Check(c *lang.Campaign, st *state.State, quotes []place.Quoted, now time.Time) diag.List {
 	var l diag.List
 	begun := false
 	for _, a := range st.Approvals {
@@ -43,6 +44,7 @@ func (f *File) Check(c *lang.Campaign, st *state.State, quotes []place.Quoted) d
 	}
 	f.checkJobs(&l, st, begun)
 	f.checkPrices(&l, c, quotes)
+	f.checkExpiry(&l, quotes, now)
 	return l
 }
 
@@ -70,6 +72,9 @@ func (f *File) checkCampaign(l *diag.List, c *lang.Campaign) {
 	what := strings.Join(moved, ", ")
 	if what == "" {
 		what = "the values of variables differ"
+		if len(f.Head.Sensitive) > 0 {
+			what = "sensitive variables (" + strings.Join(f.Head.Sensitive, ", ") + ") have other values than the plan was made with"
+		}
 	}
 	l.Errorf("The campaign changed since the plan was made", "%s. The plan of %s no longer says what would be done; plan again, or undo the change.", what, day(f.Head.Now))
 }
@@ -177,6 +182,26 @@ func (f *File) checkPrices(l *diag.List, c *lang.Campaign, quotes []place.Quoted
 				l.Append(diag.Diagnostic{Summary: "A price rose since the plan was made", Address: "phase." + p.Name,
 					Detail: fmt.Sprintf("On %s: %s. That is more than price_tolerance (%s %%) allows; plan again.", strings.TrimSuffix(d.Backend+" "+d.Pool, " "), text, decimal.NewFromFloat(100*c.Policy.PriceTolerance).Round(1))})
 			}
+		}
+	}
+}
+
+// checkExpiry refuses placements at a price that no longer stands and that
+// nobody has offered anew.
+func (f *File) checkExpiry(l *diag.List, quotes []place.Quoted, now time.Time) {
+	said := map[string]bool{}
+	for _, p := range f.Head.Phases {
+		for _, d := range p.Placements {
+			was, ok := quoteFor(f.Head.Quotes, d)
+			if !ok || d.Backend == "" || was.Expires.IsZero() || was.Expires.After(now) || said[d.Backend+"\x00"+d.Pool] {
+				continue
+			}
+			if _, again := quoteFor(quotes, d); again {
+				continue // compared with the new one above
+			}
+			said[d.Backend+"\x00"+d.Pool] = true
+			l.Append(diag.Diagnostic{Summary: "A quote has expired since the plan was made", Address: "phase." + p.Name,
+				Detail: fmt.Sprintf("The price on %s stood until %s, and there is no new quote for it. Plan again.", strings.TrimSuffix(d.Backend+" "+d.Pool, " "), day(was.Expires))})
 		}
 	}
 }

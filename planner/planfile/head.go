@@ -5,6 +5,7 @@
 package planfile
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/muster-run/muster/planner"
@@ -50,6 +51,12 @@ type Head struct {
 	Asks      []string              `json:"asks,omitempty"`
 	Counts    planner.Counts        `json:"counts"`
 	Quotes    []place.Quoted        `json:"quotes,omitempty"`
+
+	// Variables are the values it was made with, as JSON, by name. Of a
+	// sensitive one there is only the name, in Sensitive.
+	Variables map[string]json.RawMessage `json:"variables,omitempty"`
+	Sensitive []string                   `json:"sensitive,omitempty"`
+
 	Tolerance float64               `json:"price_tolerance"`
 	Warnings  []Warning             `json:"warnings,omitempty"`
 }

@@ -175,6 +175,21 @@ func TestCheck(t *testing.T) {
 		}, want: "lineage"},
 		"price within the tolerance": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) { return c, quote(f, "1.10") }},
 		"price rose":                 {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) { return c, quote(f, "1.11") }, want: "usd an hour were 1 and are 1.11"},
+		"a quote expired": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
+			f.Head.Quotes = quote(f, "1")
+			f.Head.Quotes[0].Quote.Expires = now.Add(time.Hour)
+			return c, nil
+		}, want: "no new quote"},
+		"a quote expired and stands again": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
+			f.Head.Quotes = quote(f, "1")
+			f.Head.Quotes[0].Quote.Expires = now.Add(time.Hour)
+			return c, quote(f, "1")
+		}},
+		"a quote stands": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
+			f.Head.Quotes = quote(f, "1")
+			f.Head.Quotes[0].Quote.Expires = now.Add(3 * time.Hour)
+			return c, nil
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, f, _ := saved(t, c, tc.was)
@@ -182,7 +197,7 @@ func TestCheck(t *testing.T) {
 			if tc.edit != nil {
 				campaign, quotes = tc.edit(f, tc.was)
 			}
-			l := f.Check(campaign, tc.was, quotes)
+			l := f.Check(campaign, tc.was, quotes, now.Add(2*time.Hour))
 			if tc.want == "" {
 				if l.HasErrors() {
 					t.Errorf("refused: %v", l)

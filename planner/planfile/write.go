@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -76,6 +77,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 	h.Options.Destroy = p.Destroy
 	if c := m.Input.Campaign; c != nil {
 		h.Files, h.Tolerance = fileDigests(c), c.Policy.PriceTolerance
+		h.Variables, h.Sensitive = variables(c)
 	}
 	for _, pp := range p.Phases {
 		h.Phases = append(h.Phases, Phase{Name: pp.Phase.Name, Cells: len(pp.Kind), Placements: pp.Placements, Smoke: pp.Smoke, Pilot: pp.Pilot, Hold: pp.Hold, Source: pp.Source})
@@ -95,10 +97,28 @@ func headOf(p *planner.Plan, m Meta) Head {
 func fileDigests(c *lang.Campaign) map[string]string {
 	out := map[string]string{}
 	for name, f := range c.Files {
+		if !strings.HasSuffix(name, ".muster.hcl") {
+			continue // variables: their values are in the head
+		}
 		s := sha256.Sum256(f.Bytes)
 		out[filepath.Base(name)] = hex.EncodeToString(s[:16])
 	}
 	return out
+}
+
+// variables are the values that apply needs again, and the names of those
+// that no file may hold.
+func variables(c *lang.Campaign) (values map[string]json.RawMessage, sensitive []string) {
+	values = map[string]json.RawMessage{}
+	for _, v := range c.Variables {
+		switch {
+		case v.Sensitive:
+			sensitive = append(sensitive, v.Name)
+		case v.Text != "":
+			values[v.Name] = json.RawMessage(v.Text)
+		}
+	}
+	return values, sensitive
 }
 
 // A writer counts everything into the checksum.

@@ -126,6 +126,9 @@ func (o *observer) configure(ctx context.Context, a *ask) (err error) {
 	a.can = schema.Can
 	o.mu.Lock()
 	o.out.Can[a.conf.Type] = schema.Can
+	if schema.Version != "" {
+		o.out.Versions[a.conf.Type] = schema.Version
+	}
 	o.mu.Unlock()
 	return a.p.Configure(ctx, a.conf)
 }

@@ -57,6 +57,7 @@ type Result struct {
 	Pools    []offer.Pool
 	Quotes   []place.Quoted
 	Can      map[string]offer.Capabilities // by backend type
+	Versions map[string]string             // of providers, by backend type
 	Diags    diag.List
 }
 
@@ -66,7 +67,7 @@ func Observe(ctx context.Context, in Input) Result {
 	if in.Secrets == nil {
 		in.Secrets = site.Secret
 	}
-	o := &observer{Input: in, out: Result{Can: map[string]offer.Capabilities{}}}
+	o := &observer{Input: in, out: Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}}}
 	o.out.Observed = planner.Observed{
 		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Outputs: map[string][]offer.Output{},
 		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{},

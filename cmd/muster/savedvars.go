@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/planfile"
+)
+
+// loadSaved loads the campaign with the variables of a saved plan. Sensitive
+// values are not in the file: they come from where they came from before, or
+// from -var and -var-file, which give nothing else.
+func (a *app) loadSaved(file *planfile.File, v varFlags) (*lang.Campaign, error) {
+	for _, given := range v.given {
+		name, _, _ := strings.Cut(given.Var, "=")
+		if name = strings.TrimSpace(name); given.File == "" && !slices.Contains(file.Head.Sensitive, name) {
+			return nil, usagef("a saved plan is applied as it was reviewed, with its own value of %q: plan again for another one", name)
+		}
+	}
+	path, err := writeVariables(file.Head.Variables)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(filepath.Dir(path))
+	v.given = append(slices.Clone(v.given), lang.Assignment{File: path})
+	c, diags := a.load(v, false)
+	if diags.HasErrors() && len(file.Head.Sensitive) > 0 {
+		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A saved plan holds no sensitive values", Detail: sensitiveNote(file)})
+	}
+	return c, a.report(diags)
+}
+
+// sensitiveNote says what must be given again.
+func sensitiveNote(file *planfile.File) string {
+	var flags []string
+	for _, name := range file.Head.Sensitive {
+		flags = append(flags, fmt.Sprintf("-var '%s=…' (or MUSTER_VAR_%s)", name, name))
+	}
+	return "Give the values that the plan was made with again: " + strings.Join(flags, ", ") + "."
+}
+
+// writeVariables writes values as a file of variables, mode 0600, in a folder
+// of its own.
+func writeVariables(values map[string]json.RawMessage) (string, error) {
+	f := hclwrite.NewEmptyFile()
+	for _, name := range sortedKeys(values) {
+		ty, err := ctyjson.ImpliedType(values[name])
+		if err != nil {
+			return "", fmt.Errorf("read variable %q of the plan: %w", name, err)
+		}
+		val, err := ctyjson.Unmarshal(values[name], ty)
+		if err != nil {
+			return "", fmt.Errorf("read variable %q of the plan: %w", name, err)
+		}
+		f.Body().SetAttributeValue(name, val)
+	}
+	dir, err := os.MkdirTemp("", "muster-plan-*")
+	if err != nil {
+		return "", fmt.Errorf("write the plan's variables: %w", err)
+	}
+	path := filepath.Join(dir, "saved.mustervars.hcl")
+	if err := os.WriteFile(path, f.Bytes(), 0o600); err != nil {
+		os.RemoveAll(dir)
+		return "", fmt.Errorf("write the plan's variables: %w", err)
+	}
+	return path, nil
+}
