@@ -125,6 +125,7 @@ func timeLeft(p apply.PhaseProgress, at apply.Progress) string {
 // bars draws a live bar for each phase.
 type bars struct {
 	pw       progress.Writer
+	name     int // columns of the longest phase name, at most 16
 	trackers map[string]*progress.Tracker
 	done     chan struct{}
 }
@@ -134,12 +135,13 @@ func newBars(w io.Writer, style term.Style, p *planner.Plan) *bars {
 	pw.SetOutputWriter(w)
 	pw.SetAutoStop(false)
 	pw.SetUpdateFrequency(120 * time.Millisecond)
-	pw.SetTrackerLength(24)
-	pw.SetMessageLength(nameWidth(p))
+	pw.SetTrackerLength(22)
+	pw.SetTrackerPosition(progress.PositionRight)
+	pw.SetMessageLength(messageWidth)
 	pw.SetStyle(barStyle(style))
-	b := &bars{pw: pw, trackers: map[string]*progress.Tracker{}, done: make(chan struct{})}
+	b := &bars{pw: pw, name: nameWidth(p), trackers: map[string]*progress.Tracker{}, done: make(chan struct{})}
 	for _, pp := range p.Phases {
-		t := &progress.Tracker{Message: pp.Phase.Name, Total: int64(len(pp.Kind)), Units: progress.UnitsDefault}
+		t := &progress.Tracker{Message: b.message(apply.PhaseProgress{Phase: pp.Phase.Name, Total: len(pp.Kind)}), Total: int64(len(pp.Kind)), Units: progress.UnitsDefault}
 		b.trackers[pp.Phase.Name] = t
 		pw.AppendTracker(t)
 	}
@@ -147,13 +149,9 @@ func newBars(w io.Writer, style term.Style, p *planner.Plan) *bars {
 	return b
 }
 
-func nameWidth(p *planner.Plan) int {
-	n := 12
-	for _, pp := range p.Phases {
-		n = max(n, term.Width(pp.Phase.Name))
-	}
-	return min(n, 30) + 30
-}
+// messageWidth leaves room for the bar, the rate and the time left in 100
+// columns.
+const messageWidth = 46
 
 func barStyle(s term.Style) progress.Style {
 	style := progress.StyleBlocks
@@ -161,12 +159,31 @@ func barStyle(s term.Style) progress.Style {
 		style = progress.StyleDefault
 	}
 	style.Colors = progress.StyleColors{}
-	style.Options.Separator = " "
-	style.Options.DoneString = "done"
-	style.Visibility = progress.StyleVisibility{ETA: true, Percentage: false, Speed: true, Time: true, Tracker: true, Value: true}
+	style.Options.Separator = "  "
+	style.Options.DoneString = ""
+	style.Visibility = progress.StyleVisibility{ETA: true, Speed: true, Time: true, Tracker: true}
+	style.Options.ETAString = "left"
 	style.Options.SpeedPrecision = time.Second
 	style.Options.TimeInProgressPrecision = time.Second
 	return style
+}
+
+func nameWidth(p *planner.Plan) int {
+	n := 0
+	for _, pp := range p.Phases {
+		n = max(n, term.Width(pp.Phase.Name))
+	}
+	return min(n, 16)
+}
+
+// message is "students  27 of 36, 2 running".
+func (b *bars) message(p apply.PhaseProgress) string {
+	name := term.Fit(p.Phase, b.name)
+	text := name + strings.Repeat(" ", max(0, b.name-term.Width(name))+2) + fmt.Sprintf("%d of %d", p.Done, p.Total)
+	for _, c := range phaseCounts(p) {
+		text += ", " + c
+	}
+	return term.Fit(text, messageWidth-1)
 }
 
 func (b *bars) event(state.Event) {}
@@ -182,11 +199,7 @@ func (b *bars) show(p apply.Progress) {
 		}
 		t.UpdateTotal(int64(ph.Total))
 		t.SetValue(int64(ph.Done))
-		message := ph.Phase
-		if counts := phaseCounts(ph); len(counts) > 0 {
-			message += "  " + strings.Join(counts, ", ")
-		}
-		t.UpdateMessage(message)
+		t.UpdateMessage(b.message(ph))
 		if p.Final && ph.Done < ph.Total {
 			t.MarkAsErrored()
 		}
