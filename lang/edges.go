@@ -28,7 +28,7 @@ func (l *loader) join(p *phaseBuild) {
 	for _, in := range p.Inputs {
 		match, ok := l.match(p, in)
 		from := l.phases[in.From.Name]
-		if !ok || !p.ok || !from.ok {
+		if !ok || !p.ok || !from.ok || l.broken {
 			in.edge.j = grid.Join(grid.Single(), grid.Single(), nil)
 			p.ok = false
 			continue

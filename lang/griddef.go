@@ -71,6 +71,9 @@ func (l *loader) phaseGrid(b *block) (g *grid.Grid, ok, full bool) {
 func (l *loader) grid(b *block, name string) (g *grid.Grid, ok, full bool) {
 	spec := grid.Spec{Name: name, Repeat: l.texts(b, "repeat"), MaxCells: l.cells, Range: b.rng}
 	ok, full = true, true
+	if l.broken && b.expr("axes") == nil {
+		return grid.Single(), false, false // they may be what could not be read
+	}
 	if e := b.expr("axes"); e != nil {
 		spec.Axes, ok, full = l.axes(e)
 	}

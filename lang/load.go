@@ -66,7 +66,8 @@ type loader struct {
 	bodies   []*hclsyntax.Body // of campaign files, by file name
 	varFiles []varFile
 	digest   *digester
-	broken   bool // a file could not be read or parsed whole
+	broken   bool // a file could not be read or parsed whole: what is missing may be there
+	lost     bool // names that others refer to may be there, too
 	ds, sure diag.List
 
 	top    *block // all files' blocks as one
@@ -117,7 +118,7 @@ func (l *loader) load() (*Campaign, diag.List) {
 // finish orders the diagnostics and says in which block each lies.
 func (l *loader) finish() (*Campaign, diag.List) {
 	ds := l.sure
-	if !l.broken {
+	if !l.lost {
 		ds.Append(l.ds...)
 	}
 	for i := range ds {

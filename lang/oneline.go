@@ -16,7 +16,7 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 	ds := diag.FromHCL(hds)
 	for i, h := range hds {
 		switch {
-		case h.Summary == "Invalid single-argument block definition":
+		case h.Summary == twoAttributes:
 			ds[i].Summary = "Two attributes in a one-line block"
 			ds[i].Detail = "HCL allows one attribute in a one-line block. " + spread(src, h.Subject)
 		case h.Summary == "Argument definition required" && strings.HasPrefix(h.Detail, "A single-line block definition can contain only a single argument"):
@@ -26,6 +26,10 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 	}
 	return ds
 }
+
+// twoAttributes is HCL's summary of what mostly is two attributes in a
+// one-line block.
+const twoAttributes = "Invalid single-argument block definition"
 
 // mostOneLiners bounds how often a file is parsed again.
 const mostOneLiners = 20
@@ -53,7 +57,7 @@ func moreOneLiners(name string, src []byte, hds hcl.Diagnostics) (ds diag.List) 
 }
 
 func isOneLiner(h *hcl.Diagnostic) bool {
-	return h.Summary == "Invalid single-argument block definition" || strings.HasPrefix(h.Detail, "A single-line block definition can contain only a single argument")
+	return h.Summary == twoAttributes || strings.HasPrefix(h.Detail, "A single-line block definition can contain only a single argument")
 }
 
 // blankLine empties the braces of the line at fault.
@@ -138,4 +142,27 @@ func beginsItem(s string) bool {
 	}
 	after := strings.TrimLeft(s[n:], " \t")
 	return n > 0 && (strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==") || strings.HasPrefix(after, "{"))
+}
+
+// losesNames reports whether syntax errors may hide names that other blocks
+// refer to. Two attributes in a one-line block hide none, but among locals.
+func losesNames(hds hcl.Diagnostics, file *hcl.File) bool {
+	body, ok := file.Body.(*hclsyntax.Body)
+	if !ok {
+		return true
+	}
+	for _, h := range hds {
+		if h.Severity != hcl.DiagError {
+			continue
+		}
+		if h.Summary != twoAttributes || h.Subject == nil {
+			return true
+		}
+		for _, b := range body.Blocks {
+			if b.Type == "locals" && b.Range().ContainsPos(h.Subject.Start) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -31,7 +31,7 @@ func (l *loader) readDir() {
 	}
 	entries, err := os.ReadDir(l.o.Dir)
 	if err != nil {
-		l.broken = true
+		l.broken, l.lost = true, true
 		l.sure.Errorf("The campaign's directory cannot be read", "%v.", err)
 		return
 	}
@@ -42,7 +42,7 @@ func (l *loader) readDir() {
 		}
 		src, err := readCapped(filepath.Join(l.o.Dir, name))
 		if err != nil {
-			l.broken = true
+			l.broken, l.lost = true, true
 			l.sure.Errorf("A file cannot be read", "%v.", err)
 			continue
 		}
@@ -94,7 +94,7 @@ func (l *loader) parse(name string, src []byte) (*hclsyntax.Body, bool) {
 	text, ds := scan(name, src)
 	l.c.Files[name] = &hcl.File{Bytes: text, Body: hcl.EmptyBody()}
 	if ds.HasErrors() {
-		l.broken = true
+		l.broken, l.lost = true, true
 		l.sure.Append(ds...)
 		return nil, false
 	}
@@ -102,6 +102,7 @@ func (l *loader) parse(name string, src []byte) (*hclsyntax.Body, bool) {
 	l.sure.Append(syntaxHints(hds, text)...)
 	if hds.HasErrors() {
 		l.broken = true
+		l.lost = l.lost || file == nil || losesNames(hds, file)
 		l.sure.Append(moreOneLiners(name, text, hds)...)
 	}
 	if file == nil {

@@ -105,7 +105,7 @@ func (l *loader) settle() {
 		v := l.vars[name]
 		if v.value == cty.NilVal {
 			v.value = cty.UnknownVal(v.typ)
-			if !l.o.AllowUnknownVars {
+			if !l.o.AllowUnknownVars && !l.broken {
 				l.sure.Append(diag.Diagnostic{Summary: fmt.Sprintf("The variable %q has no value", name), Subject: v.b.rng.Ptr(),
 					Detail: l.howToSet(v)})
 			}
