@@ -24,13 +24,6 @@ func (l *loader) source(b *block, within *Source) *Source {
 			s.Dir = filepath.Join(l.c.Dir, dir)
 		}
 	}
-	if within != nil && s.Dir == within.Dir {
-		// Said again, for those who look at one source only.
-		if len(s.Include) == 0 {
-			s.Include = within.Include
-		}
-		s.Exclude = append(slices.Clone(within.Exclude), s.Exclude...)
-	}
 	for name, list := range map[string][]string{"include": s.Include, "exclude": s.Exclude} {
 		for _, p := range list {
 			if !doublestar.ValidatePattern(p) {
@@ -40,6 +33,13 @@ func (l *loader) source(b *block, within *Source) *Source {
 				l.wrong(b.expr(name), name, "%q leaves the source's folder; patterns are relative to dir.", clip(p))
 			}
 		}
+	}
+	if within != nil && s.Dir == within.Dir {
+		// Said again, for those who look at one source only.
+		if len(s.Include) == 0 {
+			s.Include = within.Include
+		}
+		s.Exclude = append(slices.Clone(within.Exclude), s.Exclude...)
 	}
 	return s
 }
