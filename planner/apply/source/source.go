@@ -166,5 +166,7 @@ func digest(files []File) string {
 // Of is the spec of a campaign's source. Declared outputs of all phases are
 // never part of it, nor is anything of muster's.
 func Of(c *lang.Campaign, s *lang.Source) Spec {
-	return Spec{Dir: s.Dir, Include: s.Include, Exclude: s.Exclude, Never: outputsOf(c, s.Dir), Cache: filepath.Join(c.Dir, ".muster", "cache")}
+	outputs := outputsOf(c, s.Dir)
+	never := func(rel string) bool { return !s.Has(rel) || outputs != nil && outputs(rel) }
+	return Spec{Dir: s.Dir, Include: s.Include, Exclude: s.Exclude, Never: never, Cache: filepath.Join(c.Dir, ".muster", "cache")}
 }
