@@ -29,7 +29,7 @@ import (
 // was printed into the page, to be read before it is committed.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"README.md", "docs/tutorial.md"} {
+	for _, page := range []string{"README.md", "docs/tutorial.md", "docs/guide/failures.md"} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			runPage(t, page)
