@@ -32,10 +32,8 @@ type instance struct {
 
 // launch starts a program and waits until it has said what it is.
 func (l *Launcher) launch(prog Program) (*instance, error) {
-	if prog.Pinned && l.opts.Pin == PinRequired {
-		if err := l.check(prog); err != nil {
-			return nil, err
-		}
+	if err := l.check(prog); err != nil {
+		return nil, err
 	}
 	dir, err := socketDir(lookup(l.opts.Environ, "XDG_RUNTIME_DIR"))
 	if err != nil {

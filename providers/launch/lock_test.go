@@ -121,7 +121,18 @@ func TestExternalProviderMustBeLocked(t *testing.T) {
 
 	external(t, dir, "ext", "replaced")
 	_, err = start(PinRequired)
-	wantError(t, err, providers.Invalid, "is not the program that was locked", "muster init")
+	wantError(t, err, providers.Invalid, "is not the program that was locked", "muster init -upgrade")
+	l, err = start(PinRecord)
+	wantError(t, err, providers.Invalid, "is not the program that was locked", "muster init -upgrade")
+	if pids := l.PIDs(); len(pids) != 0 {
+		t.Errorf("a program that was not locked was run: %v", pids)
+	}
+	if l, err = start(PinUpgrade); err != nil {
+		t.Fatal(err)
+	}
+	if lock, err = l.Lock(); err != nil {
+		t.Fatal(err)
+	}
 
 	hash, err := HashFile(path)
 	if err != nil {
@@ -135,6 +146,13 @@ func TestExternalProviderMustBeLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = start(PinRequired)
+	wantError(t, err, providers.Invalid, "has version 1.2.3, but 9.9.9 is locked")
+	delete(wrong.Hashes, Platform()) // locked elsewhere only
+	wrong.Hashes["plan9/mips"] = hash
+	if err := lock.Write(l.LockPath()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = start(PinRecord)
 	wantError(t, err, providers.Invalid, "has version 1.2.3, but 9.9.9 is locked")
 
 	if err := os.WriteFile(l.LockPath(), []byte("provider {"), 0o644); err != nil {

@@ -15,11 +15,14 @@ const (
 	// PinRequired refuses a program that is not in the lock file, or is
 	// another one than is in there. Every command but init.
 	PinRequired Pin = iota
-	// PinRecord takes what is found and notes it in Lock; init then writes it.
+	// PinRecord notes in Lock what is not in the lock file yet, and refuses,
+	// without running it, what is another program than is in there; init.
 	PinRecord
+	// PinUpgrade takes what is found and notes it in Lock; init -upgrade.
+	PinUpgrade
 )
 
-// Lock is the lock as it stands: as read, and with PinRecord as it should be
+// Lock is the lock as it stands: as read, and with PinRecord or PinUpgrade as it should be
 // written (Lock.Write) to LockPath. It must not be changed while providers start.
 func (l *Launcher) Lock() (*Lock, error) { return l.lock, l.lockErr }
 
@@ -27,14 +30,18 @@ func (l *Launcher) Lock() (*Lock, error) { return l.lock, l.lockErr }
 // it against the lock file if that is required.
 func (l *Launcher) Resolve(typ string) (Program, error) {
 	prog, err := l.program.find(typ)
-	if err != nil || !prog.Pinned || l.opts.Pin == PinRecord {
+	if err != nil {
 		return prog, err
 	}
 	return prog, l.check(prog)
 }
 
-// check compares a program with the lock file before it is run.
+// check compares a program with the lock file before it is run, as strictly
+// as is asked for.
 func (l *Launcher) check(p Program) error {
+	if !p.Pinned || l.opts.Pin == PinUpgrade && l.lockErr == nil {
+		return nil
+	}
 	if l.lockErr != nil {
 		return &providers.Error{
 			Class: providers.Invalid, Summary: "The lock file cannot be read", Detail: l.lockErr.Error(),
@@ -43,7 +50,11 @@ func (l *Launcher) check(p Program) error {
 	}
 	l.mu.Lock()
 	locked, ok := l.lock.Providers[p.Type]
+	want, here := locked.Hashes[Platform()]
 	l.mu.Unlock()
+	if !here && l.opts.Pin == PinRecord {
+		return nil
+	}
 	if !ok {
 		return &providers.Error{
 			Class: providers.Invalid, Summary: fmt.Sprintf("Provider %q is not locked", p.Type),
@@ -51,8 +62,7 @@ func (l *Launcher) check(p Program) error {
 			Hint:   "Run: muster init",
 		}
 	}
-	want, ok := locked.Hashes[Platform()]
-	if !ok {
+	if !here {
 		return &providers.Error{
 			Class: providers.Invalid, Summary: fmt.Sprintf("Provider %q is not locked for %s", p.Type, Platform()),
 			Detail: fmt.Sprintf("%s has version %s for other platforms only.", l.LockPath(), locked.Version),
@@ -67,7 +77,7 @@ func (l *Launcher) check(p Program) error {
 		return &providers.Error{
 			Class: providers.Invalid, Summary: fmt.Sprintf("Provider %q is not the program that was locked", p.Type),
 			Detail: fmt.Sprintf("%s has %s; %s says %s (version %s).", p.Path, got, l.LockPath(), want, locked.Version),
-			Hint:   "If it was replaced on purpose, run: muster init",
+			Hint:   "If it was replaced on purpose, run: muster init -upgrade",
 		}
 	}
 	return nil
@@ -85,27 +95,25 @@ func (l *Launcher) settle(_ context.Context, p Program, s offer.Schema) error {
 	if !p.Pinned {
 		return nil
 	}
-	if l.opts.Pin == PinRecord {
-		if l.lockErr != nil {
-			return l.lockErr
-		}
-		hash, err := HashFile(p.Path)
-		if err != nil {
-			return err
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.lock.Set(p.Type, s.Version, Platform(), hash)
-		return nil
-	}
 	l.mu.Lock()
-	locked := l.lock.Providers[p.Type]
+	locked, ok := l.lock.Providers[p.Type]
 	l.mu.Unlock()
-	if locked.Version != s.Version {
+	recorded := l.opts.Pin == PinUpgrade || l.opts.Pin == PinRecord && !ok
+	if !recorded && locked.Version != s.Version {
 		return &providers.Error{
 			Class: providers.Invalid, Summary: fmt.Sprintf("Provider %q has version %s, but %s is locked", p.Type, s.Version, locked.Version),
-			Detail: fmt.Sprintf("%s and %s do not agree.", p.Path, l.LockPath()), Hint: "Run: muster init",
+			Detail: fmt.Sprintf("%s and %s do not agree.", p.Path, l.LockPath()), Hint: "Install the locked version, or run: muster init -upgrade",
 		}
 	}
+	if l.opts.Pin == PinRequired {
+		return nil
+	}
+	hash, err := HashFile(p.Path)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lock.Set(p.Type, s.Version, Platform(), hash)
 	return nil
 }
