@@ -161,6 +161,7 @@ func barStyle(s term.Style) progress.Style {
 	style.Colors = progress.StyleColors{}
 	style.Options.Separator = "  "
 	style.Options.DoneString = ""
+	style.Options.ErrorString = "not done" // failed, or only left to run on
 	style.Visibility = progress.StyleVisibility{ETA: true, Speed: true, Time: true, Tracker: true}
 	style.Options.ETAString = "left"
 	style.Options.SpeedPrecision = time.Second
