@@ -22,7 +22,6 @@ func statusCommand() *command {
 		long: `Shows how far each phase is, what runs where, and what needs you. It reads the state and takes no lock; -refresh asks the
 backends first, without recording what they say.`,
 		examples: []example{{"muster status", "the campaign at a glance"}, {"muster status -refresh seed=42", "ask the backends, show the jobs of one seed"}},
-		exits:    []int{exitHeld},
 		setup: func(fs *flag.FlagSet) runFunc {
 			var v varFlags
 			v.register(fs)
@@ -147,7 +146,37 @@ func (r *statusReport) addPhase(p *lang.Phase, st *state.State, seen seenJobs, c
 	if smokes := r.addSmokes(p, st, seen, chosen); smokes > 0 && ps.Note == "" {
 		ps.Note = fmt.Sprintf("%d in the smoke", smokes)
 	}
+	if ps.Note == "" {
+		ps.Note = failedSmoke(p, st)
+	}
 	r.Phases = append(r.Phases, ps)
+}
+
+// failedSmoke says that the phase's last smoke failed and nobody overrode it,
+// "" otherwise.
+func failedSmoke(p *lang.Phase, st *state.State) string {
+	if p.Smoke == nil {
+		return ""
+	}
+	cells := map[string]bool{}
+	for _, i := range p.Smoke.Cells {
+		cells[p.Address(i)] = true
+	}
+	var last state.Validation
+	for _, v := range st.Validations {
+		if cells[v.Address] && v.At.After(last.At) {
+			last = v
+		}
+	}
+	for _, o := range st.Overrides {
+		if o.Address == "phase."+p.Name && o.At.After(last.At) {
+			return ""
+		}
+	}
+	if last.At.IsZero() || last.Passed {
+		return ""
+	}
+	return "smoke failed: " + last.Message
 }
 
 func (r *statusReport) addSmokes(p *lang.Phase, st *state.State, seen seenJobs, chosen selection) int {

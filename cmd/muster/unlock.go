@@ -26,8 +26,13 @@ is fenced out: it can write nothing more, and backends refuse what it sends.`,
 					return err
 				}
 				if !*force {
-					if yes, err := a.ask("Clear the lock " + args[0] + "? Whoever holds it can write nothing more. Only \"yes\" is taken as a yes: "); err != nil || !yes {
+					yes, err := a.ask("Clear the lock " + args[0] + "? Whoever holds it can write nothing more. Only \"yes\" is taken as a yes: ")
+					if err != nil {
 						return err
+					}
+					if !yes {
+						a.printf("The lock stays.\n")
+						return exitStatus(exitError)
 					}
 				}
 				if err := s.ForceUnlock(ctx, args[0]); err != nil {

@@ -5,7 +5,6 @@ set -eu
 muster=${1:-muster}
 cd "$(dirname "$0")"
 unset CI # a person watches
-"$muster" plan
-"$muster" apply -auto-approve
+"$muster" apply -auto-approve # shows the plan first
 "$muster" report
 "$muster" cost

@@ -110,7 +110,10 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 		}
 	}
 	e.report.note(e, "", e.holds.text, false)
-	return n, fmt.Sprintf("%d jobs will not start until `muster resume`; running jobs go on", n), nil
+	if n == 0 {
+		return 0, "held until `muster resume`; no job was waiting to start", nil
+	}
+	return n, jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on", nil
 }
 
 // resume clears holds and breakers, and lets held, failed and cancelled jobs
@@ -136,8 +139,11 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		n += e.freeCells(p, covered, r.Who)
 	}
 	e.releaseQueues(closed)
-	e.report.note(e, "", fmt.Sprintf("resumed by %s: %d jobs may start again", r.Who, n), false)
-	return n, fmt.Sprintf("%d jobs may start again", n), nil
+	e.report.note(e, "", "resumed by "+r.Who+": "+jobs(n, "may start again", "may start again"), false)
+	if n == 0 {
+		return 0, "nothing was held; a job that failed and has changed since runs at the next apply", nil
+	}
+	return n, jobs(n, "may start again", "may start again"), nil
 }
 
 func (e *engine) clearHolds(r request.Request) {
@@ -243,7 +249,7 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 	if e.sync() {
 		e.cancelFlights()
 	}
-	return n, fmt.Sprintf("%d jobs held; those that a backend had are being ended", n), nil
+	return n, jobs(n, "is", "are") + " held; what a backend had of them is being ended", nil
 }
 
 // dropUnsent withdraws intents that are to be cancelled before they are sent.
@@ -291,6 +297,14 @@ func (e *engine) override(r request.Request) (int, string, error) {
 		e.report.note(e, a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
 	}
 	return n, "the gate passes", nil
+}
+
+// jobs is "1 job is held" or "24 jobs are held".
+func jobs(n int, one, many string) string {
+	if n == 1 {
+		return "1 job " + one
+	}
+	return fmt.Sprintf("%d jobs %s", n, many)
 }
 
 func orText(a, b string) string {

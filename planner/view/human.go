@@ -29,8 +29,9 @@ func (h Human) Print(w io.Writer, p *planner.Plan) error {
 	h.section(lw, h.backends(p))
 	h.section(lw, h.phases(p))
 	h.section(lw, h.loose(p))
+	h.section(lw, h.deletions(p))
 	h.section(lw, summary(p)+"\n")
-	if p.Counts.Changes() {
+	if p.Counts.Changes() && !p.RefreshOnly && !p.Destroy {
 		h.section(lw, h.cost(p))
 		h.section(lw, h.basis(p))
 		h.section(lw, h.gantt(p))
@@ -91,6 +92,9 @@ func (h Human) backends(p *planner.Plan) string {
 // in docs/reference/plan.md.
 func summary(p *planner.Plan) string {
 	c := p.Counts
+	if p.RefreshOnly {
+		return refreshSummary(c)
+	}
 	if !c.Changes() && c.Held+c.Blocked+c.Unknown+c.Missing == 0 {
 		if c.Total == 0 {
 			return "Nothing to do: the campaign has no jobs."
@@ -104,6 +108,7 @@ func summary(p *planner.Plan) string {
 	}{
 		{c.Continue, "running on"}, {c.Resubmit, "to resubmit"}, {c.Adopt, "to adopt"}, {c.Move, "moved"}, {c.Accept, "accepted"}, {c.Record, "to record"},
 		{c.Held, "held"}, {c.Blocked, "blocked"}, {c.Unknown, "unknown"}, {c.Missing, "missing"}, {c.Bytes, "with changed input bytes"}, {c.Forget, "to forget"}, {c.Release, "to release"},
+		{c.Delete, "outputs to delete"},
 	} {
 		if more.n > 0 {
 			s += fmt.Sprintf(", %s %s", count(more.n), more.text)

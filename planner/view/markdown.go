@@ -28,7 +28,7 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 		b.WriteString("\n" + markdownCost(p) + "\n")
 	}
 	markdownDestructive(&b, p)
-	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p))
+	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
 	if p.Counts.Changes() {
 		fence(&b, "When", false, h.gantt(p))
 	}

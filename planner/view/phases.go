@@ -49,6 +49,9 @@ func (h Human) phases(p *planner.Plan) string {
 func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 	head := line{label: "phase." + pp.Phase.Name, amount: plural(len(pp.Kind), "job"), phase: true}
 	groups := group(pp)
+	if len(groups) == 1 && groups[0].kind == planner.Skipped {
+		return nil
+	}
 	if len(groups) == 1 && groups[0].kind == planner.None && pp.Hold == "" {
 		head.shape = "unchanged"
 		return []line{head}
@@ -197,12 +200,13 @@ func shape(d place.Decision) string {
 // reason is why a job is treated so, in one line.
 func reason(d planner.Detail) string {
 	var parts []string
-	for i, r := range d.Reasons {
+	causes := causes(d.Reasons)
+	for i, r := range causes {
 		if i == 2 {
-			parts = append(parts, fmt.Sprintf("%d more", len(d.Reasons)-i))
+			parts = append(parts, fmt.Sprintf("%d more", len(causes)-i))
 			break
 		}
-		parts = append(parts, r.Text())
+		parts = append(parts, cause(r))
 	}
 	if d.From != "" {
 		parts = append(parts, "from "+d.From)
@@ -214,6 +218,24 @@ func reason(d planner.Detail) string {
 		parts = append(parts, "waits for "+d.Waits[0]+more(len(d.Waits)-1))
 	}
 	return term.CleanLine(strings.Join(parts, "; "))
+}
+
+// causes leaves out what only follows from another reason: a command that
+// takes a param changes with it, and differs from cell to cell.
+func causes(in []planner.Reason) []planner.Reason {
+	if !slices.ContainsFunc(in, func(r planner.Reason) bool { return strings.HasPrefix(r.Field, "param.") }) {
+		return in
+	}
+	return slices.DeleteFunc(slices.Clone(in), func(r planner.Reason) bool { return r.Field == "command" || r.Field == "setup" })
+}
+
+// cause is a reason without what tells a person nothing: the hashes of an
+// input's producers.
+func cause(r planner.Reason) string {
+	if strings.HasPrefix(r.Field, "input.") && r.Old != "" && r.New != "" {
+		return r.Field + " changed"
+	}
+	return r.Text()
 }
 
 func more(n int) string {
