@@ -282,7 +282,7 @@ func (m *maker) broken(f fact) []string {
 		if len(o.Copies) > 0 {
 			continue
 		}
-		if o.Missing && seen == nil {
+		if o.Missing && seen == nil && !(f.job.Status == state.Completed && m.asked(o.Backend)) {
 			out = append(out, fmt.Sprintf("output %s: %s is missing", o.Name, o.Path))
 		}
 	}
@@ -293,6 +293,13 @@ func (m *maker) broken(f fact) []string {
 		out = append(out, fmt.Sprintf("output %s: %s: %s", o.Name, o.Path, orElse(o.Verdict, "missing")))
 	}
 	return out
+}
+
+// asked reports whether a refresh looked at the files on a backend: what it
+// does not tell of is as recorded, or is back.
+func (m *maker) asked(backend string) bool {
+	_, away := m.in.Observed.Unreachable[backend]
+	return m.in.Observed.Refreshed && !away
 }
 
 func copied(job *state.Job, name string) bool {

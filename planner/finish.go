@@ -15,6 +15,11 @@ import (
 func (m *maker) finish() {
 	m.headBackends()
 	m.note()
+	m.seal()
+}
+
+// seal counts and gives the plan its id.
+func (m *maker) seal() {
 	m.count()
 	m.plan.Diags = m.diags
 	m.plan.ID = m.plan.id()
@@ -109,6 +114,9 @@ func (p *Plan) id() string {
 	}
 	for _, t := range p.Transfers {
 		fmt.Fprintf(h, "%s %s %s %s %d %d\n", t.Phase, t.Input, t.From, t.To, t.Files, t.Bytes)
+	}
+	for _, d := range p.Deletions {
+		fmt.Fprintf(h, "delete %s %s %s %s\n", d.Address, d.Output, d.Backend, d.Path)
 	}
 	for _, unit := range slices.Sorted(maps.Keys(p.Ceiling)) {
 		fmt.Fprintf(h, "%s %s\n", unit, p.Ceiling[unit])

@@ -151,7 +151,12 @@ func (m *maker) destroyAll() {
 			w.pp.Details[i] = d
 		}
 	}
-	m.loose = slices.DeleteFunc(m.loose, func(job *state.Job) bool { return !job.Status.Active() })
+	m.loose = slices.DeleteFunc(m.loose, func(job *state.Job) bool {
+		if !job.Status.Active() {
+			m.ended = append(m.ended, job)
+		}
+		return !job.Status.Active()
+	})
 }
 
 // importJobs adopts jobs that import blocks name and the state does not know.

@@ -20,6 +20,7 @@ type maker struct {
 	older       map[int]*hasher // for records made under earlier schemes
 	seenSchemes map[int]bool    // of the records, other than the current one
 	loose       []*state.Job    // records of jobs that are not wanted, by address
+	ended       []*state.Job    // those of them that a destroy leaves alone
 	smokes      map[string]*state.Job
 	holds       []hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
@@ -57,9 +58,16 @@ func Make(in Input) (*Plan, diag.List) {
 	m.selectCells()
 	m.hashPhases()
 	m.inferMoves()
-	if in.Options.Destroy {
+	switch {
+	case in.Options.RefreshOnly:
+		m.refreshOnly()
+		m.headBackends()
+		m.seal()
+		return m.plan, m.plan.Diags
+	case in.Options.Destroy:
 		m.destroyAll()
-	} else {
+		m.deletions()
+	default:
 		m.diffPhases()
 		m.importJobs()
 		m.rerunMissing()
@@ -84,7 +92,7 @@ func newMaker(in Input) *maker {
 	m.hash = newHasher(Scheme, in.Observed.Sources)
 	m.plan = &Plan{
 		Campaign: in.Campaign.Name, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
-		Reason: in.Options.Reason, Destroy: in.Options.Destroy, hash: m.hash,
+		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly, hash: m.hash,
 	}
 	for _, p := range in.Campaign.Phases {
 		w := &work{p: p, reqs: p.Requests(lang.Run), pp: &PhasePlan{Phase: p, Details: map[int]Detail{}}}

@@ -36,7 +36,10 @@ type Options struct {
 	Rerun   []string
 	Accept  []string
 	Destroy bool
-	Reason  string // given by the person, kept with the plan
+	Outputs bool `json:",omitempty"` // with Destroy: delete recorded outputs, too
+	// RefreshOnly finds out what happened and plans nothing.
+	RefreshOnly bool   `json:",omitempty"`
+	Reason      string // given by the person, kept with the plan
 }
 
 // Observed is what a refresh found. The zero value means that nothing was
@@ -131,11 +134,14 @@ type Plan struct {
 	Now      time.Time
 	Reason   string
 	Destroy  bool
+	// RefreshOnly plans start nothing: they say what became of what was started.
+	RefreshOnly bool
 
 	Backends  []BackendView
 	Phases    []*PhasePlan // in campaign order
 	Loose     []Row        // rows about jobs that are not wanted, and about resources
 	Transfers []Transfer
+	Deletions []Deletion
 	Notes     []string // assumptions and what holds with muster off
 
 	Forecast forecast.Forecast
@@ -154,12 +160,13 @@ type Counts struct {
 	Smoke, Retry, Resubmit, Continue, Adopt int
 	Move, Accept, Held, Blocked, Unknown    int
 	Missing, Bytes, Forget, Release, Record int
+	Delete                                  int // recorded outputs
 	Selected, Total                         int
 }
 
 // Changes reports whether the plan does anything.
 func (c Counts) Changes() bool {
-	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record > 0
+	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record+c.Delete > 0
 }
 
 // A BackendView is the line about a backend at the head of the plan.

@@ -17,7 +17,7 @@ const namedRows = 20
 func (m *maker) protect() {
 	for _, w := range m.works {
 		l := w.p.Lifecycle
-		if !l.PreventRerun && (!m.st.Protected[w.p.Name] || l.PreventRerunSet) {
+		if !m.guarded(w) {
 			continue
 		}
 		names, n := "", 0
@@ -39,6 +39,13 @@ func (m *maker) protect() {
 		m.diags.Append(diag.Diagnostic{Summary: "a protected phase would be re-run", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
 			Detail: fmt.Sprintf("%d finished or running jobs would be run again, and %s:%s\n\nKeep the results with -accept=phase.%s, or write prevent_rerun = false.", n, how, names, w.p.Name)})
 	}
+}
+
+// guarded reports whether prevent_rerun holds for a phase: it is written, or
+// remembered and not disarmed.
+func (m *maker) guarded(w *work) bool {
+	l := w.p.Lifecycle
+	return l.PreventRerun || m.st.Protected[w.p.Name] && !l.PreventRerunSet
 }
 
 // Protected names the phases that are guarded now, for the state to remember.

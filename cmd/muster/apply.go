@@ -24,7 +24,7 @@ import (
 type applyFlags struct {
 	planFlags
 	autoApprove, allowRerun, allowCancel bool
-	detach, once, json, outputs          bool
+	detach, once, json                   bool
 }
 
 func (f *applyFlags) register(fs *flag.FlagSet) {
@@ -67,12 +67,14 @@ func (f applyFlags) check(args []string) error {
 	switch {
 	case f.detach && f.once:
 		return usagef("-detach hands over everything and -once makes one pass: choose one")
-	case f.json && !saved && !f.autoApprove && !f.once:
+	case f.refreshOnly && (f.detach || f.once):
+		return usagef("-refresh-only starts nothing: leave -detach and -once out")
+	case f.json && !saved && !f.autoApprove && !f.once && !f.refreshOnly:
 		return usagef("-json cannot ask: give a saved plan, or -auto-approve")
 	case saved && (len(f.targets)+len(f.rerun)+len(f.accept) > 0 || f.destroy || f.refreshOnly):
 		return usagef("a saved plan is applied as it was reviewed: plan again with these options instead")
 	}
-	return nil
+	return f.planFlags.check()
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
@@ -125,6 +127,9 @@ func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Ses
 	if err != nil || w == nil {
 		return err
 	}
+	if f.refreshOnly {
+		return a.record(ctx, w, session, f)
+	}
 	return a.drive(ctx, w, session, f, file != nil)
 }
 
@@ -168,7 +173,7 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 	} else if err := a.report(w.diags); err != nil {
 		return w, err
 	}
-	if f.once || !w.plan.Counts.Changes() {
+	if f.once || f.refreshOnly || !w.plan.Counts.Changes() {
 		return w, nil
 	}
 	if err := a.approve(w.plan, f); err != nil {
@@ -244,6 +249,27 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 		return err
 	}
 	return a.conclude(w, out, f.json)
+}
+
+// record writes down what a refresh found; nothing is started.
+func (a *app) record(ctx context.Context, w *work, session store.Session, f applyFlags) error {
+	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 {
+		return nil
+	}
+	in := w.input
+	in.Options = planner.Options{}
+	whole, _ := planner.Make(in)
+	who, host := whoami()
+	sink := a.progress(whole, f.json)
+	err := apply.Record(ctx, apply.Config{
+		Plan: whole, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Who: who, Host: host, Muster: version,
+		Event: sink.event,
+	}, w.input.Observed)
+	sink.close()
+	if err == nil && !f.json {
+		a.printf("Recorded. Nothing was started.\n")
+	}
+	return err
 }
 
 func (f applyFlags) mode() apply.Mode {

@@ -10,7 +10,11 @@ import (
 // conclude says how a run ended and turns it into an exit code.
 func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
 	if !asJSON {
-		a.printf("\n%s", conclusion(o))
+		text := conclusion(o)
+		if w.plan.Destroy && o.Stopped == apply.None {
+			text = destroyed(o)
+		}
+		a.printf("\n%s", text)
 		for _, r := range o.Results {
 			a.printf("  %s\n", resultText(r))
 		}
@@ -35,10 +39,25 @@ func exitFor(o apply.Outcome) error {
 	case apply.Hold:
 		return exitStatus(exitHeld)
 	}
-	if o.Held+o.Failed+o.Blocked > 0 {
+	if o.Held+o.Failed+o.Blocked+o.Undeleted > 0 {
 		return exitStatus(exitHeld)
 	}
 	return nil
+}
+
+// destroyed is the last word of a destroy that came to its end.
+func destroyed(o apply.Outcome) string {
+	text := fmt.Sprintf("Destroyed: %d jobs cancelled", o.Cancelled)
+	if o.Cancelled == 1 {
+		text = "Destroyed: 1 job cancelled"
+	}
+	if o.Deleted > 0 {
+		text += fmt.Sprintf(", %d outputs deleted", o.Deleted)
+	}
+	if o.Undeleted > 0 {
+		text += fmt.Sprintf(", %d outputs not deleted", o.Undeleted)
+	}
+	return text + ".\n"
 }
 
 // conclusion is the last word of a run.

@@ -24,6 +24,7 @@ type planFlags struct {
 	targets, rerun, accept texts
 	refresh, refreshOnly   bool
 	destroy, verify        bool
+	outputs                bool // with destroy: recorded outputs, too
 	verbose                bool
 	reason                 string
 	lockTimeout            time.Duration
@@ -35,12 +36,25 @@ func (p *planFlags) register(fs *flag.FlagSet) {
 	fs.Var(&p.rerun, "rerun", "run the jobs that `ADDR` selects again (repeatable)")
 	fs.Var(&p.accept, "accept", "let the completed jobs that `ADDR` selects stand although they changed (repeatable)")
 	fs.BoolVar(&p.refresh, "refresh", true, "ask the backends what became of jobs; -refresh=false believes the state")
-	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "only find out what happened, plan nothing")
+	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "say what happened since the state was written and plan nothing; with apply, record it")
 	fs.BoolVar(&p.destroy, "destroy", false, "plan to cancel and release everything")
 	fs.BoolVar(&p.verify, "verify", false, "open every recorded output again, instead of comparing size and times")
 	fs.BoolVar(&p.verbose, "verbose", false, "show every job")
 	fs.StringVar(&p.reason, "reason", "", "why, kept with the plan: `TEXT`")
 	fs.DurationVar(&p.lockTimeout, "lock-timeout", 0, "wait this long for the state lock (`DURATION`, such as 30s)")
+}
+
+// check refuses combinations that mean nothing.
+func (p *planFlags) check() error {
+	switch {
+	case p.refreshOnly && p.destroy:
+		return usagef("-refresh-only plans nothing and -destroy plans to cancel: choose one")
+	case p.refreshOnly && !p.refresh:
+		return usagef("-refresh-only asks the backends and -refresh=false does not: choose one")
+	case p.refreshOnly && len(p.rerun)+len(p.accept) > 0:
+		return usagef("-refresh-only plans nothing: leave -rerun and -accept out")
+	}
+	return nil
 }
 
 func planCommand() *command {
@@ -65,6 +79,12 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
 			scripts := fs.Bool("show-scripts", false, "print the commands and scripts that would be submitted")
 			return func(ctx context.Context, a *app, _ []string) error {
+				if err := p.check(); err != nil {
+					return err
+				}
+				if p.refreshOnly && *out != "" {
+					return usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
+				}
 				w, err := a.plan(ctx, p)
 				if err != nil {
 					return err
@@ -121,11 +141,12 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
 	w := &work{campaign: c, state: st, launcher: a.launcher()}
 	w.input = planner.Input{Campaign: c, State: st, Now: a.now(), Options: planner.Options{
-		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Reason: p.reason,
+		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Outputs: p.outputs,
+		RefreshOnly: p.refreshOnly, Reason: p.reason,
 	}}
 	seen := refresh.Observe(ctx, refresh.Input{
 		Campaign: c, State: st, Provider: w.provider(ctx), Options: w.input.Options, Now: w.input.Now,
-		Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy,
+		Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy && !p.refreshOnly,
 		Waiting: func(what string) { a.notef("%s\n", what) },
 	})
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
@@ -169,7 +190,7 @@ func (a *app) showPlan(w *work, o planOutput) error {
 	if w.plan.BudgetBroken() {
 		return exitStatus(exitBudget)
 	}
-	if o.detailed && w.plan.Counts.Changes() {
+	if o.detailed && (w.plan.Counts.Changes() || w.plan.RefreshOnly && w.plan.Counts.Missing > 0) {
 		return exitStatus(exitChanges)
 	}
 	return nil

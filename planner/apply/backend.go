@@ -83,6 +83,9 @@ func (e *engine) loadBackends() error {
 	for _, t := range e.Plan.Transfers {
 		need[t.From], need[t.To] = true, true
 	}
+	for _, d := range e.Plan.Deletions {
+		need[d.Backend] = true
+	}
 	for _, r := range e.Plan.Loose {
 		if r.Release {
 			need[r.Backend] = true

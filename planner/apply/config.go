@@ -99,6 +99,8 @@ type Outcome struct {
 	Skipped   int // not selected
 	Cancelled int // ended by this run
 	Smokes    int // smokes in flight
+	Deleted   int // outputs that a destroy deleted
+	Undeleted int // and that it could not
 
 	QueuedOn []BackendCount // where the queued ones lie, most first
 	Handed   int            // submitted by this run

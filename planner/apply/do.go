@@ -15,15 +15,40 @@ const (
 // Do does what a request asks when no apply runs: its caller holds the lease.
 // Nothing is started; what a backend has of ours is looked up first.
 func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error) {
+	e, done, err := quiet(ctx, c)
+	defer done()
+	if err != nil {
+		return request.Answer{}, err
+	}
+	if err := e.until(ctx, doEnds, func() bool { return e.recovered == 0 && !e.sending() }); err != nil {
+		return request.Answer{}, err
+	}
+	got := make(chan request.Answer, 1)
+	e.handle(r, got)
+	a := <-got
+	err = e.until(ctx, doEnds, func() bool { return !e.sending() && e.endings() == 0 })
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.Text += "; some have not ended yet"
+		err = nil
+	}
+	if err == nil && !e.sync() {
+		err = e.err
+	}
+	return a, err
+}
+
+// quiet is an engine that starts nothing and cancels nothing by itself. What
+// backends have of ours is being looked up; call what it returns at the end.
+func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	c.Mode, c.Requests = Once, ""
 	e := newEngine(c)
 	e.halted, e.approval = Hold, c.Plan.ID // no starts
 	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
-	defer func() { e.stop(); e.drainUntilGone() }()
+	done := func() { e.stop(); e.drainUntilGone() }
 	e.report.begin(e)
 	e.loadPhases()
 	if err := e.loadBackends(); err != nil {
-		return request.Answer{}, err
+		return e, done, err
 	}
 	e.loadHolds()
 	e.loadBudgets()
@@ -35,21 +60,7 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 	e.loadGates()
 	e.loadBreakers()
 	e.recover()
-	if err := e.until(ctx, doEnds, func() bool { return e.recovered == 0 && !e.sending() }); err != nil {
-		return request.Answer{}, err
-	}
-	got := make(chan request.Answer, 1)
-	e.handle(r, got)
-	a := <-got
-	err := e.until(ctx, doEnds, func() bool { return !e.sending() && e.endings() == 0 })
-	if errors.Is(err, context.DeadlineExceeded) {
-		a.Text += "; some have not ended yet"
-		err = nil
-	}
-	if err == nil && !e.sync() {
-		err = e.err
-	}
-	return a, err
+	return e, done, nil
 }
 
 // until runs what arrives until done, at most for limit.

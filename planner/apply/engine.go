@@ -70,6 +70,8 @@ type engine struct {
 	handed    int
 	cancelled int
 	shippings int
+	removed   int    // outputs that a destroy deleted
+	undeleted int    // and that it could not
 	first     string // first thing that needs muster, in a hand-over
 	spent     tally
 }

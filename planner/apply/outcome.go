@@ -105,6 +105,7 @@ func (e *engine) stuckCells(p *phase, before map[*phase][]bool) []bool {
 func (e *engine) outcome() Outcome {
 	o := e.counts()
 	o.Stopped, o.Why = e.halted, e.why
+	o.Deleted, o.Undeleted = e.removed, e.undeleted
 	o.Handed, o.First, o.Spent = e.handed, e.first, e.spent.text()
 	if o.Stopped == None {
 		switch {

@@ -35,6 +35,7 @@ func (e *engine) applyRows() {
 	for i := range e.Plan.Loose {
 		e.applyRow(&e.Plan.Loose[i])
 	}
+	e.deleteOutputs()
 }
 
 // acceptText is the hash that an accepted job is to stand for: that of the

@@ -11,6 +11,16 @@ import (
 // units is the order in which amounts are listed.
 var units = []string{place.USD, place.ServiceUnits, place.GPUHours, place.CPUHours, place.NodeHours}
 
+// The columns of a sum.
+const (
+	expected = iota
+	p90
+	atMost
+)
+
+// billionths is how many decimal places the engine counts costs with.
+const billionths = 9
+
 // A sum adds up one unit at three levels.
 type sum struct {
 	value [3]decimal.Decimal // expected, p90, at most
@@ -57,14 +67,14 @@ func at(m map[string]sums, key string) sums {
 func (s sums) add(g Group, n int) {
 	jobs := decimal.NewFromInt(int64(n))
 	launches := jobs.Mul(decimal.NewFromFloat(1 + g.again()).Round(6))
-	s.level(0, g.Decision, g.billed(false), launches, g.Runtime.Mark)
-	s.level(1, g.Decision, g.billed(true), launches, g.Runtime.Mark)
+	s.level(expected, g.Decision, g.billed(false), launches, g.Runtime.Mark)
+	s.level(p90, g.Decision, g.billed(true), launches, g.Runtime.Mark)
 	d := g.Decision
 	if g.Dearest.Backend != "" {
 		d = g.Dearest
 	}
 	ceiling, mark := g.Runtime.ceiling()
-	s.level(2, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
+	s.level(atMost, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
 }
 
 // ceiling is the longest one launch can take; Unknown when no walltime is
@@ -80,6 +90,9 @@ func (r Runtime) ceiling() (time.Duration, Mark) {
 func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
 	cost, priced := place.Cost(d.Shape, d.Price, d.WholeNode, t)
 	for unit, v := range cost {
+		if i == atMost {
+			v = v.RoundCeil(billionths) // as the engine counts every launch
+		}
 		s.at(unit).plus(i, v.Mul(launches), mark)
 	}
 	if !priced {
@@ -114,7 +127,7 @@ func (s sums) lines(all bool) []Line {
 		if v == nil || u == place.CPUHours && s[place.GPUHours] != nil && !all {
 			continue
 		}
-		out = append(out, Line{Unit: u, Expected: v.figure(0), P90: v.figure(1), AtMost: v.figure(2)})
+		out = append(out, Line{Unit: u, Expected: v.figure(expected), P90: v.figure(p90), AtMost: v.figure(atMost)})
 	}
 	return out
 }
@@ -124,6 +137,9 @@ func (s sums) lines(all bool) []Line {
 func (s *sum) figure(i int) Figure {
 	if s.mark[i] == Unknown {
 		return Figure{Mark: Unknown}
+	}
+	if i == atMost { // a ceiling that is rounded down stops the last job
+		return Figure{Text: s.value[i].RoundCeil(6).String(), Mark: s.mark[i]}
 	}
 	return Figure{Text: s.value[i].Round(6).String(), Mark: s.mark[i]}
 }

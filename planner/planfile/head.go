@@ -57,8 +57,8 @@ type Head struct {
 	Variables map[string]json.RawMessage `json:"variables,omitempty"`
 	Sensitive []string                   `json:"sensitive,omitempty"`
 
-	Tolerance float64               `json:"price_tolerance"`
-	Warnings  []Warning             `json:"warnings,omitempty"`
+	Tolerance float64   `json:"price_tolerance"`
+	Warnings  []Warning `json:"warnings,omitempty"`
 }
 
 // A Phase is the part of a phase's plan that is not by cell.

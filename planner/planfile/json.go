@@ -31,6 +31,7 @@ type Document struct {
 	Now           time.Time `json:"now"`
 	Reason        string    `json:"reason,omitempty"`
 	Destroy       bool      `json:"destroy,omitempty"`
+	RefreshOnly   bool      `json:"refresh_only,omitempty"`
 
 	Counts    Counts         `json:"counts"`
 	Backends  []Backend      `json:"backends,omitempty"`
@@ -68,6 +69,7 @@ type Counts struct {
 	Forget     int `json:"forget"`
 	Release    int `json:"release"`
 	Record     int `json:"record"`
+	Delete     int `json:"delete,omitempty"` // recorded outputs
 	Selected   int `json:"selected"`
 	Total      int `json:"total"`
 }
@@ -217,7 +219,7 @@ func NewDocument(p *planner.Plan, muster string) Document {
 func (h Head) document() Document {
 	d := Document{
 		FormatVersion: FormatVersion, Type: "plan", Muster: h.Muster, ID: h.ID, Campaign: h.Campaign, Digest: h.Digest, Lineage: h.Lineage, Serial: h.Serial,
-		Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy, Counts: countsOf(h.Counts), Critical: h.Forecast.Critical, Ceiling: h.Ceiling, Asks: h.Asks,
+		Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy, RefreshOnly: h.Options.RefreshOnly, Counts: countsOf(h.Counts), Critical: h.Forecast.Critical, Ceiling: h.Ceiling, Asks: h.Asks,
 		Basis: h.Forecast.Basis, Notes: h.Notes, Phases: []PhaseSummary{}, Cost: []Cost{},
 		Walltime: Walltime{h.Forecast.Walltime.P50.Seconds(), h.Forecast.Walltime.P90.Seconds(), marks[h.Forecast.Walltime.Mark]},
 	}

@@ -74,7 +74,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 		Serial: p.Serial, Now: p.Now, Reason: p.Reason, Options: m.Input.Options, Backends: p.Backends, Transfers: p.Transfers, Notes: p.Notes,
 		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Quotes: m.Input.Quotes,
 	}
-	h.Options.Destroy = p.Destroy
+	h.Options.Destroy, h.Options.RefreshOnly = p.Destroy, p.RefreshOnly
 	if c := m.Input.Campaign; c != nil {
 		h.Files, h.Tolerance = fileDigests(c), c.Policy.PriceTolerance
 		h.Variables, h.Sensitive = variables(c)

@@ -1,0 +1,76 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/state"
+)
+
+// refreshOnly plans nothing: every record gets what became of it since it was
+// written, and the rest is left out.
+func (m *maker) refreshOnly() {
+	c := &m.plan.Counts
+	for _, w := range m.works {
+		c.Total += len(w.pp.Kind)
+		for i := range w.pp.Kind {
+			w.pp.Kind[i] = Skipped
+			if !w.chosen(i) {
+				continue
+			}
+			c.Selected++
+			job := w.record(i)
+			if job == nil {
+				continue
+			}
+			kind, d := m.news(job)
+			w.pp.Kind[i] = kind
+			w.keep(i, kind, d)
+		}
+	}
+	for _, job := range m.loose {
+		if kind, d := m.news(job); kind != None && m.targeted(job) {
+			m.plan.Loose = append(m.plan.Loose, Row{Kind: kind, Address: job.Address, Backend: backendOf(job), Detail: d})
+		}
+	}
+}
+
+func backendOf(job *state.Job) string {
+	if at := last(job); at != nil {
+		return at.Backend
+	}
+	return ""
+}
+
+// news is what a refresh found of a record that it does not say yet.
+func (m *maker) news(job *state.Job) (Kind, Detail) {
+	f, d := m.observe(job), Detail{State: job}
+	switch {
+	case f.unknown != "":
+		d.Text = f.unknown
+		return UnknownAt, d
+	case f.found:
+		d.Reasons = []Reason{{"intent", "submitting", "found on its backend"}}
+		return Record, d
+	case f.absent:
+		d.Reasons = []Reason{{"intent", "submitting", "surely not on its backend"}}
+		return Record, d
+	case f.status != f.was:
+		d.Reasons = []Reason{{"status", string(f.was), string(f.status)}}
+		if f.status == state.Failed || f.status == state.Cancelled {
+			d.Text = failure(f)
+		}
+		return Record, d
+	}
+	if f.status == state.Completed {
+		if broken := m.broken(f); len(broken) > 0 {
+			d.Text = strings.Join(broken, "; ")
+			return Missing, d
+		}
+		if slices.ContainsFunc(job.Outputs, func(o state.Output) bool { return o.Missing }) {
+			d.Reasons = []Reason{{"outputs", "missing", "as recorded"}}
+			return Record, d
+		}
+	}
+	return None, d
+}
