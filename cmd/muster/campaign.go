@@ -44,15 +44,18 @@ func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
 			given[i].File = a.path(given[i].File)
 		}
 	}
-	schemas, diags := a.schemas()
-	c, more := lang.Load(lang.LoadOptions{
+	schemas, absent := a.schemas()
+	c, diags := lang.Load(lang.LoadOptions{
 		Dir: a.dir, CommandLine: given, Environ: os.Environ(),
 		Schemas: schemas, AllowUnknownVars: unknown, Version: version,
 	})
 	if c != nil {
 		a.sources = diag.HCLSources(c.Files)
 	}
-	diags.Append(more...)
+	diags = explainAbsent(diags, absent)
+	if c != nil {
+		diags.Append(unsuitable(c, schemas)...)
+	}
 	return c, diags
 }
 

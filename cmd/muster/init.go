@@ -31,6 +31,9 @@ needs no init. -from=NAME writes a starter campaign into this directory.`,
 			upgrade := fs.Bool("upgrade", false, "lock what is found now, whatever was locked before")
 			lockfile := fs.String("lockfile", "", "`MODE`: readonly checks .muster.lock.hcl and does not write it")
 			return func(ctx context.Context, a *app, _ []string) error {
+				if *upgrade && *lockfile == "readonly" {
+					return usagef("-upgrade writes the lock file, and -lockfile=readonly does not: give one of them")
+				}
 				if *lockfile != "" && *lockfile != "readonly" {
 					return usagef("-lockfile takes readonly, not %q", *lockfile)
 				}
@@ -75,7 +78,11 @@ func (a *app) starter(name string) error {
 }
 
 func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly bool) error {
-	if !readonly {
+	switch {
+	case readonly:
+	case upgrade:
+		a.pin = launch.PinUpgrade
+	default:
 		a.pin = launch.PinRecord
 	}
 	c, err := a.mustLoad(v)
@@ -89,7 +96,7 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly bool) erro
 	if _, err := s.Read(ctx); err != nil {
 		return err
 	}
-	if err := a.lockProviders(ctx, c, upgrade, readonly); err != nil {
+	if err := a.lockProviders(ctx, c, readonly); err != nil {
 		return err
 	}
 	var builtin []string

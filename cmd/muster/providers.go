@@ -51,7 +51,7 @@ func (a *app) providers() ([]providerReport, error) {
 	for name, b := range builtins {
 		p := providerReport{Name: name, Version: version, Kind: "built-in"}
 		if b.new == nil {
-			p.Note = "planned for, not yet driven"
+			p.Note = "checked and planned for, from facts; not driven in this version"
 		}
 		out = append(out, p)
 	}
@@ -61,12 +61,22 @@ func (a *app) providers() ([]providerReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	found := map[string]bool{}
 	for _, f := range l.Discover() {
 		p := providerReport{Name: f.Type, Kind: "external", Path: f.Path, Note: "not locked; muster init locks what the campaign needs"}
+		found[f.Type] = true
 		if locked, ok := lock.Providers[f.Type]; ok {
 			p.Version, p.Note = locked.Version, "locked"
+			if _, err := l.Resolve(f.Type); err != nil {
+				p.Version, p.Note = "", providerFault(err).Summary
+			}
 		}
 		out = append(out, p)
+	}
+	for _, name := range sortedKeys(lock.Providers) {
+		if !found[name] {
+			out = append(out, providerReport{Name: name, Version: lock.Providers[name].Version, Kind: "external", Note: "locked, but not found"})
+		}
 	}
 	slices.SortFunc(out, func(x, y providerReport) int {
 		return strings.Compare(x.Kind+x.Name, y.Kind+y.Name) // "built-in" sorts before "external"

@@ -36,7 +36,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "absent": absent, "replace": replace,
+			"exits": exits, "absent": absent, "replace": replace, "plugin": plugin, "tamper": tamper,
 		},
 	})
 }

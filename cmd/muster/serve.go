@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
@@ -35,25 +34,24 @@ var builtins = map[string]builtin{
 
 // schemas are the schemas a campaign is checked against: the built-in ones,
 // read without starting a process, and those of the external providers that
-// it names and that can be found.
-func (a *app) schemas() (map[string]offer.Schema, diag.List) {
-	out := map[string]offer.Schema{}
+// it names; absent says why some of these cannot be asked.
+func (a *app) schemas() (out map[string]offer.Schema, absent map[string]error) {
+	out, absent = map[string]offer.Schema{}, map[string]error{}
 	for name, b := range builtins {
 		out[name] = b.schema()
 	}
-	var diags diag.List
 	for _, typ := range lang.BackendTypes(a.dir) {
 		if _, ok := out[typ]; ok {
 			continue
 		}
 		s, err := a.externalSchema(typ)
 		if err != nil {
-			diags.Append(diag.Diagnostic{Summary: fmt.Sprintf("Provider %q cannot be used", typ), Detail: err.Error()})
+			absent[typ] = err
 			continue
 		}
 		out[typ] = s
 	}
-	return out, diags
+	return out, absent
 }
 
 // externalSchema asks an external provider, pinned unless init is locking.

@@ -113,6 +113,9 @@ func (j *job) over() bool {
 
 // start runs the job's shell in a session of its own, so that it outlives us.
 func (b *backend) start(j *job) error {
+	if err := makeParents(j.spec); err != nil {
+		return err
+	}
 	out, err := os.OpenFile(j.path("log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -142,6 +145,20 @@ func (b *backend) start(j *job) error {
 	}
 	j.asked = time.Now()
 	go func() { _ = cmd.Wait() }() // no zombies; what it wrote counts, not what it returns
+	return nil
+}
+
+// makeParents makes the folders that outputs go into, up to the first wildcard.
+func makeParents(spec providers.Job) error {
+	for _, o := range spec.Outputs {
+		dir := wrapper.OutputPath(spec.Workdir, o)
+		if o.Kind != "glob" {
+			dir = filepath.Dir(dir)
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -122,6 +122,11 @@ var runTests = []test{
 			s.Error("the job did not get its secret")
 		}
 	}},
+	{name: "the folders of outputs are there before the job", run: func(s *site) {
+		j := s.shell("echo x > a/b/file && echo x > c/part-1")
+		j.Outputs = []providers.Output{path("a/b/file"), {Name: "parts", Kind: "glob", Path: "c/part-*"}}
+		s.wantStatus(s.run(j), offer.Completed)
+	}},
 	{name: "an output that was not written fails the job", run: func(s *site) {
 		j := s.shell("true")
 		j.Outputs = []providers.Output{path("never")}
