@@ -90,7 +90,7 @@ func poolSummary(p offer.Pool, all []offer.Pool) string {
 func (m *maker) noteStale(backend, month string) {
 	after := m.in.Campaign.Policy.StaleAfter
 	at, err := time.Parse("2006-01", month)
-	if err != nil || after <= 0 || m.in.Now.Sub(at) <= after {
+	if err != nil || after <= 0 || m.in.Now.Sub(at.AddDate(0, 1, -1)) <= after { // from the last day of the month
 		return
 	}
 	m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The facts about backend.%s were verified in %s; check limits and prices.", backend, month))

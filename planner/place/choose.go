@@ -31,6 +31,7 @@ var (
 	sparing   = criterion{func(a, b option) int { return cmp.Compare(idles(a), idles(b)) }, saying("would idle its GPUs")}
 	standing  = criterion{func(a, b option) int { return cmp.Compare(b2i(a.rental), b2i(b.rental)) }, saying("is rented; the production pool comes first")}
 	rented    = criterion{func(a, b option) int { return cmp.Compare(b2i(b.rental), b2i(a.rental)) }, saying("is not rented, and the work is urgent or the queue long")}
+	forTests  = criterion{func(a, b option) int { return cmp.Compare(b2i(b.pool.Testing), b2i(a.pool.Testing)) }, saying("is a production pool; there is one for tests")}
 	byName    = criterion{func(a, b option) int {
 		return strings.Compare(a.pool.Backend+"\x00"+a.pool.Name, b.pool.Backend+"\x00"+b.pool.Name)
 	}, saying("is as good; the first by name was taken")}
@@ -43,20 +44,20 @@ func saying(s string) func(o, best option) string { return func(o, best option) 
 func (in Input) order(use string, pressed bool) ranking {
 	switch use {
 	case useOrder:
-		return ranking{asWritten, sparing, cheapest, soonest, byName}
+		return ranking{asWritten, sparing, cheapest, soonest, forTests, byName}
 	case useSoonest:
-		return ranking{sparing, soonest, cheapest, asWritten, byName}
+		return ranking{sparing, soonest, cheapest, asWritten, forTests, byName}
 	case useRentalIfPressed:
 		if pressed {
-			return ranking{rented, sparing, soonestUnlessRented, cheapest, soonest, asWritten, byName}
+			return ranking{rented, sparing, soonestUnlessRented, cheapest, soonest, asWritten, forTests, byName}
 		}
-		return ranking{standing, sparing, cheapest, soonest, asWritten, byName}
+		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, byName}
 	case useProduction:
-		return ranking{standing, sparing, cheapest, soonest, asWritten, byName}
+		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, byName}
 	case useCheapest, useCheapestSoonest:
-		return ranking{sparing, cheapest, soonest, asWritten, byName}
+		return ranking{sparing, cheapest, soonest, asWritten, forTests, byName}
 	}
-	return ranking{named(use), sparing, cheapest, soonest, asWritten, byName}
+	return ranking{named(use), sparing, cheapest, soonest, asWritten, forTests, byName}
 }
 
 // soonestUnlessRented ranks pools with a queue by their wait: rentals start

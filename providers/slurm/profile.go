@@ -178,6 +178,7 @@ func (s site) pool(profile, backend string, b partition) (offer.Pool, error) {
 			return p, err
 		}
 	}
+	p.Price = offer.Price{Known: true} // schedulers cost no money unless a site says so
 	if r := b.Price; r != nil {
 		p.Price = offer.Price{Known: true, SUPerGPUHour: r.PerGPUHour, SUPerNodeHour: r.PerNodeHour, SUPerCPUHour: r.PerCPUHour, Estimated: true}
 		p.WholeNode = r.WholeNode
@@ -210,3 +211,5 @@ func size(s string, to *int64) (err error) {
 	}
 	return err
 }
+
+func profileNames() string { return strings.Join(Profiles(), ", ") }

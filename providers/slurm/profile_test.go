@@ -39,7 +39,7 @@ func TestAlpine(t *testing.T) {
 		test.Price != want.Price || test.GPUMem < 16<<30 || test.GPUMem > 20<<30 {
 		t.Errorf("atesting_a100: %+v", test)
 	}
-	if cpu := pool("amilan"); cpu.Price.Known || cpu.GPUs != 0 || cpu.CPUs != 64 {
+	if cpu := pool("amilan"); !cpu.Price.Known || cpu.Price.SUPerCPUHour != "" || cpu.GPUs != 0 || cpu.CPUs != 64 {
 		t.Errorf("amilan: %+v", cpu)
 	}
 	if p.Verified != "2026-05" || len(p.QoS) != 4 || p.QoS[1].MaxTime != 7*24*time.Hour || p.QoS[1].MaxSubmit != 200 {
