@@ -23,8 +23,11 @@ type spareLog struct {
 	f    *os.File
 }
 
-// maxSpareLogs bounds the empty logs kept for a workdir.
-const maxSpareLogs = 16
+// maxSpareLogs bounds the empty logs kept for a workdir. It must be several
+// times what the janitor takes in at a time: a log that is removed costs the
+// next ones dearly, as ext4 without a journal looks at every inode of a group that
+// was freed in the last seconds before it hands one out.
+const maxSpareLogs = 8 * 2 * litterBatch
 
 // open makes the log at path; what an earlier start of the attempt said stays.
 func (l *logFiles) open(path string) (*os.File, error) {
