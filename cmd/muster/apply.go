@@ -236,6 +236,9 @@ func (a *app) covered(reruns, cancels []string, f applyFlags) error {
 
 // drive runs the engine and says how it ended.
 func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags, saved bool) error {
+	if err := a.report(undriven(w.plan)); err != nil {
+		return err
+	}
 	who, host := whoami()
 	sink := a.progress(w.plan, f.json)
 	out, err := apply.Run(ctx, apply.Config{

@@ -17,6 +17,7 @@ import (
 // backend that left the campaign is reached with what the state kept of it.
 func (a *app) connect(ctx context.Context, w *work, c *lang.Campaign, st *state.State) (func(backend string) (providers.Provider, error), error) {
 	ready := map[string]providers.Provider{}
+	provider := w.provider(ctx)
 	return func(name string) (providers.Provider, error) {
 		if p := ready[name]; p != nil {
 			return p, nil
@@ -25,7 +26,7 @@ func (a *app) connect(ctx context.Context, w *work, c *lang.Campaign, st *state.
 		if err != nil {
 			return nil, err
 		}
-		p, err := w.launcher.Provider(ctx, b.Type)
+		p, err := provider(b.Type)
 		if err != nil {
 			return nil, err
 		}

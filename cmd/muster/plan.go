@@ -116,7 +116,16 @@ func (w *work) close() {
 
 // provider is what the engine asks for a backend type.
 func (w *work) provider(ctx context.Context) func(string) (providers.Provider, error) {
-	return func(typ string) (providers.Provider, error) { return w.launcher.Provider(ctx, typ) }
+	planning := map[string]providers.Provider{}
+	for typ, offline := range offlines {
+		planning[typ] = offline()
+	}
+	return func(typ string) (providers.Provider, error) {
+		if p := planning[typ]; p != nil {
+			return p, nil
+		}
+		return w.launcher.Provider(ctx, typ)
+	}
 }
 
 // plan loads, observes and plans; errors in the campaign are printed and end
