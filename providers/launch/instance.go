@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/internal/procid"
@@ -24,6 +25,7 @@ type instance struct {
 	plugin  *plugin.Client
 	process *process
 	client  *protocol.Client
+	conn    *grpc.ClientConn
 	born    time.Time
 
 	mu         sync.Mutex
@@ -35,7 +37,7 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 	if err := l.check(prog); err != nil {
 		return nil, err
 	}
-	dir, err := socketDir(lookup(l.opts.Environ, "XDG_RUNTIME_DIR"))
+	dir, err := l.socketDir()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 		},
 	})
 	if err := inst.handshake(l, prog); err != nil {
-		inst.plugin.Kill()
+		inst.end()
 		var e *providers.Error
 		if errors.As(err, &e) {
 			return nil, err
@@ -66,6 +68,7 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 		return nil, startError(prog, inst.process, err)
 	}
 	inst.process.settled()
+	go l.watchPulse(inst, prog.Type)
 	return inst, nil
 }
 
@@ -74,6 +77,7 @@ func (i *instance) handshake(l *Launcher, prog Program) error {
 	if err != nil {
 		return err
 	}
+	i.conn = conn.(*plugin.GRPCClient).Conn // the only protocol that is allowed
 	raw, err := conn.Dispense(protocol.PluginName)
 	if err != nil {
 		return err

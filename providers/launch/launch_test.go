@@ -268,7 +268,7 @@ func TestNoOrphans(t *testing.T) {
 			for child.Alive() {
 				time.Sleep(5 * time.Millisecond) // the test's own time limit is the bound
 			}
-			if _, err := socketDir(runtime); err != nil { // sweeps, if the provider did not clean up itself
+			if _, err := newLauncher(t, Options{Environ: []string{"XDG_RUNTIME_DIR=" + runtime}}).socketDir(); err != nil { // sweeps, if the provider did not clean up itself
 				t.Fatal(err)
 			}
 		})

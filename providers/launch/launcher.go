@@ -47,6 +47,9 @@ type Options struct {
 	Logger hclog.Logger
 	// StartTimeout bounds one start; 0 = 20 s.
 	StartTimeout time.Duration
+	// Pulse is the time between two questions whether a process is still
+	// answering; one that misses three is killed and started again. 0 = 10 s.
+	Pulse time.Duration
 }
 
 // Launcher owns the provider processes of one command: at most one per type.
@@ -75,6 +78,9 @@ func New(o Options) *Launcher {
 	}
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 20 * time.Second
+	}
+	if o.Pulse == 0 {
+		o.Pulse = defaultPulse
 	}
 	l := &Launcher{opts: o, program: newPrograms(o), byType: map[string]*remote{}}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
@@ -154,5 +160,5 @@ func (l *Launcher) Close() {
 		wg.Go(r.close)
 	}
 	wg.Wait()
-	removeRuntimeDir()
+	l.leaveSocketDir()
 }

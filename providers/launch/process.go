@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +31,7 @@ type process struct {
 	err            error           // of Wait, after done
 	ctx            context.Context // until the handshake is over, its end is the process's
 	release        func() bool
+	hung           atomic.Bool // it was killed because it did not answer
 }
 
 var _ runner.Runner = (*process)(nil)
@@ -142,7 +144,11 @@ func (p *process) fate() string {
 		return ""
 	}
 	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return fmt.Sprintf("killed by signal %d (%s)", int(ws.Signal()), ws.Signal())
+		fate := fmt.Sprintf("killed by signal %d (%s)", int(ws.Signal()), ws.Signal())
+		if p.hung.Load() {
+			fate = hungFate(fate)
+		}
+		return fate
 	}
 	return fmt.Sprintf("exit status %d", p.cmd.ProcessState.ExitCode())
 }

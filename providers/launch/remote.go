@@ -92,7 +92,7 @@ func (r *remote) run(s *start, delay time.Duration) {
 		r.crashes++
 		r.lastWord = s.err.Error()
 	case r.launcher.ctx.Err() != nil:
-		go s.inst.plugin.Kill()
+		go s.inst.end()
 		s.inst, s.err = nil, errClosed
 	default:
 		r.current, r.started = s.inst, true
@@ -271,6 +271,6 @@ func (r *remote) close() {
 	r.current = nil
 	r.mu.Unlock()
 	if inst != nil {
-		inst.plugin.Kill()
+		inst.end()
 	}
 }

@@ -20,20 +20,22 @@ const longestBase = 38
 // the user can look inside, which is all the authentication there is.
 var runtimeDir = struct {
 	sync.Mutex
-	path string
-}{}
+	path  string
+	users map[*Launcher]bool // it stays until the last of them is closed
+}{users: map[*Launcher]bool{}}
 
 // socketDir returns that folder and makes it if need be, after removing what
 // dead muster processes left.
-func socketDir(xdg string) (string, error) {
+func (l *Launcher) socketDir() (string, error) {
 	runtimeDir.Lock()
 	defer runtimeDir.Unlock()
+	runtimeDir.users[l] = true
 	if runtimeDir.path != "" {
 		if _, err := os.Lstat(runtimeDir.path); err == nil {
 			return runtimeDir.path, nil
 		}
 	}
-	base, err := socketBase(xdg)
+	base, err := socketBase(lookup(l.opts.Environ, "XDG_RUNTIME_DIR"))
 	if err != nil {
 		return "", err
 	}
@@ -106,11 +108,12 @@ func sweep(base string) {
 	}
 }
 
-// removeRuntimeDir removes the folder if nothing is in it.
-func removeRuntimeDir() {
+// leaveSocketDir removes the folder if this launcher was the last to use it.
+func (l *Launcher) leaveSocketDir() {
 	runtimeDir.Lock()
 	defer runtimeDir.Unlock()
-	if runtimeDir.path != "" && os.Remove(runtimeDir.path) == nil {
+	delete(runtimeDir.users, l)
+	if len(runtimeDir.users) == 0 && runtimeDir.path != "" && os.Remove(runtimeDir.path) == nil {
 		runtimeDir.path = ""
 	}
 }

@@ -1,0 +1,56 @@
+package launch
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// TestStoppedProviderIsReplaced: a process that hangs is a crash like any
+// other, for calls that answer once and for a watch.
+func TestStoppedProviderIsReplaced(t *testing.T) {
+	t.Parallel()
+	l := newLauncher(t, Options{Pulse: 50 * time.Millisecond})
+	p := provider(t, l, "fake")
+	backend, _ := configured(t, p)
+	before := submit(t, p, backend, 1)[0].Handle
+	seen, watched := make(chan string, 100), make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		watched <- p.Watch(ctx, providers.WatchRequest{Backend: backend}, func(b providers.Batch) error {
+			seen <- b.Cursor
+			return nil
+		})
+	}()
+	for <-seen != "20" { // from here on it waits for more
+	}
+	if err := syscall.Kill(l.PIDs()["fake"], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if after := submit(t, p, backend, 1)[0].Handle; after == before {
+		t.Error("the same process answered; it was stopped")
+	}
+	stop()
+	if err := <-watched; err == nil {
+		t.Error("the watch ended without an error")
+	}
+}
+
+// TestClosingAStoppedProvider does not wait for its answer.
+func TestClosingAStoppedProvider(t *testing.T) {
+	t.Parallel()
+	l := newLauncher(t, Options{})
+	provider(t, l, "fake")
+	pid := l.PIDs()["fake"]
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // the test's own time limit is the bound
+	if syscall.Kill(pid, 0) == nil {
+		t.Error("the process is still there")
+	}
+}
