@@ -152,13 +152,13 @@ func (m *maker) leftOver(b lang.Budget, unit string, room decimal.Decimal) int {
 	}
 	for _, w := range m.works {
 		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 {
-			c, _ := ceiling(g.Place, 1)
+			c, _ := ceiling(g.Place, lang.Retry{}, m.in.Pools)
 			room = room.Sub(c[unit].Mul(decimal.NewFromInt(int64(len(g.Run)))))
 		}
 		for at, n := range w.groupJobs() {
 			if at > 0 {
 				d := w.pp.Placements[at]
-				c, _ := ceiling(d, attempts(w.p))
+				c, _ := ceiling(d, w.p.Retry, m.in.Pools)
 				take(w, d.Backend, c[unit], n)
 			}
 		}

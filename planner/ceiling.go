@@ -17,7 +17,7 @@ func (p *Plan) JobCeiling(phase string, cell int) (amounts state.Amounts, known 
 	if pp == nil {
 		return nil, false
 	}
-	return text(ceiling(pp.Decision(cell), attempts(pp.Phase)))
+	return text(ceiling(pp.Decision(cell), pp.Phase.Retry, p.pools))
 }
 
 // SmokeCeiling is the most one smoke of a phase may cost: it has one launch.
@@ -26,7 +26,7 @@ func (p *Plan) SmokeCeiling(phase string) (amounts state.Amounts, known bool) {
 	if pp == nil || pp.Smoke == nil {
 		return nil, false
 	}
-	return text(ceiling(pp.Smoke.Place, 1))
+	return text(ceiling(pp.Smoke.Place, lang.Retry{}, p.pools))
 }
 
 // Phase finds a phase of the plan by name.
@@ -39,27 +39,37 @@ func (p *Plan) Phase(name string) *PhasePlan {
 	return nil
 }
 
-// ceiling is the dearest candidate's full walltime by unit, over all launches.
-func ceiling(d place.Decision, launches int) (map[string]decimal.Decimal, bool) {
+// ceiling is the dearest candidate's full walltime by unit, over all launches,
+// each as large as retries may make it.
+func ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]decimal.Decimal, bool) {
 	out := map[string]decimal.Decimal{}
 	known := true
-	n := decimal.NewFromInt(int64(launches))
 	if d.Backend == "" {
 		return out, false
 	}
-	take := func(p offer.Price, wholeNode bool) {
-		cost, priced := place.Cost(d.Shape, p, wholeNode, d.Shape.Walltime)
-		known = known && priced
-		for unit, a := range cost {
-			if a = a.Mul(n); a.GreaterThan(out[unit]) {
+	take := func(backend, pool string, p offer.Price, wholeNode bool) {
+		shapes := Launches(d.Shape, r, poolOf(pools, backend, pool))
+		for len(shapes) < max(r.MaxAttempts, 1) {
+			shapes = append(shapes, d.Shape)
+		}
+		sum := map[string]decimal.Decimal{}
+		for _, s := range shapes {
+			cost, priced := place.Cost(s, p, wholeNode, s.Walltime)
+			known = known && priced
+			for unit, a := range cost {
+				sum[unit] = sum[unit].Add(a)
+			}
+		}
+		for unit, a := range sum {
+			if a.GreaterThan(out[unit]) {
 				out[unit] = a
 			}
 		}
 	}
-	take(d.Price, d.WholeNode)
+	take(d.Backend, d.Pool, d.Price, d.WholeNode)
 	for _, c := range d.Candidates {
 		if c.Fits {
-			take(c.Price, c.WholeNode)
+			take(c.Backend, c.Pool, c.Price, c.WholeNode)
 		}
 	}
 	if !known {

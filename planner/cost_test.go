@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -65,6 +69,36 @@ func TestBudget(t *testing.T) {
 				t.Errorf("ceiling %v, want $%s", p.Ceiling, c.limit)
 			}
 		})
+	}
+}
+
+// TestScaledLaunches: at most counts each later launch as large as retries
+// may make it, up to the pool.
+func TestScaledLaunches(t *testing.T) {
+	t.Parallel()
+	s := offer.Shape{CPUs: 2, Memory: 1 << 30, Walltime: time.Hour}
+	r := lang.Retry{MaxAttempts: 4, Scale: map[string]lang.Scale{"walltime": {Walltime: 2}, "oom": {Memory: 1.5, Walltime: 0.5}}}
+	got := Launches(s, r, offer.Pool{MaxTime: 3 * time.Hour})
+	var hours []float64
+	for _, l := range got {
+		hours = append(hours, l.Walltime.Hours())
+	}
+	if diff := cmp.Diff([]float64{1, 2, 3, 3}, hours); diff != "" || got[1].Memory != 3<<29 {
+		t.Errorf("%s%+v", diff, got)
+	}
+	if Launches(s, lang.Retry{MaxAttempts: 3}, offer.Pool{}) != nil || Launches(s, lang.Retry{MaxAttempts: 1, Scale: r.Scale}, offer.Pool{}) != nil {
+		t.Error("without scaling or a second launch there is nothing to list")
+	}
+	d := place.Decision{Backend: "b", Shape: s, Price: offer.Price{Known: true, USDPerHour: "1"}}
+	out, known := ceiling(d, r, []offer.Pool{{Backend: "b", MaxTime: 3 * time.Hour}})
+	if !known || out[place.USD].String() != "9" || out[place.CPUHours].String() != "18" {
+		t.Errorf("%v %v", out, known)
+	}
+	f := forecast.Make(forecast.Input{Phases: []forecast.Phase{{Name: "p", Of: []uint16{1}, Groups: []forecast.Group{{}, {
+		Decision: d, Runtime: forecast.Declared(time.Hour), Launches: 4, Shapes: got,
+	}}}}})
+	if f.Lines[0].AtMost.Text != "9" {
+		t.Errorf("%+v", f.Lines)
 	}
 }
 

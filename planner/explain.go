@@ -53,7 +53,7 @@ func Explain(p *Plan, in Input, phase string, cell int) (Explanation, error) {
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil {
 		x.Decision = wouldGo(in, pp.Phase, cell)
 	}
-	x.Ceiling, x.Priced = text(ceiling(x.Decision, x.Attempts))
+	x.Ceiling, x.Priced = text(ceiling(x.Decision, pp.Phase.Retry, in.Pools))
 	x.Protected = pp.Phase.Lifecycle.PreventRerun || in.State != nil && in.State.Protected[phase]
 	for _, name := range pp.Phase.DependsOn {
 		if from := p.Phase(name); from != nil {

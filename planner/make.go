@@ -92,7 +92,7 @@ func newMaker(in Input) *maker {
 	m.hash = newHasher(Scheme, in.Observed.Sources)
 	m.plan = &Plan{
 		Campaign: in.Campaign.Name, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
-		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly, hash: m.hash,
+		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly, hash: m.hash, pools: in.Pools,
 	}
 	for _, p := range in.Campaign.Phases {
 		w := &work{p: p, reqs: p.Requests(lang.Run), pp: &PhasePlan{Phase: p, Details: map[int]Detail{}}}

@@ -61,8 +61,12 @@ func (m *maker) forecastPhase(w *work) forecast.Phase {
 }
 
 func (m *maker) forecastGroup(w *work, ev evidence, d place.Decision) forecast.Group {
+	ceiling := d
+	if dear := dearest(d); dear.Backend != "" {
+		ceiling = dear
+	}
 	return forecast.Group{
-		Decision: d, Dearest: dearest(d), Runtime: ev.runtime(d.Shape.Walltime),
+		Decision: d, Dearest: dearest(d), Runtime: ev.runtime(d.Shape.Walltime), Shapes: launches(ceiling, w.p.Retry, m.in.Pools),
 		Launches: attempts(w.p), Failing: ev.failing, Delay: w.p.Retry.Delay,
 	}
 }

@@ -151,7 +151,8 @@ type Plan struct {
 	Counts   Counts
 	Diags    diag.List
 
-	hash *hasher
+	hash  *hasher
+	pools []offer.Pool
 }
 
 // Counts is the summary line.

@@ -23,25 +23,36 @@ func (m *maker) selectCells() {
 		if len(f.texts) == 0 {
 			continue
 		}
-		sels := m.parse(f.flag, f.texts)
-		matched := make([]int, len(sels))
-		for _, w := range m.works {
-			column := make([]bool, len(w.pp.Kind))
-			for i := range column {
-				key, label := w.p.Key(i), w.p.Label(i)
-				for k, s := range sels {
-					if s.Match(addr.Job{Phase: w.p.Name, Key: key}, label) {
-						column[i] = true
-						matched[k]++
-					}
+		m.selectBy(f.flag, f.texts, f.put)
+	}
+}
+
+// selectBy marks the cells that any of the texts selects. What selects
+// nothing, or jobs of several phases without saying so, is an error.
+func (m *maker) selectBy(flag string, texts []string, put func(*work, []bool)) {
+	sels := m.parse(flag, texts)
+	phases := make([]int, len(sels)) // that each selects jobs of
+	for _, w := range m.works {
+		column := make([]bool, len(w.pp.Kind))
+		hit := make([]bool, len(sels))
+		for i := range column {
+			key, label := w.p.Key(i), w.p.Label(i)
+			for k, s := range sels {
+				if s.Match(addr.Job{Phase: w.p.Name, Key: key}, label) {
+					column[i], hit[k] = true, true
 				}
 			}
-			f.put(w, column)
 		}
-		for k, n := range matched {
-			if n == 0 && !m.looseMatch(sels[k]) {
-				m.noMatch(f.flag, f.texts[k])
+		for k := range hit {
+			if hit[k] {
+				phases[k]++
 			}
+		}
+		put(w, column)
+	}
+	for k, s := range sels {
+		if phases[k] == 0 && !m.looseMatch(s) || phases[k] > 1 && s.Phase == "" && s.Label == "" {
+			m.badSelection(flag, s.Text)
 		}
 	}
 }
@@ -59,16 +70,20 @@ func (m *maker) parse(flag string, texts []string) []addr.Selection {
 	return out
 }
 
-func (m *maker) noMatch(flag, text string) {
-	var names []string
+// badSelection says what is wrong with a selection, and what may have been
+// meant, in the words of every other command that takes addresses.
+func (m *maker) badSelection(flag, text string) {
+	var all []addr.Candidate
 	for _, w := range m.works {
-		names = append(names, "phase."+w.p.Name, w.p.Name)
+		for i := range w.pp.Kind {
+			all = append(all, addr.Candidate{Job: addr.Job{Phase: w.p.Name, Key: w.p.Key(i)}, Label: w.p.Label(i)})
+		}
 	}
-	d := diag.Diagnostic{Summary: "no job is selected", Detail: fmt.Sprintf("%s=%s matches no job of the campaign. Addresses look like phase.NAME[\"axis=value\"]; `muster state list` and `muster plan -verbose` show them.", flag, text)}
-	if near := diag.Suggest(text, names); near != "" {
-		d.Detail += fmt.Sprintf(" Did you mean %s?", near)
+	_, diags := addr.Select([]string{text}, all)
+	for _, d := range diags {
+		d.Detail = flag + ": " + d.Detail
+		m.diags.Append(d)
 	}
-	m.diags.Append(d)
 }
 
 // looseMatch reports whether a selection picks a job that is not wanted.

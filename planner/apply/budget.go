@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -59,6 +60,27 @@ type dues struct {
 	one  state.Amounts
 	each amounts
 	left int64
+	// steps are the launches where retries scale, first to last; nil: each.
+	steps []amounts
+}
+
+// next is what the next launch may cost; rest is that of all that are left.
+func (d *dues) next() amounts {
+	if at := len(d.steps) - int(d.left); d.steps != nil && at >= 0 && at < len(d.steps) {
+		return d.steps[at]
+	}
+	return d.each
+}
+
+func (d *dues) rest() (a amounts) {
+	if d.steps == nil || int(d.left) > len(d.steps) {
+		a.add(d.each, d.left)
+		return a
+	}
+	for _, s := range d.steps[len(d.steps)-int(d.left):] {
+		a.add(s, 1)
+	}
+	return a
 }
 
 // An account is one budget, or the ceiling that was approved.
@@ -210,13 +232,30 @@ func (bs *budgets) ceilingOf(e *engine, f *flight, recorded state.Amounts) dues 
 	}
 	if f.job != nil && f.job.Shape.Walltime == f.where.Shape.Walltime && f.job.Shape.GPUs == f.where.Shape.GPUs && f.job.Shape.CPUs == f.where.Shape.CPUs {
 		if d := bs.cache[f.where]; d != nil {
-			return dues{one: d.one, each: d.each, left: left}
+			return dues{one: d.one, each: d.each, left: left, steps: d.steps}
 		}
 	}
 	d := dues{one: fromPlace(f), left: left}
 	d.each = parseAmounts(d.one)
+	d.steps = stepsOf(f)
 	bs.cache[f.where] = &d
 	return d
+}
+
+// stepsOf are the launches of a riding flight whose retries scale.
+func stepsOf(f *flight) (out []amounts) {
+	if f.p == nil || !f.rides() || len(f.p.Retry.Scale) == 0 {
+		return nil
+	}
+	for _, s := range planner.Launches(f.where.Shape, f.p.Retry, f.b.pools[f.pool]) {
+		cost, _ := place.Cost(s, f.where.Price, f.where.WholeNode, s.Walltime)
+		var a amounts
+		for u, name := range units {
+			a[u] = cost[name].Shift(billionths).Ceil().IntPart()
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // fromPlace is one launch at its full walltime, as the planner priced it.
@@ -257,14 +296,15 @@ func (a *account) refuses(f *flight, now time.Time) string {
 	if !a.deadline.IsZero() && now.After(a.deadline) {
 		return fmt.Sprintf("the deadline of %s, %s, has passed", a.name, a.deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
+	rest := f.due.rest()
 	for u := range units {
 		if !a.has[u] {
 			continue
 		}
-		want := a.used[u] + a.flying[u] + f.due.each[u]*f.due.left
+		want := a.used[u] + a.flying[u] + rest[u]
 		if want > a.limit[u] {
 			return fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s %s", a.name, f.addr,
-				billion(a.used[u]), billion(a.flying[u]), billion(f.due.each[u]*f.due.left), billion(a.limit[u]), units[u])
+				billion(a.used[u]), billion(a.flying[u]), billion(rest[u]), billion(a.limit[u]), units[u])
 		}
 	}
 	return ""
@@ -273,20 +313,20 @@ func (a *account) refuses(f *flight, now time.Time) string {
 func billion(v int64) string { return decimal.New(v, -billionths).Round(4).String() }
 
 // take counts a flight at its ceiling; give takes what is left of it away.
-func (bs *budgets) take(f *flight) { bs.fly(f, f.due.left) }
+func (bs *budgets) take(f *flight) { bs.fly(f, f.due.rest(), 1) }
 
 func (bs *budgets) give(f *flight) {
-	bs.fly(f, -f.due.left)
+	bs.fly(f, f.due.rest(), -1)
 	f.due.left = 0
 }
 
-func (bs *budgets) fly(f *flight, times int64) {
-	if times == 0 || f.due.each == (amounts{}) {
+func (bs *budgets) fly(f *flight, what amounts, times int64) {
+	if what == (amounts{}) {
 		return
 	}
 	for _, a := range bs.accounts {
 		if a.counts(f.phaseName(), f.b.name, f.plan) {
-			a.flying.add(f.due.each, times)
+			a.flying.add(what, times)
 		}
 	}
 }
@@ -304,11 +344,12 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 		spent = f.due.each
 	}
 	en.Spent = spent.text()
+	most := f.due.next()
 	if f.due.left > 0 {
-		e.budgets.fly(f, -1)
+		e.budgets.fly(f, most, -1)
 		f.due.left--
 	}
-	e.budgets.enter(en.Phase, en.Backend, f.plan, spent, f.due.each)
+	e.budgets.enter(en.Phase, en.Backend, f.plan, spent, most)
 	e.spent.add(spent, 1)
 	e.warnBudgets()
 	return en

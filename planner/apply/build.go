@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -241,42 +240,12 @@ func (e *engine) scaled(f *flight, s offer.Shape) offer.Shape {
 		}
 		for _, class := range slices.Sorted(maps.Keys(f.p.Retry.Scale)) {
 			if failure.Is(a.Class, class) {
-				s = grow(s, f.p.Retry.Scale[class])
+				s = planner.Grow(s, f.p.Retry.Scale[class])
 				break
 			}
 		}
 	}
-	return bounded(s, f.b.pools[f.pool])
-}
-
-func grow(s offer.Shape, f lang.Scale) offer.Shape {
-	mul := func(v int64, by float64) int64 {
-		if by <= 0 {
-			return v
-		}
-		return int64(float64(v)*by + 0.5)
-	}
-	s.Memory, s.Disk = mul(s.Memory, f.Memory), mul(s.Disk, f.Disk)
-	s.CPUs, s.GPUs = int(mul(int64(s.CPUs), f.CPUs)), int(mul(int64(s.GPUs), f.GPUs))
-	s.Walltime = time.Duration(mul(int64(s.Walltime), f.Walltime))
-	return s
-}
-
-func bounded(s offer.Shape, p offer.Pool) offer.Shape {
-	nodes := max(s.Nodes, 1)
-	if p.Memory > 0 {
-		s.Memory = min(s.Memory, p.Memory*int64(nodes))
-	}
-	if p.CPUs > 0 {
-		s.CPUs = min(s.CPUs, p.CPUs*nodes)
-	}
-	if p.GPUs > 0 {
-		s.GPUs = min(s.GPUs, p.GPUs*nodes)
-	}
-	if p.MaxTime > 0 {
-		s.Walltime = min(s.Walltime, p.MaxTime)
-	}
-	return s
+	return planner.Bounded(s, f.b.pools[f.pool])
 }
 
 // scaledText names what scaling changed, for the record.

@@ -74,6 +74,12 @@ func (s sums) add(g Group, n int) {
 		d = g.Dearest
 	}
 	ceiling, mark := g.Runtime.ceiling()
+	if len(g.Shapes) > 0 && mark == Known {
+		for _, d.Shape = range g.Shapes {
+			s.level(atMost, d, d.Shape.Walltime, jobs, mark)
+		}
+		return
+	}
 	s.level(atMost, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
 }
 

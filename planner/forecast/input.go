@@ -69,6 +69,7 @@ type Group struct {
 	Dearest  place.Decision // of the approved candidates, for at most; zero = Decision
 	Runtime  Runtime
 	Launches int           // most launches of one job
+	Shapes   []offer.Shape // of these, where retries scale; nil = all as decided
 	Failing  float64       // share of launches seen to fail and be retried
 	Delay    time.Duration // before the next launch
 	Running  time.Duration // how long its jobs have run already
