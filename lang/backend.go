@@ -39,6 +39,7 @@ func (l *loader) backend(b *block) *Backend {
 	if e := b.expr("price"); e != nil {
 		out.Price = l.price(e)
 	}
+	l.noSecret(b, "workdir")
 	schema, ok := l.o.Schemas[out.Type]
 	if !ok {
 		l.sure.Errorat(b.syntax.LabelRanges[0], "Unknown type of backend", "There is no provider for backends of type %q%s %s", clip(out.Type),
@@ -55,6 +56,19 @@ func (l *loader) backend(b *block) *Backend {
 		l.wrong(b.expr("workdir"), "workdir", "%q must be absolute or begin with ~/ on a remote backend.", clip(w))
 	}
 	return out
+}
+
+// noSecret tells a path that reads a sensitive value.
+func (l *loader) noSecret(b *block, name string) {
+	e := b.expr(name)
+	if e == nil {
+		return
+	}
+	for _, t := range e.Variables() {
+		if v, ds := t.TraverseAbs(l.static); !ds.HasErrors() && v.ContainsMarked() {
+			l.sure.Errorat(t.SourceRange(), "A sensitive value in a path", "%s is sensitive, and a path is shown and stored.", strings.Join(attrNames(t), "."))
+		}
+	}
 }
 
 func (l *loader) knownTypes() string {

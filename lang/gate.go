@@ -55,6 +55,9 @@ func (l *loader) pick(p *phaseBuild, b *block) []int {
 		l.wrong(e, "cells", "Write \"first\", \"ends\", \"all\", or a list of partial cells such as [{ N = 384 }].")
 		return nil
 	}
+	if v.LengthInt() == 0 {
+		l.wrong(e, "cells", "The list is empty, so no cell would be tried. Name a cell, or leave the %s block out.", b.spec.Name)
+	}
 	var out []int
 	for _, x := range v.AsValueSlice() {
 		match, err := partialCell(p.Grid, x)

@@ -116,6 +116,7 @@ func (l *loader) store(b *block) Typed {
 		l.sure.Errorat(b.syntax.LabelRanges[0], "Unknown state store", "There is no state store of type %q%s Known: %s.", clip(b.name()), didYouMean(b.name(), sortedKeys(stores)), strings.Join(sortedKeys(stores), ", "))
 		return t
 	}
+	l.noSecret(b, "path")
 	t.Config, _ = l.config(schema, b.syntax.Body, "state "+b.name(), nil)
 	return t
 }

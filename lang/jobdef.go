@@ -154,6 +154,14 @@ func (l *loader) secret(b *block) Secret {
 	if s.Env != "" {
 		l.envName(b.expr("env"), s.Env)
 	}
+	if strings.Contains(s.Name, "-") {
+		l.sure.Errorat(b.syntax.LabelRanges[0], "Invalid name", "%q cannot name an environment variable, which a secret becomes in the job: use letters, digits and _.", clip(s.Name))
+	}
+	if e := b.expr("command"); e != nil && len(s.Command) == 0 && n == 1 {
+		if v, ok := l.peek(e, nil); ok && isList(v) {
+			l.wrong(e, "command", "The list is empty: its first element is the program.")
+		}
+	}
 	return s
 }
 

@@ -163,11 +163,11 @@ func (l *loader) place(d *diag.Diagnostic) {
 		if body.SrcRange.Filename != d.Subject.Filename {
 			continue
 		}
-		for _, b := range body.Blocks {
-			if r := b.Range(); r.Start.Byte <= d.Subject.Start.Byte && d.Subject.Start.Byte < r.End.Byte {
-				d.In = blockName(b)
-				return
-			}
+		at := d.Subject.Start.Byte
+		k, _ := slices.BinarySearchFunc(body.Blocks, at, func(b *hclsyntax.Block, at int) int { return cmp.Compare(b.Range().End.Byte, at+1) })
+		if k < len(body.Blocks) && body.Blocks[k].Range().Start.Byte <= at {
+			d.In = blockName(body.Blocks[k])
+			return
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (l *loader) imports() {
 	for _, b := range l.top.all("import") {
 		to, ok := l.jobAddress(b, "to")
 		x := Import{To: to.String(), ID: l.text(b, "id"), Range: b.rng}
-		if e := b.expr("backend"); e != nil && l.backendsExist(e) {
+		if e := b.expr("backend"); e != nil && l.backendsExist(e, "backend") {
 			if v, known := l.eval(e, l.backendValues()); known {
 				text, err := asText(v)
 				x.Backend = strings.TrimPrefix(text, "backend.")

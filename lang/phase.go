@@ -66,7 +66,7 @@ func (l *loader) phaseHead(p *phaseBuild) {
 	}
 	p.params = l.paramEntries(p.b)
 	if p.job == nil {
-		if !l.broken {
+		if !l.broken && !p.b.meant["job"] {
 			l.sure.Errorat(p.b.rng, "A phase needs a job", "Add job { command = \"…\" } to the phase %q.", p.Name)
 		}
 		p.job = &block{spec: jobSpec, rng: p.b.rng}

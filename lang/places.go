@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -27,7 +28,7 @@ func (l *loader) backendValues() map[string]cty.Value {
 // their addresses as text.
 func (l *loader) places(b *block, name string) []string {
 	e := b.expr(name)
-	if e == nil || !l.backendsExist(e) {
+	if e == nil || !l.backendsExist(e, name) {
 		return nil
 	}
 	v, ok := l.eval(e, l.backendValues())
@@ -44,7 +45,7 @@ func (l *loader) places(b *block, name string) []string {
 		s = strings.TrimPrefix(s, "backend.")
 		switch {
 		case !contains(l.backendNames, s):
-			l.ds.Errorat(e.Range(), "Unknown backend", "There is no backend %q%s Declared: %s.", clip(s), didYouMean(s, l.backendNames), strings.Join(l.backendNames, ", "))
+			l.unknownBackend(s, e.Range())
 		case contains(out, s):
 			l.sure.Warnat(e.Range(), "A backend stands twice", "backend.%s stands twice in %s; the first place counts.", s, name)
 		default:
@@ -55,8 +56,25 @@ func (l *loader) places(b *block, name string) []string {
 }
 
 // backendsExist tells references to backends that are not declared.
-func (l *loader) backendsExist(e hcl.Expression) bool {
+func (l *loader) backendsExist(e hcl.Expression, name string) bool {
 	all := true
+	if list, ok := e.(*hclsyntax.TupleConsExpr); ok {
+		for _, x := range list.Exprs {
+			if t, ok := x.(*hclsyntax.ScopeTraversalExpr); ok && (t.Traversal.RootName() == "phase" || t.Traversal.RootName() == "grid") {
+				l.wrong(x, name, "A list of backends is needed, [backend.slurm.alpine]; this is %s.", article(t.Traversal.RootName()))
+				all = false
+			}
+		}
+	}
+	defer func() {
+		if list, ok := e.(*hclsyntax.TupleConsExpr); ok && !all { // texts are looked at below otherwise
+			for _, x := range list.Exprs {
+				if v, ok := l.peek(x, nil); ok && v.Type() == cty.String && !contains(l.backendNames, strings.TrimPrefix(v.AsString(), "backend.")) {
+					l.unknownBackend(strings.TrimPrefix(v.AsString(), "backend."), x.Range())
+				}
+			}
+		}
+	}()
 	for _, t := range e.Variables() {
 		if t.RootName() != "backend" {
 			continue
@@ -68,11 +86,15 @@ func (l *loader) backendsExist(e hcl.Expression) bool {
 			continue
 		}
 		if address := parts[1] + "." + parts[2]; !contains(l.backendNames, address) {
-			l.ds.Errorat(t.SourceRange(), "Unknown backend", "There is no backend.%s%s Declared: %s.", clip(address), didYouMean(address, l.backendNames), strings.Join(l.backendNames, ", "))
+			l.unknownBackend(address, t.SourceRange())
 			all = false
 		}
 	}
 	return all
+}
+
+func (l *loader) unknownBackend(address string, at hcl.Range) {
+	l.ds.Errorat(at, "Unknown backend", "There is no backend.%s%s Declared: %s.", clip(address), didYouMean(address, l.backendNames), strings.Join(l.backendNames, ", "))
 }
 
 // attrNames lists the steps of a traversal of names; a step that is an index

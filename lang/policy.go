@@ -64,7 +64,7 @@ var shapeNames = []string{"cpus", "disk", "gpu_memory", "gpus", "memory", "nodes
 func (l *loader) rule(b *block) *Rule {
 	r := &Rule{Range: b.rng}
 	use, when := b.expr("use"), b.expr("when")
-	if use == nil || when == nil || !l.backendsExist(use) {
+	if use == nil || when == nil || !l.backendsExist(use, "use") {
 		return nil
 	}
 	if v, ok := l.eval(use, l.backendValues()); ok {

@@ -25,6 +25,11 @@ func (l *loader) results() {
 			t, ds := expr.Compile(e, &expr.Scope{Static: l.static, Symbols: map[string][]string{"phase": sortedKeys(l.phases)}})
 			l.ds.Append(ds...)
 			r.value = t
+			if !ds.HasErrors() {
+				for _, sym := range t.Sensitive() {
+					l.sure.Errorat(sym.Range, "A sensitive value in a result", "%s is sensitive, and a result is shown.", sym)
+				}
+			}
 		}
 		l.c.Results = append(l.c.Results, r)
 	}

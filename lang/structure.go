@@ -21,6 +21,7 @@ type block struct {
 	rng    hcl.Range // its header
 	whole  hcl.Range
 	syntax *hclsyntax.Block // nil for the top level
+	meant  map[string]bool  // attributes and blocks that misspelt ones seem to be
 }
 
 // name is the first label.
@@ -87,11 +88,12 @@ func (l *loader) body(spec *blockSpec, body *hclsyntax.Body, of *hclsyntax.Block
 	if of != nil {
 		b.labels, b.rng, b.whole = of.Labels, hcl.RangeBetween(of.TypeRange, of.OpenBraceRange), of.Range()
 	}
+	meant := map[string]bool{} // what unknown names were probably meant to be
 	for _, name := range sortedKeys(body.Attributes) {
 		if a := body.Attributes[name]; spec.Open || spec.attr(name) != nil {
 			b.attrs[name] = a
 		} else {
-			l.unknownAttr(spec, a)
+			meant[l.unknownAttr(spec, a)] = true
 		}
 	}
 	for _, c := range body.Blocks {
@@ -100,19 +102,22 @@ func (l *loader) body(spec *blockSpec, body *hclsyntax.Body, of *hclsyntax.Block
 		case inner != nil:
 			if l.labels(inner, c) {
 				b.inner = append(b.inner, l.body(inner, c.Body, c))
+			} else {
+				meant[c.Type] = true
 			}
 		case spec.Open:
 			// Its owner reads b.syntax.
 		default:
-			l.unknownBlock(spec, c)
+			meant[l.unknownBlock(spec, c)] = true
 		}
 	}
 	for _, a := range spec.Attrs {
-		if a.Required && b.attrs[a.Name] == nil && !l.broken {
+		if a.Required && b.attrs[a.Name] == nil && !l.broken && !meant[a.Name] {
 			l.sure.Append(diag.Diagnostic{Summary: fmt.Sprintf("%s is missing", a.Name), Subject: b.rng.Ptr(),
-				Detail: fmt.Sprintf("A %s block needs %s = …: %s", spec.Name, a.Name, lower(a.Doc))})
+				Detail: fmt.Sprintf("%s block needs %s = …: %s", capitalised(article(spec.Name)), a.Name, lower(a.Doc))})
 		}
 	}
+	b.meant = meant
 	if of != nil {
 		l.duplicates(b)
 	}
@@ -136,14 +141,20 @@ func (l *loader) labels(spec *blockSpec, c *hclsyntax.Block) bool {
 		for _, label := range spec.Labels {
 			fmt.Fprintf(&form, " %q", strings.ToUpper(label))
 		}
-		l.sure.Errorat(at, fmt.Sprintf("A %s block has %s", spec.Name, count(len(spec.Labels), "label")),
-			"%s were found. Write %s { … }.", capitalised(count(len(c.Labels), "label")), form.String())
-		return false
+		was := "were"
+		if len(c.Labels) == 1 {
+			was = "was"
+		}
+		l.sure.Errorat(at, fmt.Sprintf("%s block has %s", capitalised(article(spec.Name)), count(len(spec.Labels), "label")),
+			"%s %s found. Write %s { … }.", capitalised(count(len(c.Labels), "label")), was, form.String())
+		if len(c.Labels) < len(spec.Labels) {
+			return false
+		}
+		c.Labels, c.LabelRanges = c.Labels[:len(spec.Labels)], c.LabelRanges[:len(spec.Labels)] // the rest is read as meant
 	}
 	for i, label := range c.Labels {
 		if !validLabel(spec.Name, label) {
-			l.sure.Errorat(c.LabelRanges[i], "Invalid name", "%q cannot name a %s: use letters, digits, _ and -, and begin with a letter.", clip(label), spec.Name)
-			return false
+			l.sure.Errorat(c.LabelRanges[i], "Invalid name", "%q cannot name %s: use letters, digits, _ and -, and begin with a letter.", clip(label), article(spec.Name))
 		}
 	}
 	return true

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -18,12 +17,8 @@ func BackendTypes(dir string) []string {
 	paths, _ := filepath.Glob(filepath.Join(dir, "*"+campaignSuffix))
 	var out []string
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil || info.Size() > maxFileBytes {
-			continue
-		}
-		src, err := os.ReadFile(path)
-		if err != nil || expr.CheckSource(src) != nil {
+		src, err := readCapped(path) // a pipe or a device would never end
+		if err != nil || len(src) > maxFileBytes || expr.CheckSource(src) != nil {
 			continue
 		}
 		f, _ := hclsyntax.ParseConfig(src, path, hcl.InitialPos)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 )
@@ -13,7 +12,7 @@ import (
 func (l *loader) uniqueLabels() {
 	var columns []*texts
 	written := false
-	for i, p := range l.order {
+	for _, p := range l.order {
 		if !p.ok || p.failed {
 			continue
 		}
@@ -21,8 +20,8 @@ func (l *loader) uniqueLabels() {
 		if e := p.job.expr("name"); e != nil {
 			written, at = true, e.Range()
 		}
-		for _, q := range l.order[:i] { // phase a's "a-b=1" may be phase a-b's
-			written = written || strings.HasPrefix(p.Name, q.Name+"-") || strings.HasPrefix(q.Name, p.Name+"-")
+		for k, c := range p.Name { // phase a's "a-b=1" may be phase a-b's
+			written = written || c == '-' && l.phases[p.Name[:k]] != nil
 		}
 		c, whole := newTexts(p, nil, p.Phase.job.label, at)
 		if !whole {

@@ -11,7 +11,8 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 )
 
-func (l *loader) unknownAttr(spec *blockSpec, a *hclsyntax.Attribute) {
+// unknownAttr returns the name that was probably meant.
+func (l *loader) unknownAttr(spec *blockSpec, a *hclsyntax.Attribute) string {
 	attrs, blocks := spec.names()
 	detail := ""
 	switch {
@@ -21,18 +22,29 @@ func (l *loader) unknownAttr(spec *blockSpec, a *hclsyntax.Attribute) {
 		detail = l.noSuch(spec, "attribute", a.Name, append(attrs, blocks...))
 	}
 	l.sure.Errorat(a.NameRange, fmt.Sprintf("Unknown attribute %q", clip(a.Name)), "%s", detail)
+	if slices.Contains(blocks, a.Name) {
+		return a.Name
+	}
+	return diag.Suggest(a.Name, append(attrs, blocks...))
 }
 
-func (l *loader) unknownBlock(spec *blockSpec, c *hclsyntax.Block) {
+// unknownBlock returns the name that was probably meant.
+func (l *loader) unknownBlock(spec *blockSpec, c *hclsyntax.Block) string {
 	attrs, blocks := spec.names()
 	detail := ""
 	switch {
 	case slices.Contains(attrs, c.Type):
 		detail = fmt.Sprintf("%s is an attribute: write %s = { … } with an equals sign.", c.Type, c.Type)
+	case spec != language && language.block(c.Type) != nil:
+		detail = fmt.Sprintf("%s block stands at the top of a file, not in %s block. Is a closing brace missing above?", capitalised(article(c.Type)), article(spec.Name))
 	default:
 		detail = l.noSuch(spec, "block", c.Type, append(blocks, attrs...))
 	}
 	l.sure.Errorat(hcl.RangeBetween(c.TypeRange, c.OpenBraceRange), fmt.Sprintf("Unknown block %q", clip(c.Type)), "%s", detail)
+	if slices.Contains(attrs, c.Type) {
+		return c.Type
+	}
+	return diag.Suggest(c.Type, append(blocks, attrs...))
 }
 
 func (l *loader) noSuch(spec *blockSpec, kind, name string, known []string) string {

@@ -97,7 +97,7 @@ func (l *loader) boolean(b *block, name string) bool {
 	}
 	v, _ = v.Unmark()
 	if v.Type() != cty.Bool {
-		l.wrong(e, name, "%s is true or false, not %s.", capitalised(name), article(v.Type().FriendlyName()))
+		l.wrong(e, name, "True or false is needed, this is %s.", article(v.Type().FriendlyName()))
 		return false
 	}
 	return v.True()

@@ -73,7 +73,12 @@ func (l *loader) declare(b *block) {
 	l.vars[b.name()] = v
 	if e := b.expr("type"); e != nil {
 		ty, defaults, hds := typeexpr.TypeConstraintWithDefaults(e)
-		l.sure.Append(diag.FromHCL(hds)...)
+		for i, d := range diag.FromHCL(hds) {
+			if word := hds[i].Subject; word != nil && hds[i].Summary == "Invalid type specification" {
+				d.Detail += typeHint(l.textAt(*word))
+			}
+			l.sure.Append(d)
+		}
 		if !hds.HasErrors() {
 			v.typ, v.defaults, v.typed = ty, defaults, true
 		}
@@ -91,6 +96,24 @@ func (l *loader) declare(b *block) {
 	if v.value == cty.NilVal {
 		v.value = cty.DynamicVal // told above; nothing is to follow from it
 	}
+}
+
+// typeWords are what a type may begin with.
+var typeWords = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional"}
+
+func typeHint(word string) string {
+	if near := diag.Suggest(word, typeWords); near != "" {
+		return fmt.Sprintf(" Did you mean %s?", near)
+	}
+	return " Types are string, number, bool, any, list(…), set(…), map(…), object({…}) and tuple([…])."
+}
+
+// textAt is the source of a range.
+func (l *loader) textAt(r hcl.Range) string {
+	if f := l.c.Files[r.Filename]; f != nil && r.CanSliceBytes(f.Bytes) {
+		return string(r.SliceBytes(f.Bytes))
+	}
+	return ""
 }
 
 // functions is a scope without names.

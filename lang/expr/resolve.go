@@ -130,10 +130,40 @@ func (r *rewriter) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	} else {
 		detail += "expressions here begin with " + strings.Join(known, ", ") + "."
 	}
-	if r.inTemplate && len(n.Traversal) == 1 {
+	switch {
+	case root == "checkpoint":
+		detail = "The phase has no checkpoint block. Add one: checkpoint { path = \"…\" }."
+	case root == "secret":
+		detail = "A secret is a variable of the job's environment, and its value is in no expression. In a shell write $NAME."
+	case r.inTemplate && len(n.Traversal) == 1:
 		detail += fmt.Sprintf(" For the shell's own variable write $${%s}.", root)
 	}
 	r.ds.Errorat(n.SrcRange, fmt.Sprintf("Unknown name %q", clipName(root)), "%s", detail)
+}
+
+// known tells a function that is not there, beside all else that is wrong in
+// the expression.
+func (r *rewriter) known(n *hclsyntax.FunctionCallExpr) {
+	if r.scope == nil || r.scope.Static == nil {
+		return
+	}
+	var names []string
+	for ctx := r.scope.Static; ctx != nil; ctx = ctx.Parent() {
+		if _, ok := ctx.Functions[n.Name]; ok {
+			return
+		}
+		names = slices.AppendSeq(names, maps.Keys(ctx.Functions))
+	}
+	if len(names) == 0 {
+		return
+	}
+	detail := fmt.Sprintf("There is no function named %q", clipName(n.Name))
+	if s := diag.Suggest(n.Name, names); s != "" {
+		detail += fmt.Sprintf("; did you mean %q?", s)
+	} else {
+		detail += "; docs/reference/functions.md lists those there are."
+	}
+	r.ds.Errorat(n.NameRange, "Unknown function", "%s", detail)
 }
 
 func clipName(s string) string {

@@ -78,6 +78,7 @@ func (r *rewriter) structure(e hclsyntax.Expression) hclsyntax.Expression {
 		return &c
 	case *hclsyntax.FunctionCallExpr:
 		c := *n
+		r.known(n)
 		c.Args = make([]hclsyntax.Expression, len(n.Args))
 		for i, a := range n.Args {
 			c.Args[i] = r.expr(a, false)
