@@ -100,14 +100,17 @@ func (q *queue) takeGPUs(p *place, j *job) ([]taken, string) {
 	}
 	s := j.shape()
 	var good []gpu.Device
-	var why []string
+	var why, own []string
 	for _, d := range g.list {
 		if !p.mayUse(d) || suits(d, s.GPU) != "" {
 			continue
 		}
 		if reason, foreign := g.busy(p, d); reason != "" {
-			why = append(why, reason)
-			g.foreign = g.foreign || foreign
+			if foreign {
+				why, g.foreign = append(why, reason), true
+			} else {
+				own = append(own, deviceName(d))
+			}
 			continue
 		}
 		good = append(good, d)
@@ -123,6 +126,9 @@ func (q *queue) takeGPUs(p *place, j *job) ([]taken, string) {
 	freeGPUs(got)
 	g.foreign = g.foreign || len(lost) > 0
 	why = append(why, lost...)
+	if len(own) > 0 { // last: lines are cut, and the others are news
+		why = append(why, "our own jobs run on GPU "+strings.Join(own, ", "))
+	}
 	if len(why) == 0 {
 		return nil, fmt.Sprintf("this machine has no %d GPUs that suit", s.GPUs)
 	}
@@ -186,7 +192,7 @@ func (g *devices) busy(p *place, d gpu.Device) (why string, foreign bool) {
 	case !d.Healthy:
 		return "GPU " + name + " is not healthy: " + d.Reason, true
 	case d.Used > limit:
-		return fmt.Sprintf("GPU %s is in use: %d MiB%s", name, d.Used>>20, holders(d)), true
+		return fmt.Sprintf("GPU %s is in use%s: %d MiB", name, holders(d), d.Used>>20), true
 	}
 	return "", false
 }
