@@ -28,6 +28,7 @@ type app struct {
 	global         global
 	dir            string // absolute directory of the campaign
 	sources        diag.Sources
+	events         *events    // of -json; nil when people read
 	pin            launch.Pin // how strict .muster.lock.hcl is; init records
 	now            func() time.Time
 }
@@ -87,6 +88,9 @@ func (a *app) notef(format string, args ...any) {
 
 // fail prints diagnostics.
 func (a *app) fail(l diag.List) {
+	if a.events != nil {
+		a.events.diagnostics(l, a.sources)
+	}
 	diag.Printer{Sources: a.sources, Width: a.err.Width, Clean: func(s string) string { return a.err.Text(term.Clean(s)) }, Paint: a.severity}.Print(a.stderr, l)
 }
 

@@ -78,6 +78,9 @@ func (f applyFlags) check(args []string) error {
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
+	if f.json {
+		a.stream()
+	}
 	var file *planfile.File
 	if len(args) == 1 {
 		var err error

@@ -18,6 +18,8 @@ func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
 		for _, r := range o.Results {
 			a.printf("  %s\n", resultText(r))
 		}
+	} else {
+		a.stream().ended(o)
 	}
 	return exitFor(o)
 }

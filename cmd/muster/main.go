@@ -33,7 +33,15 @@ func Main() int {
 func (a *app) main(args []string) int {
 	ctx, cancel := signals(a.stderr)
 	defer cancel()
-	err := a.dispatch(ctx, args)
+	code := a.exitCode(a.dispatch(ctx, args))
+	if a.events != nil {
+		a.events.outcome(code)
+	}
+	return code
+}
+
+// exitCode tells the person what went wrong, if it was not told already.
+func (a *app) exitCode(err error) int {
 	var status exitStatus
 	var usage usageError
 	switch {

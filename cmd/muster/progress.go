@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -27,7 +26,7 @@ type sink interface {
 func (a *app) progress(p *planner.Plan, asJSON bool) sink {
 	switch {
 	case asJSON:
-		return newEvents(a.stdout, a.now)
+		return a.stream()
 	case a.err.TTY:
 		return newBars(a.stderr, a.err, p)
 	}
@@ -211,67 +210,3 @@ func (b *bars) close() {
 	b.pw.Stop()
 	<-b.done
 }
-
-// events prints the machine stream: one object a line, versioned.
-type events struct {
-	enc *json.Encoder
-	now func() time.Time
-}
-
-// eventsVersion is the version of the stream's schema
-// (docs/reference/events.md): minor versions add, major ones break.
-const eventsVersion = "1.0"
-
-func newEvents(w io.Writer, now func() time.Time) *events {
-	e := &events{enc: json.NewEncoder(w), now: now}
-	e.write("info", "version", "muster "+version, map[string]any{"muster": version, "ui": eventsVersion})
-	return e
-}
-
-func (e *events) write(level, typ, message string, more map[string]any) {
-	obj := map[string]any{"@level": level, "@message": message, "@module": "muster", "@timestamp": e.now().Format(time.RFC3339Nano), "type": typ}
-	for k, v := range more {
-		obj[k] = v
-	}
-	e.enc.Encode(obj)
-}
-
-func (e *events) event(ev state.Event) {
-	e.write("info", "fact", ev.Kind(), map[string]any{"kind": ev.Kind(), "fact": ev})
-}
-
-func (e *events) show(p apply.Progress) {
-	if p.Note != "" {
-		level := "info"
-		if p.Bad {
-			level = "warn"
-		}
-		e.write(level, "note", p.Note, map[string]any{"address": p.Address})
-	}
-	phases := make([]phaseEvent, len(p.Phases))
-	for i, ph := range p.Phases {
-		phases[i] = phaseEvent(ph)
-	}
-	e.write("info", "progress", "progress", map[string]any{"phases": phases, "waits": p.Waits, "final": p.Final})
-}
-
-// A phaseEvent is how far a phase is, in counts of jobs.
-type phaseEvent struct {
-	Phase     string `json:"phase"`
-	Total     int    `json:"total"`
-	Done      int    `json:"done"`
-	Before    int    `json:"done_before"`
-	Running   int    `json:"running"`
-	Queued    int    `json:"queued"`
-	Verifying int    `json:"verifying"`
-	Waiting   int    `json:"waiting"`
-	Pending   int    `json:"pending"`
-	Failed    int    `json:"failed"`
-	Held      int    `json:"held"`
-	Blocked   int    `json:"blocked"`
-	Cancelled int    `json:"cancelled"`
-	Smoke     int    `json:"smoke"`
-	Gate      string `json:"gate,omitempty"`
-}
-
-func (e *events) close() {}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/state"
+)
+
+// stream is the machine stream on stdout, begun at its first use. From then
+// on diagnostics stand in it, too.
+func (a *app) stream() *events {
+	if a.events == nil {
+		a.events = newEvents(a.stdout, a.now)
+	}
+	return a.events
+}
+
+// events prints the machine stream: one object a line, versioned.
+type events struct {
+	enc *json.Encoder
+	now func() time.Time
+	end map[string]any // how the run ended, once it has
+}
+
+// eventsVersion is the version of the stream's schema
+// (docs/reference/events.md): minor versions add, major ones break.
+const eventsVersion = "1.0"
+
+func newEvents(w io.Writer, now func() time.Time) *events {
+	e := &events{enc: json.NewEncoder(w), now: now}
+	e.write("info", "version", "muster "+version, map[string]any{"muster": version, "ui": eventsVersion})
+	return e
+}
+
+func (e *events) write(level, typ, message string, more map[string]any) {
+	obj := map[string]any{"@level": level, "@message": message, "@module": "muster", "@timestamp": e.now().Format(time.RFC3339Nano), "type": typ}
+	for k, v := range more {
+		obj[k] = v
+	}
+	e.enc.Encode(obj)
+}
+
+func (e *events) event(ev state.Event) {
+	e.write("info", "fact", ev.Kind(), map[string]any{"kind": ev.Kind(), "fact": ev})
+}
+
+func (e *events) show(p apply.Progress) {
+	if p.Note != "" {
+		level := "info"
+		if p.Bad {
+			level = "warn"
+		}
+		e.write(level, "note", p.Note, map[string]any{"address": p.Address})
+	}
+	phases := make([]phaseEvent, len(p.Phases))
+	for i, ph := range p.Phases {
+		phases[i] = phaseEvent(ph)
+	}
+	e.write("info", "progress", "progress", map[string]any{"phases": phases, "waits": p.Waits, "final": p.Final})
+}
+
+// diagnostics writes what was found, field for field as in other documents.
+func (e *events) diagnostics(l diag.List, sources diag.Sources) {
+	for _, d := range diag.ToJSON(l, sources) {
+		level := "error"
+		if d.Severity != "error" {
+			level = "warn"
+		}
+		e.write(level, "diagnostic", d.Summary, map[string]any{"diagnostic": d})
+	}
+}
+
+// ended notes how a run ended, for the last line.
+func (e *events) ended(o apply.Outcome) {
+	e.end = map[string]any{
+		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "blocked": o.Blocked, "unknown": o.Unknown,
+		"running": o.Running, "queued": o.Queued, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "deleted": o.Deleted,
+		"first": o.First, "next": o.Next, "spent": o.Spent, "message": headline(o),
+	}
+}
+
+// outcome is the last line of every stream: how it ended, or that it never
+// came to a run, and the exit code.
+func (e *events) outcome(code int) {
+	end := e.end
+	if end == nil {
+		end = map[string]any{"message": "Nothing was run"}
+	}
+	message, _ := end["message"].(string)
+	delete(end, "message")
+	end["exit_code"] = code
+	level := "info"
+	if code != exitDone && code != exitChanges {
+		level = "error"
+	}
+	e.write(level, "outcome", message, end)
+}
+
+// A phaseEvent is how far a phase is, in counts of jobs.
+type phaseEvent struct {
+	Phase     string `json:"phase"`
+	Total     int    `json:"total"`
+	Done      int    `json:"done"`
+	Before    int    `json:"done_before"`
+	Running   int    `json:"running"`
+	Queued    int    `json:"queued"`
+	Verifying int    `json:"verifying"`
+	Waiting   int    `json:"waiting"`
+	Pending   int    `json:"pending"`
+	Failed    int    `json:"failed"`
+	Held      int    `json:"held"`
+	Blocked   int    `json:"blocked"`
+	Cancelled int    `json:"cancelled"`
+	Smoke     int    `json:"smoke"`
+	Gate      string `json:"gate,omitempty"`
+}
+
+func (e *events) close() {}
