@@ -58,7 +58,7 @@ func (m *maker) checkBudget(b lang.Budget) BudgetCheck {
 func (m *maker) checkUnit(c *BudgetCheck, b lang.Budget, unit string, limit, spent decimal.Decimal, l forecast.Line) {
 	q := func(d decimal.Decimal) string { return quantity(unit, d.String()) }
 	if l.P90.Mark == forecast.Unknown {
-		c.Broken = append(c.Broken, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; write a price on the backend", unit, q(limit)))
+		c.Broken = append(c.Broken, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; %s", unit, q(limit), m.plan.howToKnow()))
 		return
 	}
 	p90, most := spent.Add(amount(l.P90.Text)), spent.Add(amount(l.AtMost.Text))

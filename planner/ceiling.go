@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"strings"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/lang"
@@ -27,6 +29,32 @@ func (p *Plan) SmokeCeiling(phase string) (amounts state.Amounts, known bool) {
 		return nil, false
 	}
 	return text(ceiling(pp.Smoke.Place, lang.Retry{}, p.pools))
+}
+
+// Unbounded names the phases whose jobs start without a walltime: nothing
+// bounds what they may take.
+func (p *Plan) Unbounded() []string {
+	var out []string
+	for _, pp := range p.Phases {
+		seen := false
+		for i, k := range pp.Kind {
+			if seen = k.Starts() && pp.Decision(i).Backend != "" && pp.Decision(i).Shape.Walltime == 0; seen {
+				break
+			}
+		}
+		if seen {
+			out = append(out, "phase."+pp.Phase.Name)
+		}
+	}
+	return out
+}
+
+// howToKnow says what would make an unknown cost known.
+func (p *Plan) howToKnow() string {
+	if names := p.Unbounded(); len(names) > 0 {
+		return "write a walltime in resources of " + strings.Join(names[:min(len(names), 5)], ", ")
+	}
+	return "write a price on the backend"
 }
 
 // Phase finds a phase of the plan by name.

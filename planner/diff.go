@@ -117,6 +117,9 @@ func (m *maker) diffRecord(w *work, i int, f fact, d *Detail) Kind {
 	if f.status != state.Running && f.status != state.Verifying && f.status != state.Completed {
 		if h := m.heldBy(w, i); h != "" {
 			d.Text = h
+			if f.status == state.Failed || f.status == state.Held {
+				d.Text += "\nIts last attempt: " + failure(f)
+			}
 			return HeldKind
 		}
 	}
@@ -216,8 +219,13 @@ func failure(f fact) string {
 	if f.class != "" {
 		parts = append(parts, f.class)
 	}
-	if f.reason != "" {
+	switch at := last(f.job); {
+	case f.reason != "":
 		parts = append(parts, f.reason)
+	case at != nil && at.Signal != "":
+		parts = append(parts, "signal "+at.Signal)
+	case at != nil && at.Exit != nil:
+		parts = append(parts, fmt.Sprintf("exit %d", *at.Exit))
 	}
 	if f.by != "" {
 		parts = append(parts, "by "+f.by)

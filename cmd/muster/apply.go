@@ -203,6 +203,9 @@ func (a *app) approve(p *planner.Plan, f applyFlags) error {
 	if text := ceilingText(p.Ceiling); text != "" {
 		what = fmt.Sprintf("Do this, spending at most %s?", text)
 	}
+	if names := p.Unbounded(); len(names) > 0 {
+		what += fmt.Sprintf(" Nothing bounds the time of %s: no walltime is written.", strings.Join(names[:min(len(names), 3)], ", "))
+	}
 	if n := len(reruns) + len(cancels); n > 0 {
 		what += fmt.Sprintf(" It re-runs %d finished and cancels %d running jobs.", len(reruns), len(cancels))
 	}

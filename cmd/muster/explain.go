@@ -113,7 +113,11 @@ func explainPlace(b *strings.Builder, x planner.Explanation) {
 		if c.Wait >= 0 {
 			wait = "wait " + units.ShortDuration(c.Wait)
 		}
-		t.Row(mark, strings.TrimSuffix(c.Backend+", "+c.Pool, ", "), costText(c.Cost), wait, why)
+		cost := costText(c.Cost)
+		if d.Shape.Walltime == 0 {
+			cost = "cost unknown" // compared at an hour each
+		}
+		t.Row(mark, strings.TrimSuffix(c.Backend+", "+c.Pool, ", "), cost, wait, why)
 	}
 	b.WriteString(t.String())
 	if text := ceilingText(x.Ceiling); text != "" {

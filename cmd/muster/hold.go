@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"path/filepath"
@@ -62,17 +63,18 @@ func requestCommand(verb request.Verb, c *command) *command {
 		var v varFlags
 		v.register(fs)
 		reason := fs.String("reason", "", "why, kept in the state: `TEXT`")
+		asJSON := fs.Bool("json", false, "print what was done as JSON")
 		return func(ctx context.Context, a *app, args []string) error {
 			if verb == request.Override && *reason == "" {
 				return usagef("an override is a person's word: say why with -reason=TEXT")
 			}
-			return a.request(ctx, v, verb, *reason, args)
+			return a.request(ctx, v, verb, *reason, *asJSON, args)
 		}
 	}
 	return c
 }
 
-func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason string, args []string) error {
+func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason string, asJSON bool, args []string) error {
 	c, st, err := a.open(ctx, v)
 	if err != nil {
 		return err
@@ -88,6 +90,9 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 	}
 	if answer.Error != "" {
 		return usagef("%s", answer.Error)
+	}
+	if asJSON {
+		return json.NewEncoder(a.stdout).Encode(map[string]any{"format_version": "1.0", "did": verb, "text": answer.Text, "jobs": answer.Jobs, "who": who, "reason": reason})
 	}
 	a.printf("%s\n", answer.Text)
 	return nil

@@ -28,6 +28,7 @@ func stateListCommand() *command {
 		setup: func(fs *flag.FlagSet) runFunc {
 			var v varFlags
 			v.register(fs)
+			asJSON := fs.Bool("json", false, "print as JSON")
 			status := fs.String("status", "", "only jobs with this `STATUS`: completed, running, failed, held, …")
 			return func(ctx context.Context, a *app, args []string) error {
 				c, st, err := a.open(ctx, v)
@@ -38,16 +39,29 @@ func stateListCommand() *command {
 				if err != nil {
 					return err
 				}
+				listed := []listedJob{}
 				for _, key := range st.Addresses() {
 					j := st.Jobs[key]
 					if s.has(j.Address) && (*status == "" || string(j.Status) == *status) {
-						a.printf("%s\n", term.CleanLine(key))
+						listed = append(listed, listedJob{key, j.Status})
 					}
+				}
+				if *asJSON {
+					return json.NewEncoder(a.stdout).Encode(map[string]any{"format_version": "1.0", "jobs": listed})
+				}
+				for _, j := range listed {
+					a.printf("%s\n", term.CleanLine(j.Address))
 				}
 				return nil
 			}
 		},
 	}
+}
+
+// A listedJob is one job in `muster state list -json`.
+type listedJob struct {
+	Address string       `json:"address"`
+	Status  state.Status `json:"status"`
 }
 
 func stateShowCommand() *command {
