@@ -27,6 +27,10 @@ func TestHostile(t *testing.T) {
 		"a grid of 10^12 cells": {"phase \"p\" {\n grid { axes = { a = range(1000), b = range(1000), c = range(1000), d = range(1000) } }\n job { command = \"x\" }\n}", "1,000,000,000,000 cells"},
 		"a grid of 10^60 cells": {"grid \"g\" {\n axes = {\n" + axes20() + "}\n}", "too large"},
 		"a long list":           {"locals {\n a = setproduct(range(1000), range(1000), range(1000), range(1000))\n}", ""},
+		"a long loop joined":    {"locals {\n a = join(\"\", [for i in range(100000) : \"x\"])\n b = nothing.here\n}", "Unknown name"},
+		"JSON of brackets":      {"locals {\n a = jsondecode(join(\"\", [for i in range(100000) : \"[\"]))\n}", "nested more than 500 deep"},
+		"an open quote":         {"phase \"p\" {\n job {\n command = \"x\n }\n}\nphase \"q\" {}\n", "goes on over the end of its line"},
+		"an open heredoc":       {"phase \"p\" {\n job {\n command = <<-EOT\nx\n }\n}\n", "A heredoc has no end: Write EOT"},
 		"doubling locals":       {doubling(), ""},
 		"nothing":               {"", ""},
 		"a mark at the front":   {"\xef\xbb\xbfphase \"p\" {\n job { command = \"x\" }\n}", ""},
@@ -152,4 +156,26 @@ func FuzzLoad(f *testing.F) {
 		}
 		c.EvalResults(nil)
 	})
+}
+
+// TestFlood tells as many mistakes as a person can read, in time that does
+// not grow with the square of their number.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	_, ds := load(t, strings.Repeat("phse \"p\" {}\n", 50_000))
+	if len(ds) != mostTold+1 || ds[mostTold].Summary != "There is more" {
+		t.Errorf("%d diagnostics, the last %s", len(ds), ds[len(ds)-1])
+	}
+}
+
+// TestBackendTypesOfOddFiles ends although a pipe has no end.
+func TestBackendTypesOfOddFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, "z.muster.hcl")); err != nil {
+		t.Skip(err)
+	}
+	if got := BackendTypes(dir); len(got) != 0 {
+		t.Errorf("types %v", got)
+	}
 }

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -121,16 +122,38 @@ func (l *loader) finish() (*Campaign, diag.List) {
 	if !l.lost {
 		ds.Append(l.ds...)
 	}
-	for i := range ds {
-		l.place(&ds[i])
-	}
 	slices.SortStableFunc(ds, func(a, b diag.Diagnostic) int {
 		if a.Subject == nil || b.Subject == nil {
 			return cmp.Compare(b2i(a.Subject == nil), b2i(b.Subject == nil))
 		}
 		return cmp.Or(cmp.Compare(a.Subject.Filename, b.Subject.Filename), cmp.Compare(a.Subject.Start.Byte, b.Subject.Start.Byte), cmp.Compare(a.Severity, b.Severity))
 	})
-	return l.c, distinct(ds)
+	if ds = distinct(ds); len(ds) > mostTold {
+		ds = told(ds)
+	}
+	for i := range ds {
+		l.place(&ds[i])
+	}
+	return l.c, ds
+}
+
+// mostTold is how many diagnostics are told: nobody reads more at once.
+const mostTold = 500
+
+// told keeps errors before warnings, in their order, and says how many it
+// left out.
+func told(ds diag.List) diag.List {
+	var out diag.List
+	for _, s := range []diag.Severity{diag.Error, diag.Warning} {
+		for _, d := range ds {
+			if d.Severity == s && len(out) < mostTold {
+				out = append(out, d)
+			}
+		}
+	}
+	last := out[0].Severity // an error, where there is one
+	out.Append(diag.Diagnostic{Severity: last, Summary: "There is more", Detail: fmt.Sprintf("%d more diagnostics are not shown. They will be, once these are mended.", len(ds)-len(out))})
+	return out
 }
 
 // distinct drops what is said twice of one place: a template is compiled for

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -24,7 +25,38 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 			ds[i].Detail = "HCL allows one attribute, and no block, in a one-line block. " + spread(src, h.Subject)
 		}
 	}
-	return ds
+	return openTexts(ds, src)
+}
+
+var heredocOpens = regexp.MustCompile(`<<-?([A-Za-z_][A-Za-z0-9_]*)[ \t\r]*\n`)
+
+// openTexts tells a text without an end where it begins, and once: HCL names
+// the end of the file, and every line on the way there.
+func openTexts(ds diag.List, src []byte) diag.List {
+	const lines, end = "Invalid multi-line string", "Unterminated template string"
+	var out diag.List
+	quoted := -1 // in out
+	for _, d := range ds {
+		switch {
+		case d.Subject == nil || d.Summary != lines && d.Summary != end:
+		case quoted >= 0:
+			continue
+		case d.Summary == lines:
+			quoted = len(out)
+			d.Summary, d.Detail = "A quoted text goes on over the end of its line", "Is the closing quote missing? A text of several lines is a heredoc: <<-EOT, the lines, and EOT on a line of its own."
+		default:
+			for _, m := range heredocOpens.FindAllSubmatchIndex(src, -1) {
+				word := string(src[m[2]:m[3]])
+				if !regexp.MustCompile(`(?m)^[ \t]*` + word + `[ \t\r]*$`).Match(src[m[1]:]) {
+					at := position(d.Subject.Filename, src, m[0])
+					d.Subject, d.Summary, d.Detail = &at, "A heredoc has no end", "Write "+word+" on a line of its own where the text ends."
+					break
+				}
+			}
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // twoAttributes is HCL's summary of what mostly is two attributes in a

@@ -44,6 +44,54 @@ func encodings() []Function {
 	}
 }
 
+// jsonDecode looks for mistakes first: go-cty's decoder copies what is left of
+// the text at every bracket.
+var jsonDecode = checked(stdlib.JSONDecodeFunc, func(args []cty.Value) error {
+	if v := args[0]; v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
+		if s := v.AsString(); jsonDepth(s) > mostDepth {
+			return fmt.Errorf("the JSON is nested more than %d deep", mostDepth)
+		}
+	}
+	return nil
+})
+
+// mostDepth is how deep JSON may be nested.
+const mostDepth = 500
+
+// jsonDepth is how deep brackets outside of strings are nested.
+func jsonDepth(s string) (most int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			most = max(most, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return most
+}
+
+// checked is a function of one argument that is looked at first.
+func checked(f function.Function, check func([]cty.Value) error) function.Function {
+	return function.New(&function.Spec{
+		Description: f.Description(), Params: f.Params(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if err := check(args); err != nil {
+				return cty.NilType, function.NewArgError(0, err)
+			}
+			return f.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(args) },
+	})
+}
+
 func base64Text(s string) (string, error) {
 	b, err := base64.StdEncoding.DecodeString(s)
 	switch {

@@ -153,7 +153,27 @@ func argument(v cty.Value, want cty.Type) (cty.Value, error) {
 			return v, err
 		}
 	}
-	return convert.Convert(v, want)
+	return convert.Convert(alike(v, want), want)
+}
+
+// alike makes a list of a tuple whose elements have one type. Unifying them
+// is left to convert only where they differ: it takes the square of their
+// number.
+func alike(v cty.Value, want cty.Type) cty.Value {
+	ty := v.Type()
+	if !ty.IsTupleType() || !want.IsListType() && !want.IsSetType() || v.IsMarked() || !v.IsKnown() || v.IsNull() {
+		return v
+	}
+	types := ty.TupleElementTypes()
+	for _, e := range types {
+		if e != types[0] || e == cty.DynamicPseudoType {
+			return v
+		}
+	}
+	if len(types) == 0 || !types[0].IsPrimitiveType() {
+		return v
+	}
+	return cty.ListVal(v.AsValueSlice())
 }
 
 func wantsText(ty cty.Type) bool {
@@ -244,7 +264,7 @@ func standard() []Function {
 		{Name: "formatdate", Doc: "an RFC 3339 time in a format", impl: stdlib.FormatDateFunc},
 		{Name: "timeadd", Doc: "an RFC 3339 time moved by a duration", impl: stdlib.TimeAddFunc},
 		{Name: "jsonencode", Doc: "the value as JSON", impl: stdlib.JSONEncodeFunc},
-		{Name: "jsondecode", Doc: "the value that JSON holds", impl: stdlib.JSONDecodeFunc},
+		{Name: "jsondecode", Doc: "the value that JSON holds", impl: jsonDecode},
 		{Name: "csvdecode", Doc: "the rows of a CSV text with a header, as objects", impl: stdlib.CSVDecodeFunc},
 
 		{Name: "tobool", Doc: "the value as a bool", impl: stdlib.MakeToFunc(cty.Bool)},

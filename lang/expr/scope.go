@@ -54,7 +54,7 @@ type Lookup func(root, name string) (cty.Value, bool)
 
 // Bounds of one evaluation: beyond any honest use, and far from the machine's.
 const (
-	maxSteps = 1_000_000 // iterations of all for expressions together
+	maxSteps = 500_000 // iterations of all for expressions together
 	maxBytes = 64 << 20  // text made by them, and the size of any value
 )
 
