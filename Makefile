@@ -17,8 +17,8 @@ demo: build ## plan and apply a real teacher/student campaign on this machine
 test: ## every hermetic test (under 10 minutes)
 	$(GO) test -timeout 9m $(PKGS)
 
-race: ## the tests under the race detector
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(PKGS)
+race: ## the tests under the race detector, the long ones shortened
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m $(PKGS)
 
 test-system: build ## bring up the real components and run the system tests
 	./.ci/system

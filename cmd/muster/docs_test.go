@@ -28,6 +28,9 @@ import (
 // and ```hcl NAME or ```sh NAME is the file NAME. UPDATE_DOCS=1 writes what
 // was printed into the page, to be read before it is committed.
 func TestDocs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs whole campaigns; make test does")
+	}
 	t.Parallel()
 	for _, page := range []string{"README.md", "docs/tutorial.md", "docs/guide/failures.md"} {
 		t.Run(page, func(t *testing.T) {

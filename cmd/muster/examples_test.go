@@ -39,6 +39,9 @@ func TestExamplesPlan(t *testing.T) {
 
 // The main job: a campaign of real programs from nothing to its report.
 func TestExampleDistill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs whole campaigns; make test does")
+	}
 	t.Parallel()
 	needGo(t)
 	e := exampleOf(t, filepath.Join(repository, "examples", "distill"))
