@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// notStarted ends a job that could not be started, unless it was the log that
-// could not be written: that is waited out.
+// notStarted ends a job that could not be started, unless it was the spool
+// that could not be written: that is waited out.
 func (q *queue) notStarted(s *start) {
 	j := s.job
 	q.touched = uptime()
@@ -22,7 +22,7 @@ func (q *queue) notStarted(s *start) {
 	j.start = nil
 	stopAll(j)
 	if s.unwritten != nil {
-		q.stuck = s.unwritten
+		q.full = s.unwritten
 		q.unstart(s)
 		return
 	}
@@ -32,13 +32,18 @@ func (q *queue) notStarted(s *start) {
 	switch {
 	case errors.As(s.err, &gone), errors.Is(s.err, os.ErrNotExist):
 		class = failure.MissingFile
-	case errors.Is(s.err, unix.ENOSPC), errors.Is(s.err, unix.EDQUOT):
+	case noSpace(s.err):
 		class = failure.DiskFull
 	}
 	c.obs.Status, c.obs.Reason, c.obs.Ended = offer.Failed, s.err.Error(), time.Now()
 	c.obs.Tail = []string{s.err.Error()}
 	c.verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
 	q.finish(c)
+}
+
+// noSpace reports whether an error is about a disk, or a quota, that is full.
+func noSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
 // childGone takes in that a child has ended.

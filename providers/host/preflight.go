@@ -40,7 +40,9 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 	}
 	spool, err := Spool()
 	if err == nil {
-		if why := room(spool, 0); why != "" {
+		if why := unusable(spool); why != "" {
+			tell(-1, false, "The queue's spool cannot be used", "%s. Mend that, or name another directory on a local disk in %s", why, EnvSpool)
+		} else if why := room(spool, 0); why != "" {
 			tell(-1, false, "The queue's spool has no room", "%s: %s; make room, or set XDG_STATE_HOME to another local disk", spool, why)
 		}
 	}
@@ -51,7 +53,7 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 			workdir = s.Place.Workdir
 		}
 		if why := writable(workdir); why != "" {
-			tell(i, false, "Workdir cannot be used", "%s: %s", workdir, why)
+			tell(i, false, "Workdir cannot be used", "%s", why)
 			continue
 		}
 		if why := room(workdir, c.Disk); why != "" {
@@ -96,6 +98,19 @@ func writable(dir string) string {
 			return err.Error()
 		}
 	}
+}
+
+// unusable says why a spool could not be used, "" if it could.
+func unusable(spool string) string {
+	if why := writable(spool); why != "" {
+		return why
+	}
+	if _, err := os.Lstat(spool); err == nil {
+		if err := privateDir(spool); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 // room says why a file system is too full, "" if it is not.

@@ -49,6 +49,7 @@ type queue struct {
 	live     map[*job]bool   // being started, running children and adopted
 	gone     map[string]bool // token/restart of what ended since the last sweep
 	stuck    error           // why the log cannot be written, nil if it can
+	full     error           // why the spool has no room for a job's folder; forgotten at the next tick
 	yielded  bool            // a newer queue takes over: nothing starts
 	busy     int             // starts and checks under way
 	folded   int64           // size of the log after the last compaction

@@ -1,9 +1,14 @@
 package host
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/muster-run/muster/providers/offer"
+
+	"github.com/muster-run/muster/providers"
 )
 
 func TestOneJob(t *testing.T) {
@@ -37,5 +42,29 @@ func TestSurvivesKillOfQueue(t *testing.T) {
 	}
 	if got := w.read("record"); got != "start\nend\n" {
 		t.Errorf("record holds %q", got)
+	}
+}
+
+// A call that failed after the queue had noted its jobs is repeated by the
+// engine; the jobs run then, once.
+func TestSubmittedAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.job("echo > first", "first")
+	w.submit(first)
+	w.wait(first)
+	j := w.job(`echo "$KEY" >> out`, "out")
+	j.Secrets = []providers.EnvVar{{Name: "KEY", Value: "k"}}
+	secrets := filepath.Join(w.dir, "s", "secrets")
+	os.Rename(secrets, secrets+".away")
+	if _, err := w.client.Submit(context.Background(), w.place, testEnviron, providers.SubmitRequest{Fence: 1, Jobs: []providers.Job{j}}); err == nil {
+		t.Fatal("a job was taken without its secrets")
+	}
+	os.Rename(secrets+".away", secrets)
+	w.submit(j)
+	w.submit(j)
+	w.wait(j)
+	if got := w.read("out"); got != "k\n" {
+		t.Errorf("out is %q", got)
 	}
 }

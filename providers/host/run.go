@@ -102,7 +102,7 @@ func (q *queue) commit(ctx context.Context, last time.Duration) {
 
 // tick is the slow pulse: lingering processes, GPUs that strangers give back.
 func (q *queue) tick() {
-	q.thorough = true
+	q.thorough, q.full = true, nil
 	q.sweep()
 	q.watchGPUs()
 }

@@ -20,7 +20,7 @@ const maxBusy = 512
 // schedule picks what starts now: one job of each campaign in turn, until
 // nothing more fits.
 func (q *queue) schedule() []*start {
-	if q.yielded || q.stuck != nil || len(q.byN) == 0 || q.busy > maxBusy {
+	if q.yielded || q.stuck != nil || q.full != nil || len(q.byN) == 0 || q.busy > maxBusy {
 		return nil
 	}
 	var due []*start
@@ -169,6 +169,7 @@ func (q *queue) begin(j *job, gpus []taken) *start {
 	q.step(j, true)
 	q.live[j] = true
 	s := q.newStart(j)
+	s.seq = q.seq
 	q.watchOver(j)
 	return s
 }

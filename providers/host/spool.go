@@ -95,7 +95,7 @@ func privateDir(dir string) error {
 		return fmt.Errorf("lstat %s: %w", dir, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() || st.Mode&0o077 != 0 {
-		return fmt.Errorf("%s is not a directory of this user alone (mode 0700)", dir)
+		return fmt.Errorf("%s is not a directory of this user alone; if it is yours: chmod 0700 %[1]s", dir)
 	}
 	return nil
 }

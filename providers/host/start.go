@@ -19,7 +19,7 @@ import (
 type start struct {
 	child
 	job     *job
-	seq     uint64 // of the event that told of it
+	seq     uint64 // of the event that told of it, 0 if an earlier one did
 	spec    *providers.Job
 	shape   offer.Shape // as scaled for this launch
 	restart int
@@ -39,12 +39,12 @@ type start struct {
 	proc    process
 	simple  bool // its folder may be used again
 	err     error
-	// unwritten says why the log could not be written: not the job's fault.
+	// unwritten says why the spool took no log or folder: not the job's fault.
 	unwritten error
 }
 
 func (q *queue) newStart(j *job) *start {
-	s := &start{child: child{pidfd: -1}, job: j, seq: q.seq, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
+	s := &start{child: child{pidfd: -1}, job: j, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
 		folder: wrapper.Folder(q.folder(j)), environ: q.environs[j.environ], locks: j.locks, base: baseKey(j), script: q.script}
 	s.obs = q.observe(j)
 	s.oomKill = j.oomKill
@@ -105,6 +105,9 @@ func (q *queue) launch(s *start) error {
 	}
 	var err error
 	if s.simple, err = q.shelf.Fill(s.folder, j, s.secrets, s.again); err != nil {
+		if noSpace(err) {
+			s.unwritten = err
+		}
 		return err
 	}
 	lists, err := writeLists(j, s.folder)

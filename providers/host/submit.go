@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -50,7 +51,7 @@ func (q *queue) submit(ctx context.Context, s submission) ([]providers.Submitted
 		return nil, refused
 	}
 	for _, j := range jobs {
-		if j != nil && j.place != nil && j.secret {
+		if j != nil && j.secret {
 			if err := q.keepSecrets(j.spec.Token, s.Secrets[j.spec.Token]); err != nil {
 				return nil, providers.Errorf(providers.Unreachable, "Secrets cannot be kept: %v", err)
 			}
@@ -61,7 +62,7 @@ func (q *queue) submit(ctx context.Context, s submission) ([]providers.Submitted
 	}
 	return out, q.do(ctx, func() {
 		for _, j := range jobs {
-			if j != nil && j.place != nil {
+			if j != nil {
 				j.taken = true
 				q.ready(j)
 			}
@@ -70,7 +71,7 @@ func (q *queue) submit(ctx context.Context, s submission) ([]providers.Submitted
 }
 
 func noRoom(err error) *providers.Error {
-	return &providers.Error{Class: providers.Unreachable, Summary: "The queue cannot write its log", Detail: err.Error(),
+	return &providers.Error{Class: providers.Unreachable, Summary: "The queue cannot write to its spool", Detail: err.Error(),
 		Hint: "make room on the disk that holds its spool; nothing that was acknowledged is lost"}
 }
 
@@ -111,8 +112,8 @@ func safeToken(t string) bool {
 	return true
 }
 
-// accept decides on each job, in the queue's goroutine. A job that is taken
-// gets its place.
+// accept decides on each job, in the queue's goroutine. In jobs stay those to
+// be taken in, each with its place.
 func (q *queue) accept(s submission, jobs []*job, out []providers.Submitted) error {
 	if err := q.fence(s.Place.Lineage, s.Fence); err != nil {
 		return err
@@ -120,8 +121,8 @@ func (q *queue) accept(s submission, jobs []*job, out []providers.Submitted) err
 	if q.yielded {
 		return providers.Errorf(providers.Unreachable, "The queue is being taken over")
 	}
-	if q.stuck != nil {
-		return noRoom(q.stuck)
+	if why := cmp.Or(q.stuck, q.full); why != nil {
+		return noRoom(why)
 	}
 	pl := q.at(s.Place)
 	env := q.environOf(s.Environ)
@@ -137,7 +138,10 @@ func (q *queue) accept(s submission, jobs []*job, out []providers.Submitted) err
 			continue
 		}
 		if known, err := q.known(j, batch); known || err != nil {
-			out[i].Err = err
+			jobs[i], out[i].Err = nil, err
+			if k := q.jobs[j.spec.Token]; err == nil && k != nil && !k.taken {
+				jobs[i] = k // an earlier call came to nothing after this: it is taken in now
+			}
 			continue
 		}
 		q.order++

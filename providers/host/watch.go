@@ -1,8 +1,8 @@
 package host
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,8 +141,8 @@ func (q *queue) status() status {
 			s.Queued++
 		}
 	}
-	if q.stuck != nil {
-		s.Stuck = fmt.Sprint(q.stuck)
+	if why := cmp.Or(q.stuck, q.full); why != nil {
+		s.Stuck = why.Error()
 	}
 	return s
 }
