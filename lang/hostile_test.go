@@ -31,6 +31,7 @@ func TestHostile(t *testing.T) {
 		"JSON of brackets":      {"locals {\n a = jsondecode(join(\"\", [for i in range(100000) : \"[\"]))\n}", "nested more than 500 deep"},
 		"an open quote":         {"phase \"p\" {\n job {\n command = \"x\n }\n}\nphase \"q\" {}\n", "goes on over the end of its line"},
 		"an open heredoc":       {"phase \"p\" {\n job {\n command = <<-EOT\nx\n }\n}\n", "A heredoc has no end: Write EOT"},
+		"a million digits":      {"locals {\n a = 1" + deep("0", 1<<20) + "\n}", "more than 10000 digits"},
 		"doubling locals":       {doubling(), ""},
 		"nothing":               {"", ""},
 		"a mark at the front":   {"\xef\xbb\xbfphase \"p\" {\n job { command = \"x\" }\n}", ""},

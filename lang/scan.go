@@ -37,6 +37,10 @@ func scan(name string, src []byte) ([]byte, diag.List) {
 	default:
 		if err := expr.CheckSource(src); err != nil {
 			at, text := atLine(name, src, err)
+			if strings.Contains(text, "digits") {
+				ds.Errorat(at, "A number is too long to be read", "%s. Keep such data in a file and read it with file().", capitalised(text))
+				break
+			}
 			ds.Errorat(at, "The file is nested too deeply to be read", "%s. Give the parts names in locals.", capitalised(text))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 const (
 	maxNesting    = 250    // brackets within brackets
 	maxChain      = 10_000 // operators, calls and indices after one another
+	maxDigits     = 10_000 // of one number: reading it takes the square of them
 	maxDirectives = 10_000 // %{ } in all of the source
 )
 
@@ -21,8 +22,14 @@ func CheckSource(src []byte) error {
 	}
 	chain := make([]int, 1, 32) // operators per open bracket
 	var open []byte
+	digits := 0 // in a row
 	for i, c := range src {
 		top := len(chain) - 1
+		if c < '0' || c > '9' {
+			digits = 0
+		} else if digits++; digits > maxDigits {
+			return fmt.Errorf("line %d: a number has more than %d digits", line(src, i), maxDigits)
+		}
 		switch c {
 		case '{', '[', '(':
 			chain[top]++
