@@ -54,8 +54,8 @@ type Lookup func(root, name string) (cty.Value, bool)
 
 // Bounds of one evaluation: beyond any honest use, and far from the machine's.
 const (
-	maxSteps = 500_000 // iterations of all for expressions together
-	maxBytes = 64 << 20  // text made by them, and the size of any value
+	maxSteps = 500_000  // iterations of all for expressions together
+	maxBytes = 64 << 20 // text made by them, and the size of any value
 )
 
 // A frame is the place where an expression is evaluated: one cell, and the
