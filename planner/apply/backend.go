@@ -16,7 +16,7 @@ import (
 const (
 	batchMax    = 500                    // jobs of one Submit call
 	askTimeout  = 20 * time.Second       // for what a backend should answer at once
-	feedWindow  = 50 * time.Millisecond  // of work kept ahead of slots that empty fast
+	feedWindow  = 150 * time.Millisecond // of work kept ahead of slots that empty fast
 	backoffMin  = 200 * time.Millisecond // before a backend that failed is asked again
 	backoffMax  = 30 * time.Second
 	reachBound  = 6 // tries to hand over before jobs count as unknown

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/muster-run/muster/providers/offer"
@@ -60,10 +62,11 @@ func (b *baselines) set(key string, marks verify.Baseline) {
 	b.m[key] = marks
 }
 
+// each goes through them in the order of their keys.
 func (b *baselines) each(fn func(string, verify.Baseline)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for key, marks := range b.m {
-		fn(key, marks)
+	for _, key := range slices.Sorted(maps.Keys(b.m)) {
+		fn(key, b.m[key])
 	}
 }

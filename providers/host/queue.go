@@ -57,6 +57,7 @@ type queue struct {
 	sweeper  sweeper
 	syncing  bool
 	synced   time.Duration // uptime of the last fsync for events
+	gap      time.Duration // and how long the next one waits after it
 	told     atomic.Uint64 // events up to here are in the file
 	due      []*start      // to be carried out at the end of the turn
 	trash    chan []trash  // to the janitor

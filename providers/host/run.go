@@ -73,18 +73,23 @@ func (q *queue) turnOver(ctx context.Context) {
 	q.due = q.due[:0]
 	if q.seq > q.durable && !q.syncing && q.stuck == nil {
 		q.syncing = true
-		go q.commit(ctx, q.synced)
+		go q.commit(ctx, q.synced, q.gap)
 	}
 }
 
-// commitGap is the least time between two fsyncs for events: under load many
-// share one, a single event is told at once.
-const commitGap = 5 * time.Millisecond
+// The least time between two fsyncs for events: a single event is told at
+// once, some share one, and where they stream it pays to wait for more, as each
+// telling wakes two processes and has two more fsyncs follow it.
+const (
+	commitGap = 5 * time.Millisecond
+	streamGap = 20 * time.Millisecond
+	streaming = 8 // events of one fsync that count as a stream
+)
 
 // commit makes events durable and tells of them.
-func (q *queue) commit(ctx context.Context, last time.Duration) {
-	if wait := last + commitGap - uptime(); wait > 0 {
-		time.Sleep(min(wait, commitGap))
+func (q *queue) commit(ctx context.Context, last, gap time.Duration) {
+	if wait := last + gap - uptime(); wait > 0 {
+		time.Sleep(min(wait, gap))
 	}
 	upTo := q.told.Load()
 	err := q.journal.sync()
@@ -94,6 +99,9 @@ func (q *queue) commit(ctx context.Context, last time.Duration) {
 		if err != nil {
 			q.stuck = err
 			return
+		}
+		if q.gap = commitGap; upTo >= q.durable+streaming {
+			q.gap = streamGap
 		}
 		q.durable = max(q.durable, upTo)
 		q.tell.ring()
