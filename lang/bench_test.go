@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -86,7 +85,7 @@ func TestAppendResultAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkJoinTwoThousand(b *testing.B) {
-	src := fmt.Sprintf(`
+	src := `
 grid "g" { axes = { i = range(1000), k = [1, 2] } }
 phase "a" {
   grid = grid.g
@@ -103,7 +102,7 @@ phase "b" {
     output "o" { path = "b/${cell.i}-${cell.k}" }
   }
 }
-`)
+`
 	for b.Loop() {
 		if _, ds := LoadFiles(map[string][]byte{"a.muster.hcl": []byte(src)}, LoadOptions{Dir: "/tmp", Schemas: schemas}); len(ds) > 0 {
 			b.Fatal(ds)
