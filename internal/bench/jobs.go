@@ -70,11 +70,8 @@ type neighbour struct {
 func neighbours(n int) []neighbour {
 	few := min(n, 2000) // they are linear: fewer jobs tell as much
 	return []neighbour{
-		{"GNU parallel --joblog", "parallel", few, func(dir string, _ int) (time.Duration, error) {
-			return shell(dir, fmt.Sprintf("seq %d | parallel --will-cite -j2 --joblog log 'echo {} > out/{}'", few))
-		}},
 		{"task-spooler", "tsp", few, func(dir string, _ int) (time.Duration, error) {
-			return shell(dir, fmt.Sprintf("export TS_SOCKET=$PWD/sock TS_MAXFINISHED=1; tsp -S 2; for i in $(seq %d); do tsp -n sh -c \"echo $i > out/$i\" >/dev/null; done; tsp -w; while [ $(ls out | wc -l) -lt %d ]; do sleep 0.01; done; tsp -K", few, few))
+			return shell(dir, fmt.Sprintf("export TS_SOCKET=$PWD/sock; tsp -S 2; for i in $(seq %d); do tsp -n sh -c \"echo $i > out/$i\" >/dev/null; done; for t in $(seq 6000); do [ $(ls out | wc -l) -lt %d ] || break; sleep 0.01; done; tsp -K", few, few))
 		}},
 		{"make -j2", "make", few, func(dir string, _ int) (time.Duration, error) {
 			targets := make([]string, few)
@@ -92,6 +89,11 @@ func neighbours(n int) []neighbour {
 		}},
 		{"xargs -P2", "xargs", few, func(dir string, _ int) (time.Duration, error) {
 			return shell(dir, fmt.Sprintf("seq %d | xargs -P2 -I{} sh -c 'echo {} > out/{}'", few))
+		}},
+		// Last: it removes many temporary files, which slows whatever makes
+		// files right after it on some file systems.
+		{"GNU parallel --joblog", "parallel", few, func(dir string, _ int) (time.Duration, error) {
+			return shell(dir, fmt.Sprintf("seq %d | parallel --will-cite -j2 --joblog log 'echo {} > out/{}'", few))
 		}},
 	}
 }
