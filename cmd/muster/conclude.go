@@ -86,6 +86,8 @@ func conclusion(o apply.Outcome) string {
 	}
 	if o.Next != "" {
 		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", o.Next)
+	} else if o.Stopped == apply.None && o.Held+o.Failed > 0 {
+		b.WriteString("To see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n")
 	}
 	return b.String()
 }
@@ -109,6 +111,9 @@ func headline(o apply.Outcome) string {
 	}
 	if o.Held+o.Failed+o.Blocked > 0 {
 		return "Ended with work that needs you"
+	}
+	if o.Running+o.Queued > 0 { // apply -once
+		return "One pass made"
 	}
 	return "Done"
 }

@@ -1,0 +1,58 @@
+package systemtest
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }
+
+// Whatever politely ends muster: jobs go on, it says so, and the same command
+// finishes the campaign.
+func TestInterrupted(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		signals []syscall.Signal
+		want    string
+	}{
+		{"Ctrl-C", []syscall.Signal{syscall.SIGINT}, "will still start. Stop that: muster hold"},
+		{"Ctrl-C twice", []syscall.Signal{syscall.SIGINT, syscall.SIGINT}, ""},
+		{"TERM", []syscall.Signal{syscall.SIGTERM}, "will still start. Stop that: muster hold"},
+		{"the terminal is closed", []syscall.Signal{syscall.SIGHUP}, "will still start. Stop that: muster hold"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, jobs(12, "sleep 0.5"))
+			d := w.start("apply", "-auto-approve")
+			w.started(2)
+			for _, s := range c.signals {
+				if err := d.Process.Signal(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, code := d.end()
+			if code != 130 || !strings.Contains(out, c.want) {
+				t.Fatalf("exit %d, want 130 and %q: %s", code, c.want, out)
+			}
+			w.want(0, "12 of 12", "apply", "-auto-approve")
+			w.ranOnce(12)
+		})
+	}
+}
+
+func TestDetachedAndOnce(t *testing.T) {
+	w := newWorld(t, jobs(6, "sleep 0.3"))
+	w.want(0, "muster apply -once", "apply", "-auto-approve", "-detach")
+	w.want(0, "One pass made", "apply", "-once")
+	w.until("the queue is done", func() bool { return len(w.processes()) == 0 })
+	w.want(0, "6 of 6 jobs done", "apply", "-once")
+	w.ranOnce(6)
+}
+
+func TestNobodyToAsk(t *testing.T) {
+	w := newWorld(t, jobs(2, "true"))
+	w.want(1, "-auto-approve", "apply")
+	w.started(0)
+	w.want(0, "2 of 2", "apply", "-auto-approve")
+	w.ranOnce(2)
+}
