@@ -126,6 +126,9 @@ func (s *State) observe(e Observed) {
 	}
 }
 
+// mostUnheard bounds the launches that are entered on the word of a later one.
+const mostUnheard = 1000
+
 // observed is the index of the attempt that the report is about; a launch
 // that a host queue made by itself is added first, and one that is heard of
 // only after a later one stands in its place. -1: not known.
@@ -146,6 +149,11 @@ func (j *Job) observed(e Observed) int {
 	}
 	if last.Ended.IsZero() { // its end was not seen, but it did end
 		last.Ended = plain(e.At)
+	}
+	for n := max(last.N+1, e.Attempt.N-mostUnheard); n < e.Attempt.N; n++ { // launches whose queue died before it could tell
+		unheard := next
+		unheard.N, unheard.Ended, unheard.Why = n, plain(e.At), "known only by the launch after it"
+		j.Attempts = append(j.Attempts, unheard)
 	}
 	j.Attempts = append(j.Attempts, next)
 	j.Status, j.Class, j.Reason, j.Retry = Submitting, "", "", time.Time{}

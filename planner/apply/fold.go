@@ -60,7 +60,7 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 		return
 	}
 	was := f.paid
-	if !slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n }) {
+	if !slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n && (a.Class != "" || a.Exit != nil) }) {
 		f.paid = n - 1 // it was never folded, so it was never paid
 	}
 	spent := e.bill(f, o, n)
