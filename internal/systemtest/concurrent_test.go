@@ -37,3 +37,27 @@ func TestHoldFromASecondTerminal(t *testing.T) {
 	w.want(0, "16 of 16", "apply", "-auto-approve")
 	w.ranOnce(16)
 }
+
+// A queue that stopped a phase goes on after resume, whether or not anything
+// of the phase was left in it.
+func TestResumeReachesAnIdleQueue(t *testing.T) {
+	w := newWorld(t, jobs(20, "test ${cell.i} -lt 9 -o -e mended || exit 1"))
+	w.want(3, "same error 3 times in a row: unknown", "apply", "-auto-approve")
+	w.want(3, "muster resume muster apply", "apply", "-auto-approve")
+	w.write("mended", "")
+	w.want(0, "may start again", "resume")
+	w.want(0, "20 of 20", "apply", "-auto-approve")
+	w.want(0, "Nothing to do", "plan", "-detailed-exitcode")
+}
+
+func TestHoldWithNothingLeftToStart(t *testing.T) {
+	w := newWorld(t, jobs(4, "sleep 0.5"))
+	d := w.start("apply", "-auto-approve")
+	w.started(4)
+	w.want(0, "held", "hold")
+	d.end()
+	w.want(0, "", "resume")
+	w.write("campaign.muster.hcl", strings.Replace(w.campaign(), "range(4)", "range(8)", 1))
+	w.want(0, "8 of 8", "apply", "-auto-approve")
+	w.ranOnce(8)
+}

@@ -80,6 +80,13 @@ func (e *engine) loadBackends() error {
 			need[a.Backend] = true
 		}
 	}
+	if len(e.st.Breakers)+len(e.st.Holds) > 0 { // a queue that was told to stop must hear of a resume
+		for _, j := range e.st.Jobs {
+			if a := j.Last(); a != nil && e.backendOf(a.Backend) != nil {
+				need[a.Backend] = true
+			}
+		}
+	}
 	for _, t := range e.Plan.Transfers {
 		need[t.From], need[t.To] = true, true
 	}

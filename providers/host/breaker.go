@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/muster-run/muster/providers"
@@ -66,17 +67,20 @@ func (b *breaker) judge(policy providers.Breaker, v failure.Verdict) (kind, text
 	}
 	if policy.SameError > 0 && b.Same >= policy.SameError {
 		b.Open = true
-		return "breaker", fmt.Sprintf("stopped after the same error %d times in a row: %s", b.Same, v.Line)
+		return "breaker", fmt.Sprintf("stopped after the same error %d times in a row: %s", b.Same, said(v))
 	}
 	share := float64(b.Causes[v.Signature]) / float64(b.Finished)
 	switch {
 	case policy.Share <= 0 || b.Finished < minFinished:
 	case share >= policy.Share:
 		b.Open = true
-		return "breaker", fmt.Sprintf("stopped: %d of %d finished jobs failed for one cause: %s", b.Causes[v.Signature], b.Finished, v.Line)
+		return "breaker", fmt.Sprintf("stopped: %d of %d finished jobs failed for one cause: %s", b.Causes[v.Signature], b.Finished, said(v))
 	case share >= policy.Share*warnPart && !b.Warned:
 		b.Warned = true
-		return "info", fmt.Sprintf("%d of %d finished jobs failed for one cause: %s", b.Causes[v.Signature], b.Finished, v.Line)
+		return "info", fmt.Sprintf("%d of %d finished jobs failed for one cause: %s", b.Causes[v.Signature], b.Finished, said(v))
 	}
 	return "", ""
 }
+
+// said is the error that a verdict is about: a job may say nothing.
+func said(v failure.Verdict) string { return cmp.Or(v.Line, v.Signature) }
