@@ -1,0 +1,169 @@
+// Package lab makes real components for system tests: ssh hosts in namespaces
+// of this machine that can crash, freeze and lose their links. Everything is
+// taken away when the test ends, and also when the test process is killed.
+package lab
+
+import (
+	"embed"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+//go:embed hosts-up host-ctl hosts-down hosts-keep
+var hostScripts embed.FS
+
+// A Host is one ssh host: users alice and root with the lab's key, another
+// user bob, OpenSSH's sshd on port 22.
+type Host struct {
+	Name, Addr string
+	Config     string // ssh_config that reaches every host of the lab by name
+	Key        string // private key that lets in alice and root
+	KnownHosts string
+
+	t   testing.TB
+	dir string
+	env []string
+}
+
+// Hosts brings up n hosts, h1, h2, …. Settings are LAB_MAXSESSIONS=N and
+// LAB_MAXSTARTUPS=A:B:C. Without MUSTER_SYSTEM_TESTS=1 the test is skipped;
+// with it, a machine that cannot carry hosts fails it.
+func Hosts(t testing.TB, n int, settings ...string) []*Host {
+	t.Helper()
+	needs(t, "sshd", "ssh", "ssh-keygen", "ip", "iptables", "unshare", "nsenter")
+	dir, err := os.MkdirTemp("/tmp", "muster-lab-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimPrefix(dir, "/tmp/muster-lab-")
+	id = fmt.Sprintf("%04x", hash(id)&0xffff)
+	env := append(os.Environ(), "LAB_DIR="+dir, "LAB_ID="+id, "LAB_NET="+freeNet(t, id))
+	env = append(env, settings...)
+	unpack(t, dir)
+	keep(t, dir, env)
+	if out, err := script(dir, env, "hosts-up", fmt.Sprint(n)).CombinedOutput(); err != nil {
+		t.Fatalf("hosts-up: %v\n%s", err, out)
+	}
+	return hosts(t, dir, env)
+}
+
+func needs(t testing.TB, tools ...string) {
+	t.Helper()
+	if os.Getenv("MUSTER_SYSTEM_TESTS") != "1" {
+		t.Skip("runs real ssh servers in network namespaces, as root: make test-system")
+	}
+	if os.Getuid() != 0 {
+		t.Fatal("namespaces want root")
+	}
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatalf("this machine has no %s (Debian: openssh-server, openssh-client, iproute2, iptables, util-linux)", tool)
+		}
+	}
+}
+
+func hash(s string) uint32 {
+	h := fnv.New32a()
+	io.WriteString(h, s)
+	return h.Sum32()
+}
+
+// freeNet finds three octets that no link here has.
+func freeNet(t testing.TB, id string) string {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for try := range uint32(100) {
+		h := hash(id) + try
+		prefix := fmt.Sprintf("10.%d.%d", 128+h%100, (h>>8)%250)
+		taken := false
+		for _, a := range addrs {
+			taken = taken || strings.HasPrefix(a.String(), prefix+".")
+		}
+		if !taken {
+			return prefix
+		}
+	}
+	t.Fatal("no network is free")
+	return ""
+}
+
+func unpack(t testing.TB, dir string) {
+	t.Helper()
+	files, err := hostScripts.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := hostScripts.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Name()), text, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func script(dir string, env []string, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(dir, name), args...)
+	cmd.Env = env
+	return cmd
+}
+
+// keep starts what takes the hosts away when its standard input ends: at the
+// end of the test, or of this process.
+func keep(t testing.TB, dir string, env []string) {
+	t.Helper()
+	cmd := script(dir, env, "hosts-keep")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, dir)
+		}
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("take the hosts away: %v", err)
+		}
+	})
+}
+
+func logs(t testing.TB, dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, "log", "*.log"))
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		t.Logf("%s ends with\n%s", filepath.Base(f), text[max(0, len(text)-2000):])
+	}
+}
+
+func hosts(t testing.TB, dir string, env []string) []*Host {
+	t.Helper()
+	list, err := os.ReadFile(filepath.Join(dir, "etc", "hosts.list"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*Host
+	for line := range strings.Lines(string(list)) {
+		name, addr, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all = append(all, &Host{Name: name, Addr: addr, t: t, dir: dir, env: env,
+			Config: filepath.Join(dir, "etc", "ssh_config"), Key: filepath.Join(dir, "etc", "id_ed25519"), KnownHosts: filepath.Join(dir, "etc", "known_hosts")})
+	}
+	return all
+}

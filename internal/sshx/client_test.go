@@ -1,0 +1,114 @@
+package sshx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// setting is a server and a client that knows it as "box".
+func setting(t *testing.T, extra string) (*testServer, *Client) {
+	t.Helper()
+	h, hostKey := newHome(t), newKey(t)
+	s := serve(t, []ssh.Signer{hostKey}, h.key("id_ed25519", ""))
+	h.write("config", extra+boxConfig(s))
+	h.write("known_hosts", knownLine(s, hostKey.PublicKey()))
+	c := New(Target{Host: "box"}, h.options())
+	t.Cleanup(func() { c.Close() })
+	return s, c
+}
+
+func boxConfig(s *testServer) string {
+	return fmt.Sprintf("Host box\n HostName 127.0.0.1\n Port %d\n User someone\n", s.port())
+}
+
+func knownLine(s *testServer, key ssh.PublicKey) string {
+	return fmt.Sprintf("[127.0.0.1]:%d %s\n", s.port(), authorized(key))
+}
+
+func TestRun(t *testing.T) {
+	_, c := setting(t, "")
+	var out bytes.Buffer
+	exit, err := c.Run(context.Background(), "cat; echo said >&2; exit 3", strings.NewReader("given"), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit.Code != 3 || exit.Stderr != "said\n" || out.String() != "given" {
+		t.Errorf("%+v, stdout %q", exit, &out)
+	}
+	exit, err = c.Run(context.Background(), "kill -KILL $$", nil, nil)
+	if err != nil || exit.Signal != "KILL" {
+		t.Errorf("%+v, %v", exit, err)
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	_, c := setting(t, "")
+	ctx, cancel := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	done := make(chan error)
+	go func() {
+		_, err := c.Run(ctx, "echo ready; cat", nil0{}, w)
+		done <- err
+	}()
+	io.ReadFull(r, make([]byte, 6))
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// nil0 is a standard input that never says anything.
+type nil0 struct{}
+
+func (nil0) Read([]byte) (int, error) { select {} }
+
+func TestManyCommandsShareOneConnection(t *testing.T) {
+	s, c := setting(t, "")
+	s.maxSessions = 3
+	var work sync.WaitGroup
+	for i := range 40 {
+		work.Go(func() {
+			var out bytes.Buffer
+			if _, err := c.Run(context.Background(), fmt.Sprintf("echo %d", i), nil, &out); err != nil || out.String() != fmt.Sprintln(i) {
+				t.Errorf("%d: %q, %v", i, &out, err)
+			}
+		})
+	}
+	work.Wait()
+	if n := s.connections.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	if s.peak.Load() > 3 || s.refused.Load() == 0 {
+		t.Errorf("peak %d, refused %d: the limit was not tried", s.peak.Load(), s.refused.Load())
+	}
+}
+
+func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
+	s, c := setting(t, "")
+	st, err := c.Open(context.Background(), "echo ready; cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.ReadFull(st, make([]byte, 6))
+	s.cut()
+	if _, err := io.ReadAll(st); !IsUnreachable(err) {
+		t.Errorf("read: %v", err)
+	}
+	if _, err := st.Wait(); !IsUnreachable(err) {
+		t.Errorf("wait: %v", err)
+	}
+	if _, err := c.Run(context.Background(), "true", nil, nil); err != nil {
+		t.Error(err)
+	}
+	if n := s.connections.Load(); n != 2 {
+		t.Errorf("%d connections", n)
+	}
+}

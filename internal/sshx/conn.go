@@ -1,0 +1,127 @@
+package sshx
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// A conn is one living ssh connection, and what it stands on.
+type conn struct {
+	host   string
+	client *ssh.Client
+	wire   *wire
+	below  []io.Closer // jump hosts and proxies, ended after the connection
+	slots  *slots
+	since  time.Time
+	work   crew
+}
+
+// A crew is the goroutines of a connection. One that begins after the wait for
+// them did is short: the connection is dead by then.
+type crew struct {
+	mu   sync.Mutex
+	over bool
+	sync.WaitGroup
+}
+
+func (c *crew) Go(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		go f()
+		return
+	}
+	c.WaitGroup.Go(f)
+}
+
+func (c *crew) Wait() {
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	c.WaitGroup.Wait()
+}
+
+// newConn takes over an authenticated connection and looks after it.
+func newConn(host string, client *ssh.Client, w *wire, below []io.Closer, k keepAlive) *conn {
+	c := &conn{host: host, client: client, wire: w, below: below, slots: newSlots(), since: time.Now()}
+	c.work.Go(func() {
+		c.wire.end(c.client.Wait())
+		c.end(nil)
+	})
+	c.work.Go(func() { c.keep(k) })
+	return c
+}
+
+func (c *conn) alive() bool {
+	return c.wire.reason() == nil
+}
+
+func (c *conn) lived() time.Duration { return time.Since(c.since) }
+
+// end ends the connection for a reason, which the first to call it gives.
+func (c *conn) end(why error) {
+	if why != nil {
+		c.wire.end(why)
+	}
+	c.client.Close()
+	c.wire.Close()
+	for _, b := range c.below {
+		b.Close()
+	}
+}
+
+// lost is what callers hear of a dead link.
+func (c *conn) lost() *Error {
+	detail, cause := "", c.wire.reason()
+	if cause != nil && cause != io.EOF {
+		detail = cause.Error()
+	}
+	return &Error{Class: Unreachable, Summary: fmt.Sprintf("connection to %s was lost", c.host), Detail: detail, cause: cause}
+}
+
+// keepAlive is when a silent connection is asked for a sign of life, and how
+// many questions without an answer end it.
+type keepAlive struct {
+	every time.Duration
+	count int
+}
+
+// keep watches for silence. Whatever arrives is a sign of life, as it is for
+// ssh(1), so that a reply held up behind a large transfer ends nothing.
+func (c *conn) keep(k keepAlive) {
+	tick := time.NewTicker(k.every)
+	defer tick.Stop()
+	asked := make(chan struct{}, 1)
+	for {
+		select {
+		case <-c.wire.gone:
+			return
+		case <-tick.C:
+		}
+		switch silent := c.wire.silence(); {
+		case silent > k.every*time.Duration(k.count):
+			c.end(fmt.Errorf("nothing was heard for %s", silent.Round(time.Second)))
+			return
+		case silent >= k.every/2:
+			c.ask(asked)
+		}
+	}
+}
+
+// ask sends one question unless one is still open. Any answer will do: it is
+// seen by the wire.
+func (c *conn) ask(asked chan struct{}) {
+	select {
+	case asked <- struct{}{}:
+	default:
+		return
+	}
+	c.work.Go(func() {
+		defer func() { <-asked }()
+		c.client.SendRequest("keepalive@openssh.com", true, nil)
+	})
+}

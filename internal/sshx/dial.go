@@ -1,0 +1,195 @@
+package sshx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// maxJumps is how many hosts may stand before the last; more is a
+// configuration that goes round in circles.
+const maxJumps = 8
+
+// dial connects to the target, through its jump hosts, and signs in.
+func (c *Client) dial(ctx context.Context) (*conn, error) {
+	return dialTarget(ctx, c.target, c.opts, 0)
+}
+
+func dialTarget(ctx context.Context, t Target, o Options, depth int) (*conn, error) {
+	if depth > maxJumps {
+		return nil, configError("ProxyJump goes round in circles", t.Host+" is reached through more than "+fmt.Sprint(maxJumps)+" hosts", "")
+	}
+	h, err := resolve(t, o)
+	if err != nil {
+		return nil, err
+	}
+	return h.dial(ctx, t, o, depth)
+}
+
+func (h *host) dial(ctx context.Context, t Target, o Options, depth int) (*conn, error) {
+	raw, below, err := h.reach(ctx, o, depth)
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.signIn(ctx, raw, below, t, o)
+	if err != nil {
+		raw.Close()
+		closeAll(below)
+		return nil, err
+	}
+	return c, nil
+}
+
+func closeAll(below []io.Closer) {
+	for _, b := range below {
+		b.Close()
+	}
+}
+
+// reach opens the byte stream to the host's ssh server.
+func (h *host) reach(ctx context.Context, o Options, depth int) (net.Conn, []io.Closer, error) {
+	switch {
+	case h.jump != "":
+		return h.throughJump(ctx, o, depth)
+	case h.proxy != "":
+		c, err := h.throughCommand(o)
+		return c, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.connect)
+	defer cancel()
+	d := &net.Dialer{KeepAlive: -1} // ssh's own questions are asked instead
+	if h.bind != "" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(h.bind)}
+	}
+	c, err := d.DialContext(ctx, h.network, h.address())
+	if err != nil {
+		return nil, nil, h.unreachable(err)
+	}
+	return c, nil, nil
+}
+
+// unreachable says why nothing answers, in words.
+func (h *host) unreachable(err error) *Error {
+	e := &Error{Class: Unreachable, Summary: "cannot reach " + h.String(), Detail: err.Error(), cause: err}
+	var dns *net.DNSError
+	var timeout net.Error
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		e.Detail = "no such host: " + h.name
+		e.Hint = "check the name, or add it to ~/.ssh/config"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		e.Detail = fmt.Sprintf("no answer within %s", h.connect)
+	case errors.As(err, &call):
+		e.Detail = call.Err.Error() // "connection refused"; where to is said already
+	}
+	return e
+}
+
+// signIn speaks ssh over the stream: who the host is, then who we are.
+func (h *host) signIn(ctx context.Context, raw net.Conn, below []io.Closer, t Target, o Options) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.connect+authLimit)
+	defer cancel()
+	v, err := newVerifier(h, t, o)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := h.collect(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	defer keys.Close()
+
+	w := newWire(raw)
+	stop := context.AfterFunc(ctx, func() { w.Close() })
+	defer stop()
+	silent := time.AfterFunc(h.connect, func() {
+		if w.heard.Load() == 0 {
+			w.end(context.DeadlineExceeded)
+			w.Close()
+		}
+	})
+	defer silent.Stop()
+
+	sc, chans, reqs, err := ssh.NewClientConn(w, h.address(), h.clientConfig(v, keys))
+	if err != nil {
+		return nil, h.whyNot(ctx, err, w, v, keys)
+	}
+	if !stop() {
+		sc.Close()
+		return nil, h.unreachable(context.DeadlineExceeded)
+	}
+	return newConn(h.String(), ssh.NewClient(sc, chans, reqs), w, below, h.alive), nil
+}
+
+func (h *host) clientConfig(v *verifier, keys *credentials) *ssh.ClientConfig {
+	asked := func(string, string, []string, []bool) ([]string, error) {
+		keys.asked = true
+		return nil, errors.New("muster types no passwords")
+	}
+	return &ssh.ClientConfig{
+		Config: h.transport(),
+		User:   h.user,
+		Auth: []ssh.AuthMethod{
+			ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return keys.signers, nil }),
+			ssh.KeyboardInteractive(asked),
+		},
+		HostKeyCallback:   v.check,
+		HostKeyAlgorithms: v.algorithms(),
+		ClientVersion:     "SSH-2.0-muster",
+	}
+}
+
+// whyNot turns a failed handshake into what the person can see to.
+func (h *host) whyNot(ctx context.Context, err error, w *wire, v *verifier, keys *credentials) error {
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), "ssh: ")
+	switch {
+	case v.failed != nil:
+		return v.failed
+	case keys.asked, strings.Contains(text, "unable to authenticate"), strings.Contains(strings.ToLower(text), "too many authentication failures"):
+		return h.refused(keys, err)
+	case strings.Contains(text, "no common algorithm"):
+		return &Error{Class: Config, Summary: h.String() + " and muster share no algorithm", Detail: text, Hint: "its ssh server is very old or very strict", cause: err}
+	case errors.Is(w.reason(), context.DeadlineExceeded):
+		return h.unreachable(context.DeadlineExceeded)
+	case ctx.Err() != nil:
+		return &Error{Class: Unreachable, Summary: "cannot sign in on " + h.String(), Detail: fmt.Sprintf("not done within %s", h.connect+authLimit), cause: err}
+	}
+	return &Error{Class: Unreachable, Summary: "cannot reach " + h.String(), Detail: "its ssh server ended the conversation: " + text, cause: err}
+}
+
+// refused says which keys were shown, which could not be, and what to type.
+func (h *host) refused(keys *credentials, err error) error {
+	e := &Error{Class: Auth, Summary: fmt.Sprintf("%s does not let %s in", h, h.user), cause: err}
+	var found []string
+	if len(keys.signers) == 0 {
+		found = append(found, "no key could be shown")
+	} else {
+		var shown []string
+		for _, s := range keys.signers {
+			shown = append(shown, describe(s.PublicKey()))
+		}
+		found = append(found, "it was shown "+strings.Join(shown, ", "))
+	}
+	found = append(found, keys.problems...)
+	if keys.asked {
+		found = append(found, "it asks for a password or a code, which muster does not type")
+	}
+	e.Detail = strings.Join(found, "; ")
+	switch {
+	case len(keys.locked) > 0:
+		e.Hint = "unlock it for the agent: ssh-add " + strings.Join(keys.locked, " ")
+	case len(keys.signers) == 0:
+		e.Hint = "add a key to the agent with ssh-add, or name one with IdentityFile in ~/.ssh/config"
+	default:
+		e.Hint = fmt.Sprintf("try: ssh %s; the key belongs into ~/.ssh/authorized_keys there", h.alias)
+	}
+	return e
+}

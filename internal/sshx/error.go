@@ -1,0 +1,58 @@
+package sshx
+
+import (
+	"errors"
+	"strings"
+)
+
+// Class says what an Error means for who asked.
+type Class int
+
+// The classes. Only Unreachable passes by itself.
+const (
+	// Unreachable: nothing is known about the far side; ask again later.
+	Unreachable Class = iota
+	// Auth: the server accepted none of the keys.
+	Auth
+	// HostKey: the host could not prove that it is the host.
+	HostKey
+	// Config: ssh's own configuration cannot be used as it stands.
+	Config
+)
+
+func (c Class) String() string {
+	return [...]string{"unreachable", "auth", "host key", "config"}[c]
+}
+
+// An Error is why a host was not reached, for the person who has to see to it.
+type Error struct {
+	Class Class
+	// Summary is a short sentence without a period.
+	Summary string
+	// Detail is what was found, Hint what to do; both may be empty.
+	Detail, Hint string
+
+	cause error
+}
+
+func (e *Error) Error() string {
+	parts := []string{e.Summary}
+	for _, p := range []string{e.Detail, e.Hint} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// IsUnreachable reports whether an error leaves the far side unknown.
+func IsUnreachable(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Class == Unreachable
+}
+
+func configError(summary, detail, hint string) *Error {
+	return &Error{Class: Config, Summary: summary, Detail: detail, Hint: hint}
+}

@@ -1,0 +1,95 @@
+package sshx
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// throughCommand starts ProxyCommand, whose standard streams are the wire.
+func (h *host) throughCommand(o Options) (net.Conn, error) {
+	line, err := h.tokens(o.Home).expand(h.proxy)
+	if err != nil {
+		return nil, configError("cannot expand ProxyCommand for "+h.alias, err.Error(), "")
+	}
+	shell := first(os.Getenv("SHELL"), "/bin/sh")
+	cmd := exec.Command(shell, "-c", "exec "+line)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p := &proxyConn{cmd: cmd, ended: make(chan struct{})}
+	cmd.Stderr = &p.stderr
+	cmd.WaitDelay = time.Second // for whoever it left behind with its stderr
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, p.out = w, out
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		out.Close()
+		return nil, configError("cannot start ProxyCommand for "+h.alias, err.Error(), "")
+	}
+	go func() {
+		cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// A proxyConn is a running ProxyCommand as a net.Conn. Deadlines are not kept:
+// whoever waits closes it.
+type proxyConn struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *os.File
+	stderr tail
+	once   sync.Once
+	ended  chan struct{}
+}
+
+func (p *proxyConn) Read(b []byte) (int, error) {
+	n, err := p.out.Read(b)
+	if err == io.EOF {
+		select {
+		case <-p.ended:
+		case <-time.After(time.Second): // its words may come after its last byte
+		}
+		if said := strings.TrimSpace(p.stderr.String()); said != "" {
+			err = errors.New("ProxyCommand: " + said)
+		}
+	}
+	return n, err
+}
+
+func (p *proxyConn) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+// Close ends the command and all that it started.
+func (p *proxyConn) Close() error {
+	p.once.Do(func() {
+		p.in.Close()
+		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		p.out.Close()
+	})
+	<-p.ended
+	return nil
+}
+
+func (p *proxyConn) LocalAddr() net.Addr              { return proxyAddr{} }
+func (p *proxyConn) RemoteAddr() net.Addr             { return proxyAddr{} }
+func (p *proxyConn) SetDeadline(time.Time) error      { return nil }
+func (p *proxyConn) SetReadDeadline(time.Time) error  { return nil }
+func (p *proxyConn) SetWriteDeadline(time.Time) error { return nil }
+
+type proxyAddr struct{}
+
+func (proxyAddr) Network() string { return "proxy" }
+func (proxyAddr) String() string  { return "proxy" }
