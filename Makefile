@@ -8,8 +8,11 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
 
-build: ## build bin/muster
+build: hosts ## build bin/muster, with the programs for hosts inside
 	CGO_ENABLED=$${CGO_ENABLED:-$$(command -v cc >/dev/null 2>&1 && echo 1 || echo 0)} $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/muster
+
+hosts: ## build what muster puts on hosts, for linux/amd64 and linux/arm64
+	$(GO) run ./cmd/muster-host/pack providers/ssh/bin
 
 demo: build ## plan and apply a real teacher/student campaign on this machine
 	./examples/distill/demo.sh $(abspath $(BIN))
@@ -40,8 +43,9 @@ generate: build ## generated code and reference pages
 
 clean: ## remove what was built
 	rm -rf bin
+	find providers/ssh/bin -type f ! -name README.md -delete
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: build demo test race test-system bench fuzz lint generate clean help
+.PHONY: build hosts demo test race test-system bench fuzz lint generate clean help

@@ -10,9 +10,13 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
-	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/lang/output"
+	"github.com/muster-run/muster/lang/rerun"
+	"github.com/muster-run/muster/lang/source"
+	"github.com/muster-run/muster/lang/vars"
 )
 
 // A Campaign is everything in one directory.
@@ -58,43 +62,13 @@ type RequiredProvider struct {
 }
 
 // A Variable is a campaign variable and its value.
-type Variable struct {
-	Name      string
-	Text      string // the value as JSON; "" when sensitive or unknown
-	Digest    string // of a sensitive value, keyed by the caller; "" otherwise
-	Sensitive bool
-	Known     bool // false only in validate, where variables may lack a value
-}
+type Variable = vars.Variable
 
 // A Backend is a place to run, configured once.
-type Backend struct {
-	Type, Name  string
-	Profile     string
-	Workdir     string // "" = the campaign's directory (local only)
-	Setup       string
-	Env         map[string]string
-	MaxParallel int
-	Price       offer.Price     // Known only when a price block or attribute is written
-	Hold        time.Duration   // rentals: kept this long after the last job
-	OnHold      string          // rentals: "stop", "release", "keep"
-	Config      json.RawMessage // the provider's own settings, checked against its schema
-	Sensitive   []string        // JSON pointers into Config of sensitive values, which no state may hold
-	Implied     bool            // local.local without a block
-	Range       hcl.Range
-}
-
-// Address is "slurm.alpine".
-func (b *Backend) Address() string { return b.Type + "." + b.Name }
+type Backend = backends.Backend
 
 // Source names the code a job depends on.
-type Source struct {
-	Dir              string // absolute
-	Include, Exclude []string
-	// Within is the campaign's source, which a phase's own narrows: a file
-	// counts when both have it. Nil for the campaign's own.
-	Within *Source
-	Range  hcl.Range
-}
+type Source = source.Source
 
 // A Phase is a set of jobs from one template over one grid.
 type Phase struct {
@@ -119,6 +93,9 @@ type Phase struct {
 	Checkpoint    *Checkpoint
 	Preconditions []Precondition
 	Lifecycle     Lifecycle
+	// Asks are where resources are written: cpus, memory, gpus, disk, nodes,
+	// walltime, gpu.models, gpu.memory.
+	Asks map[string]hcl.Range
 
 	job *job // compiled templates; see compile.go
 
@@ -137,44 +114,20 @@ type Input struct {
 	edge edge // see edges.go
 }
 
-// An Output is a declared result of a job.
-type Output struct {
-	Name     string
-	Kind     OutputKind
-	MinCount int // glob: least number of files
-	Verify   []Verify
-	MinSize  int64
-	Shared   bool // several jobs may write it; checked for change only
-	Range    hcl.Range
-}
-
-// OutputKind tells a file from a set of files.
-type OutputKind string
+// What a job leaves behind, and what is read from it.
+type (
+	Output     = output.Output
+	OutputKind = output.Kind
+	Verify     = output.Verify
+	Metric     = output.Metric
+)
 
 // The kinds of output.
 const (
-	File OutputKind = "path"
-	Glob OutputKind = "glob"
-	Dir  OutputKind = "dir"
+	File = output.File
+	Glob = output.Glob
+	Dir  = output.Dir
 )
-
-// Verify names one check of an output: exists, nonempty, min_size, json,
-// jsonl, csv, zip, gzip, safetensors, sha256 (a manifest), command.
-type Verify struct {
-	Kind    string
-	Command string // for "command": the user's own loader
-	File    string // for "sha256": the manifest
-}
-
-// A Metric is a value read from a verified output.
-type Metric struct {
-	Name   string
-	Output string
-	JSON   string // a JSON pointer, RFC 6901
-	Column string // of a CSV's last row
-	Regex  string // first group of the last match
-	Range  hcl.Range
-}
 
 // A Secret is read at submission and never stored.
 type Secret struct {
@@ -203,36 +156,16 @@ type Expect struct {
 	Range     hcl.Range
 }
 
-// Retry says which failures are tried again.
-type Retry struct {
-	On          []string      // failure classes
-	MaxAttempts int           // launches, the first included; 1 without a block
-	Delay       time.Duration // before the next launch
-	Scale       map[string]Scale
-}
-
-// Scale multiplies resources for the next launch after a failure class.
-type Scale struct {
-	Memory, CPUs, GPUs, Walltime, Disk float64 // factors; 0 = unchanged
-}
-
-// Breaker stops starting when everything fails alike.
-type Breaker struct {
-	SameError int     // in a row; 0 is off; 3 by default
-	Share     float64 // of the finished jobs of a batch, one cause; 0.15 by default
-}
-
-// A Checkpoint lets work be resumed.
-type Checkpoint struct {
-	Interval  time.Duration // 0 with Auto
-	Auto      bool          // sqrt(2 * mtbf * write_time)
-	MTBF      time.Duration
-	Signal    string
-	Grace     time.Duration
-	WriteTime time.Duration
-	MaxLoss   time.Duration
-	Range     hcl.Range
-}
+// What a phase says of work that is launched more than once.
+type (
+	Retry      = rerun.Retry
+	Scale      = rerun.Scale
+	Breaker    = rerun.Breaker
+	Checkpoint = rerun.Checkpoint
+	Lifecycle  = rerun.Lifecycle
+	// A Failure is an entry of the project's own failure catalogue.
+	Failure = rerun.Failure
+)
 
 // A Precondition must hold before anything is spent: a condition known at
 // plan time, or a file on the backend.
@@ -244,14 +177,6 @@ type Precondition struct {
 
 	condition *expr.Template
 	file      *expr.Template
-}
-
-// Lifecycle holds a phase's rules about re-running.
-type Lifecycle struct {
-	IgnoreChanges     []string // field names: "env", "setup", …
-	PreventRerun      bool
-	PreventRerunSet   bool // prevent_rerun is written, whatever its value: false disarms what the state remembers
-	RerunOnInputBytes bool
 }
 
 // A Budget limits what may be spent.
@@ -282,17 +207,6 @@ type Rule struct {
 	Use   string // "local", "cheapest_soonest", "cheapest", "soonest", "order", "rental_if_urgent_or_long", "production", or a backend address
 	Range hcl.Range
 	when  *expr.Template
-}
-
-// A Failure is an entry of the project's own failure catalogue.
-type Failure struct {
-	Name      string
-	Match     string // regular expression on the log's tail
-	ExitCodes []int
-	Class     string // Name if not given
-	Action    string // "retry", "hold", "fail", "" = by class
-	Hint      string
-	Range     hcl.Range
 }
 
 // A Result is a value computed from metrics and outputs.

@@ -47,10 +47,10 @@ func TestFields(t *testing.T) {
 		t.Fatal("no such cell")
 	}
 	want := []Field{
-		{"command", "train --lr 0.011 --steps 3840  --key ${var.token} --out ${output.model} $${HOME}"},
-		{"env.A", "384"}, {"env.B", "2"}, {"env.DIR", "${path.workdir}"},
-		{"image", "img:384"}, {"setup", "cd ${path.source}"},
-		{"param.big", "false"}, {"param.steps", "3840"}, {"axis.rep", "2"},
+		{Name: "command", Text: "train --lr 0.011 --steps 3840  --key ${var.token} --out ${output.model} $${HOME}"},
+		{Name: "env.A", Text: "384"}, {Name: "env.B", Text: "2"}, {Name: "env.DIR", Text: "${path.workdir}"},
+		{Name: "image", Text: "img:384"}, {Name: "setup", Text: "cd ${path.source}"},
+		{Name: "param.big", Text: "false"}, {Name: "param.steps", Text: "3840"}, {Name: "axis.rep", Text: "2"},
 	}
 	if d := cmp.Diff(want, p.Fields(i, Run)); d != "" {
 		t.Error(d)

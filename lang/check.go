@@ -7,13 +7,14 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/expr"
 )
 
 // crossChecks looks at jobs beside one another, and at what their templates
 // read.
 func (l *loader) crossChecks() {
-	if l.broken {
+	if l.Broken {
 		return
 	}
 	for _, p := range l.order {
@@ -22,6 +23,7 @@ func (l *loader) crossChecks() {
 		}
 		l.unreadAxes(p)
 		l.untakenOutputs(p)
+		l.exposed(p)
 		if p.ok {
 			l.splices(p)
 			l.longLists(p)
@@ -41,8 +43,8 @@ func (l *loader) needsWorkdir(p *phaseBuild) {
 		return
 	}
 	for _, b := range l.c.Backends {
-		if contains(p.Candidates, b.Address()) && b.Workdir == "" && l.o.Schemas[b.Type].Can.Remote {
-			l.ds.Errorat(b.Range, "workdir is missing", "phase.%s runs on backend.%s with a source, so its current directory there is a read-only copy. Write workdir = \"/…\" in the backend: the folder that outputs go to.", p.Name, b.Address())
+		if slices.Contains(p.Candidates, b.Address()) && b.Workdir == "" && l.o.Schemas[b.Type].Can.Remote {
+			l.Perhaps.Errorat(b.Range, "workdir is missing", "phase.%s runs on backend.%s with a source, so its current directory there is a read-only copy. Write workdir = \"/…\" in the backend: the folder that outputs go to.", p.Name, b.Address())
 		}
 	}
 }
@@ -76,14 +78,25 @@ func (l *loader) unreadAxes(p *phaseBuild) {
 	}
 	for a, axis := range p.Grid.Axes {
 		if !read[a] && !slices.Contains(p.Grid.Repeat, axis.Name) {
-			at := p.b.rng
-			if e := p.b.expr("grid"); e != nil {
+			at := p.b.Range
+			if e := p.b.Expr("grid"); e != nil {
 				at = e.Range()
-			} else if g := p.b.one("grid"); g != nil {
-				at = g.rng
+			} else if g := p.b.One("grid"); g != nil {
+				at = g.Range
 			}
-			l.ds.Warnat(at, "An axis is not read", "No expression of the job in phase.%s reads cell.%s, so jobs that differ only in it do the same work. Use it, take it out of the grid, or, if the jobs are independent samples, write repeat = [%q] in the grid.",
+			l.Perhaps.Warnat(at, "An axis is not read", "No expression of the job in phase.%s reads cell.%s, so jobs that differ only in it do the same work. Use it, take it out of the grid, or, if the jobs are independent samples, write repeat = [%q] in the grid.",
 				p.Name, axis.Name, axis.Name)
+		}
+	}
+}
+
+// exposed warns of sensitive values that a job's script would hold.
+func (l *loader) exposed(p *phaseBuild) {
+	for _, f := range p.Phase.job.form {
+		for _, t := range f.site() {
+			for _, s := range t.Sensitive() {
+				l.Perhaps.Warnat(s.Range, "A sensitive value in a job's script", "%s is sensitive, and the script of phase.%s on the backend would hold it, and a process list show it where it stands in a command. Hand it over by a secret block, and read it as $NAME.", s, p.Name)
+			}
 		}
 	}
 }
@@ -111,7 +124,7 @@ func (l *loader) untakenOutputs(p *phaseBuild) {
 		if p.Smoke == nil {
 			why, out = "with a source the current directory is a read-only copy, and outputs go to the workdir", ""
 		}
-		l.ds.Errorat(o.Range, "An output that the job does not take", "No expression of the job in phase.%s reads ${output.%s}: %s. Use ${output.%s} where the command names the path.%s", p.Name, o.Name, why, o.Name, out)
+		l.Perhaps.Errorat(o.Range, "An output that the job does not take", "No expression of the job in phase.%s reads ${output.%s}: %s. Use ${output.%s} where the command names the path.%s", p.Name, o.Name, why, o.Name, out)
 	}
 }
 
@@ -142,7 +155,7 @@ func (l *loader) longLists(p *phaseBuild) {
 					break
 				}
 			}
-			l.ds.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A long list in a command", Subject: in.Range.Ptr(), Address: p.Address(cell),
+			l.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A long list in a command", Subject: in.Range.Ptr(), Address: p.Address(cell),
 				Detail: fmt.Sprintf("${input.%s} puts about %s of paths into the command of %s. Use ${input_file.%s}, a file with one path a line.", in.Name, units.FormatSize(int64(worst)), p.Address(cell), in.Name)})
 		}
 	}
@@ -185,7 +198,7 @@ func (l *loader) listBytes(from *phaseBuild, in *Input, members []int) int {
 // workdirOf is the workdir of a phase's first candidate.
 func (l *loader) workdirOf(p *phaseBuild) string {
 	for _, b := range l.c.Backends {
-		if len(p.Candidates) > 0 && b.Address() == p.Candidates[0] || len(p.Candidates) == 0 && b.Address() == localAddress {
+		if len(p.Candidates) > 0 && b.Address() == p.Candidates[0] || len(p.Candidates) == 0 && b.Address() == backends.Local {
 			return l.workdir(b)
 		}
 	}

@@ -10,8 +10,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/fields"
 	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/lang/value"
 )
 
 // A job is the compiled template of a phase's jobs.
@@ -30,7 +33,7 @@ type form struct {
 	outputs               []*expr.Template // paths, as Phase.Outputs
 	checkpoint            *expr.Template
 	asked                 []*expr.Template // resources and options
-	result                []field
+	result                fields.List
 	requests              []Request
 	requestOf             *grid.Projection // nil: one request
 	requestIDs            []int32          // by combination
@@ -67,7 +70,7 @@ func (l *loader) templates(p *phaseBuild) {
 	p.Phase.job = j
 	p.definition = sync.OnceValue(p.Phase.define)
 	l.params(p, p.scope)
-	if e := p.job.expr("name"); e != nil {
+	if e := p.job.Expr("name"); e != nil {
 		j.label = l.template(p, p.scope, e, "a label")
 	}
 	j.form[Run] = l.form(p, p.scope, Run)
@@ -90,7 +93,7 @@ func (l *loader) template(p *phaseBuild, s *expr.Scope, e hcl.Expression, what s
 	for _, sym := range t.Sensitive() {
 		secret[sym.String()] = true
 		if what == "a label" || what == "a path" {
-			l.sure.Errorat(sym.Range, "A sensitive value in "+what, "%s is sensitive, and %s is shown and stored.", sym, what)
+			l.Sure.Errorat(sym.Range, "A sensitive value in "+what, "%s is sensitive, and %s is shown and stored.", sym, what)
 			t = nil
 		}
 	}
@@ -99,7 +102,7 @@ func (l *loader) template(p *phaseBuild, s *expr.Scope, e hcl.Expression, what s
 	}
 	for _, sym := range t.Symbols() {
 		if !secret[sym.String()] && sym.Root != "cell" {
-			l.ds.Errorat(sym.Range, "This is known only in the job", "%s is known where the job runs; %s must be known before.", sym, what)
+			l.Perhaps.Errorat(sym.Range, "This is known only in the job", "%s is known where the job runs; %s must be known before.", sym, what)
 			return nil
 		}
 	}
@@ -112,7 +115,7 @@ func (l *loader) siteTemplate(p *phaseBuild, s *expr.Scope, e hcl.Expression) *e
 	if !ds.HasErrors() && p.ok {
 		ds.Append(t.Errors()...)
 	}
-	l.ds.Append(ds...)
+	l.Perhaps.Append(ds...)
 	if ds.HasErrors() {
 		p.failed = true
 		return nil
@@ -124,30 +127,30 @@ func (l *loader) siteTemplate(p *phaseBuild, s *expr.Scope, e hcl.Expression) *e
 func (l *loader) form(p *phaseBuild, s *expr.Scope, v Variant) *form {
 	f := &form{}
 	b := p.job
-	if e := b.expr("command"); e != nil {
+	if e := b.Expr("command"); e != nil {
 		l.command(p, s, f, e)
 	}
-	if e := b.expr("setup"); e != nil {
+	if e := b.Expr("setup"); e != nil {
 		f.setup = l.siteTemplate(p, s, e)
 	}
-	if e := b.expr("image"); e != nil {
+	if e := b.Expr("image"); e != nil {
 		f.image = l.siteTemplate(p, s, e)
 	}
-	for _, it := range l.entries(b.expr("env"), "env") {
-		if it.value != nil && l.envName(hclsyntax.Expression(&hclsyntax.LiteralValueExpr{SrcRange: it.at, Val: cty.True}), it.name) {
-			if t := l.siteTemplate(p, s, it.value); t != nil {
-				f.env = append(f.env, named{it.name, t})
+	for _, it := range l.Entries(b.Expr("env"), "env") {
+		if it.Value != nil && l.EnvName(hclsyntax.Expression(&hclsyntax.LiteralValueExpr{SrcRange: it.At, Val: cty.True}), it.Name) {
+			if t := l.siteTemplate(p, s, it.Value); t != nil {
+				f.env = append(f.env, named{it.Name, t})
 			}
 		}
 	}
 	slices.SortFunc(f.env, func(a, b named) int { return strings.Compare(a.name, b.name) })
 	for k, o := range p.Outputs {
 		f.outputs = append(f.outputs, nil)
-		if e := b.all("output")[k].expr(string(o.Kind)); e != nil {
+		if e := b.All("output")[k].Expr(string(o.Kind)); e != nil {
 			f.outputs[k] = l.template(p, s, e, "a path")
 		}
 	}
-	if e := p.b.one("checkpoint").expr("path"); e != nil {
+	if e := p.b.One("checkpoint").Expr("path"); e != nil {
 		f.checkpoint = l.template(p, s, e, "a path")
 	}
 	l.resultFields(p, s, f)
@@ -169,12 +172,16 @@ func (l *loader) command(p *phaseBuild, s *expr.Scope, f *form, e hcl.Expression
 			ds.Append(t.Errors()...)
 		}
 	}
-	l.ds.Append(ds...)
+	l.Perhaps.Append(ds...)
 	if f.argv = list; ds.HasErrors() {
 		f.argv, p.failed = nil, true
 	}
 	if len(list) == 0 {
-		l.wrong(e, "command", "The list is empty: its first element is the program.")
+		l.Wrong(e, "command", "The list is empty: its first element is the program.")
+	} else if v, ok := l.inFirstCell(p, list[0]); ok && !ds.HasErrors() {
+		if text, err := value.Text(v); err == nil && text == "" {
+			l.Wrong(e, "command", "The program is empty: it is the first element of the list.")
+		}
 	}
 }
 
@@ -185,7 +192,7 @@ func (l *loader) tryRender(p *phaseBuild, f *form) {
 		return
 	}
 	var ds diag.List
-	r := renderer{p: p.Phase, f: f, cell: 0, site: Site{Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: localAddress,
+	r := renderer{p: p.Phase, f: f, cell: 0, site: Site{Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: backends.Local,
 		Input: func(string) []string { return []string{"/input"} }}, ds: &ds}
 	r.command(&Rendered{})
 	r.text(f.setup, "setup")
@@ -193,5 +200,5 @@ func (l *loader) tryRender(p *phaseBuild, f *form) {
 	for _, e := range f.env {
 		r.text(e.t, "env."+e.name)
 	}
-	l.ds.Append(ds...)
+	l.Perhaps.Append(ds...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/value"
 )
 
 // A View is from where an expression looks at a campaign. The zero value sees
@@ -63,7 +64,7 @@ func (c *Campaign) seen(v View, ds *diag.List, root, name string) (cty.Value, bo
 	case v.Phase == nil:
 	case root == "metric":
 		if text, ok := v.Metrics[name]; ok {
-			return jsonToValue(text), true
+			return value.Decode(text), true
 		}
 		return cty.NullVal(cty.DynamicPseudoType), true
 	default:

@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/fields"
+	"github.com/muster-run/muster/lang/value"
 )
 
 // definitionVersion is the form of stored definitions. All later versions of
@@ -22,17 +23,10 @@ type Definition struct {
 
 // storedDefinition is the JSON of a Definition.
 type storedDefinition struct {
-	V      int           `json:"v"`
-	Run    []storedField `json:"run"`
-	Smoke  []storedField `json:"smoke,omitempty"` // where it differs
-	Policy any           `json:"policy"`
-}
-
-// storedField is a template, or a repeat axis.
-type storedField struct {
-	Name string          `json:"name"`
-	Text json.RawMessage `json:"text,omitempty"`
-	Axis string          `json:"axis,omitempty"`
+	V      int             `json:"v"`
+	Run    []fields.Stored `json:"run"`
+	Smoke  []fields.Stored `json:"smoke,omitempty"` // where it differs
+	Policy any             `json:"policy"`
 }
 
 // storedPolicy is what the state keeps of a phase's policy, for people who
@@ -63,22 +57,12 @@ func (p *Phase) define() Definition {
 		policy.Inputs = append(policy.Inputs, []string{in.Name, in.From.Name, in.Output})
 	}
 	d.Policy = policy
-	text := jsonAny(d)
+	text := value.Encode(d)
 	sum := sha256.Sum256(text)
 	return Definition{Digest: "sha256:" + hex.EncodeToString(sum[:]), JSON: text}
 }
 
-func (p *Phase) stored(v Variant) []storedField {
-	out := []storedField{}
-	for _, f := range p.job.form[v].result {
-		if f.t == nil {
-			out = append(out, storedField{Name: f.name, Axis: p.Grid.Axes[f.axis].Name})
-		} else {
-			out = append(out, storedField{Name: f.name, Text: f.t.Encode()})
-		}
-	}
-	return out
-}
+func (p *Phase) stored(v Variant) []fields.Stored { return p.job.form[v].result.Stored(p.Grid) }
 
 // FieldsOf prints the fields of a job from a stored definition and the texts
 // of the job's axes, as Fields did when it was stored.
@@ -90,28 +74,17 @@ func FieldsOf(def json.RawMessage, axes map[string]string, v Variant) ([]Field, 
 	if d.V != definitionVersion {
 		return nil, fmt.Errorf("read stored definition: version %d is not known to this version of muster", d.V)
 	}
-	fields := d.Run
+	list := d.Run
 	if v == SmokeRun && d.Smoke != nil {
-		fields = d.Smoke
+		list = d.Smoke
 	}
-	out := make([]Field, 0, len(fields))
-	for _, f := range fields {
-		text, err := f.print(axes)
+	out := make([]Field, 0, len(list))
+	for _, f := range list {
+		text, err := f.Print(axes)
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Name, err)
 		}
-		out = append(out, Field{f.Name, text})
+		out = append(out, Field{Name: f.Name, Text: text})
 	}
 	return out, nil
-}
-
-func (f storedField) print(axes map[string]string) (string, error) {
-	if f.Axis == "" {
-		return expr.DecodeText(f.Text, axes)
-	}
-	text, ok := axes[f.Axis]
-	if !ok {
-		return "", fmt.Errorf("the cell has no axis %q", f.Axis)
-	}
-	return text, nil
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/lang/schema"
 )
 
 var update = flag.Bool("update", false, "rewrite the tables of docs/reference/language")
@@ -18,10 +20,10 @@ const (
 )
 
 // pages are the blocks of the language by page.
-func pages() map[string]*blockSpec {
-	out := map[string]*blockSpec{}
-	var walk func(b *blockSpec)
-	walk = func(b *blockSpec) {
+func pages() map[string]*schema.Block {
+	out := map[string]*schema.Block{}
+	var walk func(b *schema.Block)
+	walk = func(b *schema.Block) {
 		for _, c := range b.Blocks {
 			if out[c.Name] == nil {
 				out[c.Name] = c
@@ -29,13 +31,13 @@ func pages() map[string]*blockSpec {
 			walk(c)
 		}
 	}
-	walk(language)
+	walk(schema.Language)
 	return out
 }
 
 // head is what the tables say of a block: its form, its attributes with types
 // and defaults, and the blocks in it.
-func head(b *blockSpec) string {
+func head(b *schema.Block) string {
 	var s strings.Builder
 	form := b.Name
 	for _, l := range b.Labels {

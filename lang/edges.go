@@ -6,7 +6,10 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // An edge is which producers feed which consumers.
@@ -28,7 +31,7 @@ func (l *loader) join(p *phaseBuild) {
 	for _, in := range p.Inputs {
 		match, ok := l.match(p, in)
 		from := l.phases[in.From.Name]
-		if !ok || !p.ok || !from.ok || l.broken {
+		if !ok || !p.ok || !from.ok || l.Broken {
 			in.edge.j = grid.Join(grid.Single(), grid.Single(), nil)
 			p.ok = false
 			continue
@@ -36,7 +39,7 @@ func (l *loader) join(p *phaseBuild) {
 		in.edge.j = grid.Join(p.Grid, from.Grid, match)
 		for _, axis := range grid.MixedTypes(p.Grid, from.Grid) {
 			if match[axis] == nil {
-				l.ds.Warnat(in.Range, "One axis in two types", "The axis %q holds numbers in one of phase.%s and phase.%s and texts in the other. They match by text, but one of them is most likely a slip.", axis, p.Name, from.Name)
+				l.Perhaps.Warnat(in.Range, "One axis in two types", "The axis %q holds numbers in one of phase.%s and phase.%s and texts in the other. They match by text, but one of them is most likely a slip.", axis, p.Name, from.Name)
 			}
 		}
 		l.checkEdge(p, from, in)
@@ -45,33 +48,37 @@ func (l *loader) join(p *phaseBuild) {
 
 // match compiles match = { N = cell.hidden }.
 func (l *loader) match(p *phaseBuild, in *Input) (map[string]func(i int) string, bool) {
-	var b *block
-	for _, c := range p.job.all("input") {
-		if c.name() == in.Name {
+	var b *syntax.Block
+	for _, c := range p.job.All("input") {
+		if c.Name() == in.Name {
 			b = c
 		}
 	}
-	e := b.expr("match")
+	e := b.Expr("match")
 	if e == nil {
 		return nil, true
 	}
-	out := map[string]func(i int) string{}
-	for _, it := range l.entries(e, "match") {
-		if it.value == nil {
+	out, ok := map[string]func(i int) string{}, true
+	for _, it := range l.Entries(e, "match") {
+		if it.Value == nil {
 			return nil, false
 		}
-		if in.From.Grid.AxisIndex(it.name) < 0 {
-			l.ds.Errorat(it.at, "Unknown axis", "phase.%s, the producer, has no axis named %q%s", in.From.Name, clip(it.name), didYouMean(it.name, in.From.Grid.AxisNames()))
-			return nil, false
+		if in.From.Grid.AxisIndex(it.Name) < 0 {
+			if ok = false; !l.phases[in.From.Name].expanded {
+				continue // its axes are not known
+			}
+			l.Perhaps.Errorat(it.At, "Unknown axis", "phase.%s, the producer, has no axis named %q%s", in.From.Name, wording.Clip(it.Name), wording.Known(it.Name, in.From.Grid.AxisNames(), "its axes are"))
+			continue
 		}
-		t := l.template(p, p.scope, it.value, "a match")
+		t := l.template(p, p.scope, it.Value, "a match")
 		if t == nil {
-			return nil, false
+			ok = false
+			continue
 		}
 		p.matched = append(p.matched, t)
-		out[it.name] = func(i int) string { return plain(t, i) }
+		out[it.Name] = func(i int) string { return plain(t, i) }
 	}
-	return out, true
+	return out, ok
 }
 
 // checkEdge looks at each group once, and at the cells only when one is wrong.
@@ -96,7 +103,7 @@ func (l *loader) checkEdge(p, from *phaseBuild, in *Input) {
 		return // only groups without consumers
 	}
 	p.ok = false
-	l.ds.Append(l.edgeError(p, from, in, cell, bad))
+	l.Perhaps.Append(l.edgeError(p, from, in, cell, bad))
 }
 
 // mostCandidates is how many jobs a message lists.
@@ -108,7 +115,7 @@ func (l *loader) edgeError(p, from *phaseBuild, in *Input, cell, bad int) diag.D
 	d := diag.Diagnostic{Subject: in.Range.Ptr(), Address: p.Address(cell)}
 	also := ""
 	if bad > 1 {
-		also = fmt.Sprintf(" The same goes for %s of phase.%s.", count(bad-1, "more job"), p.Name)
+		also = fmt.Sprintf(" The same goes for %s of phase.%s.", wording.Count(bad-1, "more job"), p.Name)
 	}
 	switch {
 	case len(members) > 1:
@@ -121,7 +128,7 @@ func (l *loader) edgeError(p, from *phaseBuild, in *Input, cell, bad int) diag.D
 	default:
 		d.Summary = "An input matches no producer"
 		d.Detail = fmt.Sprintf("%s takes the input %q from a job of phase.%s with %s, and there is none. Its jobs are %s.%s",
-			p.Address(cell), in.Name, from.Name, l.wanted(p, in, cell), listJobs(from.Phase, upTo(min(from.Len(), mostCandidates+1))), also)
+			p.Address(cell), in.Name, from.Name, l.wanted(p, in, cell), listJobs(from.Phase, cells.All(min(from.Len(), mostCandidates+1))), also)
 	}
 	return d
 }

@@ -1,16 +1,15 @@
 package lang
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // expects compiles what a smoke expects, and the preconditions' like.
@@ -24,9 +23,9 @@ func (l *loader) expects(p *phaseBuild) {
 	for _, m := range p.Metrics {
 		s.Symbols["metric"] = append(s.Symbols["metric"], m.Name)
 	}
-	for _, b := range p.b.one("smoke").all("expect") {
-		x := Expect{Message: l.text(b, "message"), Range: b.rng}
-		e := b.expr("condition")
+	for _, b := range p.b.One("smoke").All("expect") {
+		x := Expect{Message: l.Text(b, "message"), Range: b.Range}
+		e := b.Expr("condition")
 		if e == nil {
 			continue
 		}
@@ -34,8 +33,10 @@ func (l *loader) expects(p *phaseBuild) {
 		if !ds.HasErrors() && p.ok {
 			ds.Append(t.Errors()...)
 		}
-		l.ds.Append(ds...)
-		x.condition = t
+		l.Perhaps.Append(ds...)
+		if x.condition = t; !ds.HasErrors() {
+			l.isCondition(p, t)
+		}
 		p.Smoke.Expect = append(p.Smoke.Expect, x)
 	}
 }
@@ -65,10 +66,10 @@ func (x *Expect) check(i int, metrics map[string]string) string {
 		if root != "metric" {
 			return cty.NilVal, false
 		}
-		return jsonToValue(metrics[name]), true
+		return value.Decode(metrics[name]), true
 	})
 	if ds.HasErrors() {
-		return x.failed(firstDetail(ds))
+		return x.failed(wording.First(ds))
 	}
 	if v.Type() != cty.Bool || !v.IsKnown() || v.IsNull() {
 		return x.failed("the condition is not true or false")
@@ -79,7 +80,7 @@ func (x *Expect) check(i int, metrics map[string]string) string {
 	var found []string
 	for _, sym := range x.condition.Symbols() {
 		if sym.Root == "metric" {
-			found = append(found, fmt.Sprintf("%s is %s", sym, clip(metrics[sym.Name])))
+			found = append(found, fmt.Sprintf("%s is %s", sym, wording.Clip(metrics[sym.Name])))
 		}
 	}
 	return x.failed(strings.Join(found, ", "))
@@ -97,46 +98,63 @@ func (x *Expect) failed(why string) string {
 	return msg + " (" + why + ")"
 }
 
-// jsonToValue is a JSON text as a value; what is not JSON is a string.
-func jsonToValue(text string) cty.Value {
-	data := []byte(text)
-	if json.Valid(data) {
-		if ty, err := ctyjson.ImpliedType(data); err == nil {
-			if v, err := ctyjson.Unmarshal(data, ty); err == nil {
-				if v, err := units.Canonical(v); err == nil {
-					return v
-				}
-			}
-		}
-	}
-	return cty.StringVal(text)
-}
-
 // preconditions compiles what must hold before anything is spent.
 func (l *loader) preconditions(p *phaseBuild) {
-	for _, b := range p.b.all("precondition") {
-		q := Precondition{Message: l.text(b, "message"), MinSize: l.size(b, "min_size"), Range: b.rng}
-		cond, file := b.expr("condition"), b.expr("file")
+	for _, b := range p.b.All("precondition") {
+		q := Precondition{Message: l.Text(b, "message"), MinSize: l.Size(b, "min_size"), Range: b.Range}
+		cond, file := b.Expr("condition"), b.Expr("file")
 		switch {
 		case cond != nil && file != nil:
-			l.sure.Errorat(b.rng, "condition and file", "A precondition is a condition known at plan time, or a file on the backend. Write two blocks.")
+			l.Sure.Errorat(b.Range, "A precondition with both a condition and a file", "It is one of them: a condition known at plan time, or a file on the backend. Write two blocks.")
 			continue
 		case cond != nil:
-			if e := b.expr("min_size"); e != nil {
-				l.wrong(e, "min_size", "min_size goes with file.")
+			if e := b.Expr("min_size"); e != nil {
+				l.Wrong(e, "min_size", "min_size goes with file.")
 			}
 			q.condition = l.template(p, p.scope, cond, "a precondition")
+			l.isCondition(p, q.condition)
 		case file != nil:
 			q.OnBackend = true
 			q.file = l.template(p, p.scope, file, "a path")
-		case !l.broken:
-			l.sure.Errorat(b.rng, "A precondition needs a condition or a file", "Write condition = …, known at plan time, or file = \"…\", on the backend.")
+			l.isFile(p, q.file)
+		case !l.Broken:
+			l.Sure.Errorat(b.Range, "A precondition needs a condition or a file", "Write condition = …, known at plan time, or file = \"…\", on the backend.")
 			continue
 		}
 		if q.condition != nil || q.file != nil {
 			p.Preconditions = append(p.Preconditions, q)
 		}
 	}
+}
+
+// isCondition tells a condition that is not true or false in the first cell.
+func (l *loader) isCondition(p *phaseBuild, t *expr.Template) {
+	if v, ok := l.inFirstCell(p, t); ok && v.Type() != cty.Bool {
+		l.Sure.Errorat(t.Range(), "Invalid condition", "A condition is true or false, not %s.", wording.A(v))
+	}
+}
+
+// isFile tells a path that is none in the first cell.
+func (l *loader) isFile(p *phaseBuild, t *expr.Template) {
+	v, ok := l.inFirstCell(p, t)
+	if !ok {
+		return
+	}
+	switch text, err := value.Text(v); {
+	case err != nil:
+		l.Sure.Errorat(t.Range(), "Invalid file", "%s", wording.Sentence(err))
+	case strings.TrimSpace(text) == "":
+		l.Sure.Errorat(t.Range(), "Invalid file", "The path is empty: write a file on the backend, relative to the workdir.")
+	}
+}
+
+// inFirstCell is the value of a template in the first cell, if it has one.
+func (l *loader) inFirstCell(p *phaseBuild, t *expr.Template) (cty.Value, bool) {
+	if t == nil || !p.ok || p.Len() == 0 || len(t.Symbols()) > 0 {
+		return cty.NilVal, false
+	}
+	v, ds := t.Value(0)
+	return v, !ds.HasErrors() && v.IsWhollyKnown()
 }
 
 // CheckPreconditions evaluates the plan-time preconditions of a cell. One that
@@ -160,7 +178,7 @@ func (p *Phase) CheckPreconditions(i int) diag.List {
 		}
 		switch {
 		case more.HasErrors():
-			d.Detail = strings.TrimSpace(d.Detail + " " + sentence(fmt.Errorf("%s", firstDetail(more))))
+			d.Detail = strings.TrimSpace(d.Detail + " " + wording.Sentence(fmt.Errorf("%s", wording.First(more))))
 		case !ok:
 			d.Detail = "The condition is not true or false."
 		case d.Detail == "":

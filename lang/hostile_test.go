@@ -13,28 +13,31 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	deep := func(s string, n int) string { return strings.Repeat(s, n) }
 	for name, c := range map[string]struct{ src, want string }{
-		"10 MB of brackets":     {"locals {\n a = " + deep("[", 10<<20), "too large"},
-		"1 MB of brackets":      {"locals {\n a = " + deep("[", 1<<20), "nested too deeply"},
-		"1 MB of minus signs":   {"locals {\n a = " + deep("-", 1<<20) + "1\n}", "nested too deeply"},
-		"blocks in blocks":      {deep("a {\n", 100_000), "nested too deeply"},
-		"questions":             {"locals {\n a = " + deep("true ? 1 : ", 100_000) + "1\n}", "nested too deeply"},
-		"interpolations":        {"locals {\n a = " + deep("\"${", 100_000), "nested too deeply"},
-		"directives":            {"locals {\n a = \"" + deep("%{ if true }", 100_000), "nested too deeply"},
-		"invalid UTF-8":         {"locals {\n a = \"\xff\"\n}", "not UTF-8"},
-		"UTF-16":                {"\xff\xfel\x00", "UTF-16"},
-		"NUL":                   {"locals {\n a = \"\x00\"\n}", "NUL"},
-		"self-reference":        {"locals {\n a = local.a\n}", "refers to itself"},
-		"a grid of 10^12 cells": {"phase \"p\" {\n grid { axes = { a = range(1000), b = range(1000), c = range(1000), d = range(1000) } }\n job { command = \"x\" }\n}", "1,000,000,000,000 cells"},
-		"a grid of 10^60 cells": {"grid \"g\" {\n axes = {\n" + axes20() + "}\n}", "too large"},
-		"a long list":           {"locals {\n a = setproduct(range(1000), range(1000), range(1000), range(1000))\n}", ""},
-		"a long loop joined":    {"locals {\n a = join(\"\", [for i in range(100000) : \"x\"])\n b = nothing.here\n}", "Unknown name"},
-		"JSON of brackets":      {"locals {\n a = jsondecode(join(\"\", [for i in range(100000) : \"[\"]))\n}", "nested more than 500 deep"},
-		"an open quote":         {"phase \"p\" {\n job {\n command = \"x\n }\n}\nphase \"q\" {}\n", "goes on over the end of its line"},
-		"an open heredoc":       {"phase \"p\" {\n job {\n command = <<-EOT\nx\n }\n}\n", "A heredoc has no end: Write EOT"},
-		"a million digits":      {"locals {\n a = 1" + deep("0", 1<<20) + "\n}", "more than 10000 digits"},
-		"doubling locals":       {doubling(), ""},
-		"nothing":               {"", ""},
-		"a mark at the front":   {"\xef\xbb\xbfphase \"p\" {\n job { command = \"x\" }\n}", ""},
+		"10 MB of brackets":       {"locals {\n a = " + deep("[", 10<<20), "too large"},
+		"1 MB of brackets":        {"locals {\n a = " + deep("[", 1<<20), "nested too deeply"},
+		"1 MB of minus signs":     {"locals {\n a = " + deep("-", 1<<20) + "1\n}", "nested too deeply"},
+		"blocks in blocks":        {deep("a {\n", 100_000), "nested too deeply"},
+		"questions":               {"locals {\n a = " + deep("true ? 1 : ", 100_000) + "1\n}", "nested too deeply"},
+		"interpolations":          {"locals {\n a = " + deep("\"${", 100_000), "nested too deeply"},
+		"directives":              {"locals {\n a = \"" + deep("%{ if true }", 100_000), "nested too deeply"},
+		"invalid UTF-8":           {"locals {\n a = \"\xff\"\n}", "not UTF-8"},
+		"UTF-16":                  {"\xff\xfel\x00", "UTF-16"},
+		"NUL":                     {"locals {\n a = \"\x00\"\n}", "NUL"},
+		"self-reference":          {"locals {\n a = local.a\n}", "refers to itself"},
+		"a grid of 10^12 cells":   {"phase \"p\" {\n grid { axes = { a = range(1000), b = range(1000), c = range(1000), d = range(1000) } }\n job { command = \"x\" }\n}", "1,000,000,000,000 cells"},
+		"a grid of 10^60 cells":   {"grid \"g\" {\n axes = {\n" + axes20() + "}\n}", "too large"},
+		"a long list":             {"locals {\n a = setproduct(range(1000), range(1000), range(1000), range(1000))\n}", ""},
+		"a long loop joined":      {"locals {\n a = join(\"\", [for i in range(100000) : \"x\"])\n b = nothing.here\n}", "Unknown name"},
+		"JSON of brackets":        {"locals {\n a = jsondecode(join(\"\", [for i in range(100000) : \"[\"]))\n}", "nested more than 500 deep"},
+		"an open quote":           {"phase \"p\" {\n job {\n command = \"x\n }\n}\nphase \"q\" {}\n", "goes on over the end of its line"},
+		"an open heredoc":         {"phase \"p\" {\n job {\n command = <<-EOT\nx\n }\n}\n", "A heredoc has no end: Write EOT"},
+		"a huge exponent":         {"locals {\n a = 2E222222222\n}", "beyond all bounds"},
+		"a huge exponent in text": {"locals {\n a = tonumber(\"2E22222222\")\n}", "too large"},
+		"a million digits":        {"locals {\n a = 1" + deep("0", 1<<20) + "\n}", "more than 10000 digits"},
+		"doubling locals":         {doubling(), ""},
+		"doubling objects":        {strings.NewReplacer("\"${", "{ x = ", "}${", ", y = ", "}\"", " }").Replace(doubling()), "The value is too large"},
+		"nothing":                 {"", ""},
+		"a mark at the front":     {"\xef\xbb\xbfphase \"p\" {\n job { command = \"x\" }\n}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,6 +169,28 @@ func TestFlood(t *testing.T) {
 	_, ds := load(t, strings.Repeat("phse \"p\" {}\n", 50_000))
 	if len(ds) != mostTold+1 || ds[mostTold].Summary != "There is more" {
 		t.Errorf("%d diagnostics, the last %s", len(ds), ds[len(ds)-1])
+	}
+}
+
+// TestOddEntries: folders with a campaign file's name are passed over; links
+// that lead nowhere are told.
+func TestOddEntries(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.muster.hcl"), []byte("phase \"p\" {\n  job { command = \"x\" }\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.muster.hcl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, ds := Load(LoadOptions{Dir: dir, Schemas: schemas}); len(ds) > 0 {
+		t.Error(ds)
+	}
+	if err := os.Symlink("loop.muster.hcl", filepath.Join(dir, "loop.muster.hcl")); err != nil {
+		t.Skip(err)
+	}
+	if _, ds := Load(LoadOptions{Dir: dir, Schemas: schemas}); len(ds) != 1 || ds[0].Summary != "A file cannot be read" {
+		t.Error(ds)
 	}
 }
 

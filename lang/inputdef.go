@@ -2,14 +2,15 @@ package lang
 
 import (
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
-	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // inputs resolves a job's inputs to producers.
 func (l *loader) inputs(p *phaseBuild) {
-	for _, b := range p.job.all("input") {
+	for _, b := range p.job.All("input") {
 		if in := l.input(p, b); in != nil {
 			p.Inputs = append(p.Inputs, in)
 		} else {
@@ -18,27 +19,27 @@ func (l *loader) inputs(p *phaseBuild) {
 	}
 }
 
-func (l *loader) input(p *phaseBuild, b *block) *Input {
-	from, all := b.expr("from"), b.expr("from_all")
+func (l *loader) input(p *phaseBuild, b *syntax.Block) *Input {
+	from, all := b.Expr("from"), b.Expr("from_all")
 	switch {
 	case from == nil && all == nil:
-		if !l.broken {
-			l.sure.Errorat(b.rng, "An input needs a producer", "Write from = phase.NAME.output.OUTPUT, or from_all for a list, in input %q.", b.name())
+		if !l.Broken {
+			l.Sure.Errorat(b.Range, "An input needs a producer", "Write from = phase.NAME.output.OUTPUT, or from_all for a list, in input %q.", b.Name())
 		}
 		return nil
 	case from != nil && all != nil:
-		l.sure.Errorat(b.rng, "from and from_all", "from means exactly one producer for each cell, from_all a list of any number. Keep one of them.")
+		l.Sure.Errorat(b.Range, "from and from_all", "from means exactly one producer for each cell, from_all a list of any number. Keep one of them.")
 		return nil
 	}
-	in := &Input{Name: b.name(), All: all != nil, Range: b.rng}
+	in := &Input{Name: b.Name(), All: all != nil, Range: b.Range}
 	e := from
 	if in.All {
 		e = all
 	}
 	t, hds := hcl.AbsTraversalForExpr(e)
-	parts := attrNames(t)
+	parts := value.Names(t)
 	if hds.HasErrors() || len(parts) != 4 || parts[0] != "phase" || parts[2] != "output" {
-		l.wrong(e, "input", "An input is a static reference, phase.NAME.output.OUTPUT.")
+		l.Wrong(e, "input", "An input is a static reference, phase.NAME.output.OUTPUT.")
 		return nil
 	}
 	producer := l.phases[parts[1]]
@@ -54,10 +55,10 @@ func (l *loader) input(p *phaseBuild, b *block) *Input {
 		for _, o := range producer.Outputs {
 			known = append(known, o.Name)
 		}
-		l.ds.Errorat(e.Range(), "Unknown output", "phase.%s has no output %q%s", producer.Name, clip(in.Output), didYouMean(in.Output, known))
+		l.Perhaps.Errorat(e.Range(), "Unknown output", "phase.%s has no output %q%s", producer.Name, wording.Clip(in.Output), wording.DidYouMean(in.Output, known))
 		return nil
 	case o.Shared:
-		l.ds.Errorat(e.Range(), "A shared output feeds nobody", "The output %q of phase.%s is written by several jobs (shared = true), so no job can be said to have made it.", in.Output, producer.Name)
+		l.Perhaps.Errorat(e.Range(), "A shared output feeds nobody", "The output %q of phase.%s is written by several jobs (shared = true), so no job can be said to have made it.", in.Output, producer.Name)
 		return nil
 	}
 	return in
@@ -70,18 +71,4 @@ func (p *Phase) output(name string) *Output {
 		}
 	}
 	return nil
-}
-
-// peek evaluates without a word.
-func (l *loader) peek(e hcl.Expression, vars map[string]cty.Value) (cty.Value, bool) {
-	if e == nil {
-		return cty.NilVal, false
-	}
-	ctx := l.static.NewChild()
-	ctx.Variables = vars
-	v, ds := expr.Eval(e, ctx)
-	if ds.HasErrors() || v == cty.NilVal || !v.IsWhollyKnown() || v.IsMarked() {
-		return cty.NilVal, false
-	}
-	return v, true
 }

@@ -3,13 +3,22 @@ package lang
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/backends"
+	"github.com/muster-run/muster/lang/cells"
+	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/lang/rerun"
+	"github.com/muster-run/muster/lang/source"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/vars"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -34,17 +43,21 @@ type LoadOptions struct {
 }
 
 // An Assignment is one -var or -var-file of a command line.
-type Assignment struct {
-	File string // of -var-file
-	Var  string // of -var: "name=value"
-}
+type Assignment = vars.Assignment
+
+// BackendTypes are the types of backend blocks in a directory's campaign
+// files, sorted, so that a caller knows whose schemas Load will need.
+func BackendTypes(dir string) []string { return syntax.BackendTypes(dir) }
 
 // Load reads every *.muster.hcl of a directory as one campaign. It returns
 // all diagnostics of all files; with errors among them the campaign is nil or
 // fit for showing excerpts of its files only.
 func Load(o LoadOptions) (*Campaign, diag.List) {
+	if abs, err := filepath.Abs(o.Dir); err == nil {
+		o.Dir = abs
+	}
 	l := newLoader(o)
-	l.readDir()
+	l.ReadDir(o.Dir)
 	return l.load()
 }
 
@@ -52,59 +65,50 @@ func Load(o LoadOptions) (*Campaign, diag.List) {
 // and *.auto.mustervars.hcl for variables.
 func LoadFiles(files map[string][]byte, o LoadOptions) (*Campaign, diag.List) {
 	l := newLoader(o)
-	for _, name := range sortedKeys(files) {
-		l.addFile(name, files[name])
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		l.Add(name, files[name])
 	}
 	return l.load()
 }
 
-// A loader is the work of one Load. Diagnostics go to two lists: sure holds
-// what is wrong whatever stands elsewhere; ds what might follow from a file
-// that could not be read, and is dropped when there is one.
+// A loader is the work of one Load.
 type loader struct {
-	o        LoadOptions
-	c        *Campaign
-	bodies   []*hclsyntax.Body // of campaign files, by file name
-	varFiles []varFile
-	digest   *digester
-	broken   bool // a file could not be read or parsed whole: what is missing may be there
-	lost     bool // names that others refer to may be there, too
-	ds, sure diag.List
+	*decode.Reader
+	o      LoadOptions
+	c      *Campaign
+	digest *digester
 
-	top    *block // all files' blocks as one
-	static *hcl.EvalContext
-	vars   map[string]*variable
-	grids  map[string]*sharedGrid
-	phases map[string]*phaseBuild
-	order  []*phaseBuild // by file and line, then in order of dependency
-	cells  int           // max_cells
-	// backendNames are the addresses of all backends, sorted.
-	backendNames []string
-	classes      []string // failure classes, known and the campaign's own
+	top      *syntax.Block // all files' blocks as one
+	grids    *cells.Grids
+	phases   map[string]*phaseBuild
+	order    []*phaseBuild // by file and line, then in order of dependency
+	cells    int           // max_cells
+	backends *backends.Set
+	rerun    *rerun.Reader
 }
 
 func newLoader(o LoadOptions) *loader {
 	return &loader{
-		o: o, c: &Campaign{Dir: o.Dir, Files: map[string]*hcl.File{}, RequiredProviders: map[string]RequiredProvider{}},
-		digest: newDigester(), vars: map[string]*variable{}, grids: map[string]*sharedGrid{}, phases: map[string]*phaseBuild{},
+		Reader: &decode.Reader{Source: &syntax.Source{Files: map[string]*hcl.File{}}},
+		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}},
+		digest: newDigester(), phases: map[string]*phaseBuild{},
 		cells: grid.DefaultMaxCells,
 	}
 }
 
 func (l *loader) load() (*Campaign, diag.List) {
-	if len(l.bodies) == 0 && !l.broken {
-		l.ds.Errorf("There is no campaign here", "%s holds no file named *.muster.hcl. Write one, or run `muster init -from=quickstart` for a first campaign.", l.o.Dir)
-		return nil, l.ds
+	if len(l.Campaign) == 0 && !l.Broken {
+		l.Perhaps.Errorf("There is no campaign here", "%s holds no file named *.muster.hcl. Write one, or run `muster init -from=quickstart` for a first campaign.", l.o.Dir)
+		return nil, l.Perhaps
 	}
-	l.structure()
+	l.top = l.Blocks()
 	l.variables()
-	l.locals()
-	l.c.static = l.static
 	l.campaign()
-	l.backends()
-	l.failures()
-	l.c.Source = l.source(l.top.one("source"), nil)
-	l.sharedGrids()
+	l.backends = backends.Read(l.Reader, l.top.All("backend"), l.o.Schemas)
+	l.c.Backends = l.backends.All
+	l.rerun, l.c.Failures = rerun.New(l.Reader, l.top.All("failure"))
+	l.c.Source = source.Read(l.Reader, l.c.Dir, l.top.One("source"), nil)
+	l.grids = cells.Read(l.Reader, l.top.All("grid"), l.cells)
 	l.phaseBlocks()
 	l.policy()
 	l.budgets()
@@ -112,15 +116,32 @@ func (l *loader) load() (*Campaign, diag.List) {
 	l.results()
 	l.moves()
 	l.imports()
-	l.c.Digest = l.digest.sum()
+	l.c.Digest, l.c.Files = l.digest.sum(), l.Files
 	return l.finish()
+}
+
+// variables gives var and local their values, and the campaign its digest.
+func (l *loader) variables() {
+	for _, f := range l.Campaign {
+		l.digest.add("file", f.Name, f.Src)
+	}
+	l.c.Variables = vars.Read(l.Reader, l.top, vars.Given{
+		Dir: l.o.Dir, Environ: l.o.Environ, Files: l.o.VarFiles, Flags: l.o.Vars, CommandLine: l.o.CommandLine,
+		SensitiveKey: l.o.SensitiveKey, AllowUnknown: l.o.AllowUnknownVars,
+	})
+	for _, v := range l.c.Variables {
+		if v.Known {
+			l.digest.add("variable", v.Name, []byte(v.Text+v.Digest))
+		}
+	}
+	l.c.static = l.Static
 }
 
 // finish orders the diagnostics and says in which block each lies.
 func (l *loader) finish() (*Campaign, diag.List) {
-	ds := l.sure
-	if !l.lost {
-		ds.Append(l.ds...)
+	ds := l.Sure
+	if !l.Lost {
+		ds.Append(l.Perhaps...)
 	}
 	slices.SortStableFunc(ds, func(a, b diag.Diagnostic) int {
 		if a.Subject == nil || b.Subject == nil {
@@ -128,7 +149,7 @@ func (l *loader) finish() (*Campaign, diag.List) {
 		}
 		return cmp.Or(cmp.Compare(a.Subject.Filename, b.Subject.Filename), cmp.Compare(a.Subject.Start.Byte, b.Subject.Start.Byte), cmp.Compare(a.Severity, b.Severity))
 	})
-	if ds = distinct(ds); len(ds) > mostTold {
+	if ds = once(ds); len(ds) > mostTold {
 		ds = told(ds)
 	}
 	for i := range ds {
@@ -156,9 +177,9 @@ func told(ds diag.List) diag.List {
 	return out
 }
 
-// distinct drops what is said twice of one place: a template is compiled for
+// once drops what is said twice of one place: a template is compiled for
 // the run and for the smoke.
-func distinct(ds diag.List) diag.List {
+func once(ds diag.List) diag.List {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(ds, func(d diag.Diagnostic) bool {
 		if d.Subject == nil {
@@ -182,14 +203,15 @@ func (l *loader) place(d *diag.Diagnostic) {
 	if d.In != "" || d.Subject == nil {
 		return
 	}
-	for _, body := range l.bodies {
+	for _, f := range l.Campaign {
+		body := f.Body
 		if body.SrcRange.Filename != d.Subject.Filename {
 			continue
 		}
 		at := d.Subject.Start.Byte
 		k, _ := slices.BinarySearchFunc(body.Blocks, at, func(b *hclsyntax.Block, at int) int { return cmp.Compare(b.Range().End.Byte, at+1) })
 		if k < len(body.Blocks) && body.Blocks[k].Range().Start.Byte <= at {
-			d.In = blockName(body.Blocks[k])
+			d.In = syntax.Title(body.Blocks[k])
 			return
 		}
 	}

@@ -16,7 +16,7 @@ var schemas = map[string]offer.Schema{
 		{Name: "gpus", Type: offer.NumberList},
 		{Name: "gpu_free_max", Type: offer.Size},
 	}}},
-	"slurm": {Type: "slurm", Can: offer.Capabilities{Remote: true, GPUs: true, Arrays: true},
+	"slurm": {Type: "slurm", Can: offer.Capabilities{Remote: true, GPUs: true, Arrays: true}, Profiles: map[string][]byte{"cu-alpine": nil, "wide": nil},
 		Config: offer.Block{
 			Attrs:  []offer.Attr{{Name: "account", Type: offer.String}, {Name: "poll", Type: offer.Duration}},
 			Blocks: []offer.NestedBlock{{Name: "ssh", Block: offer.Block{Attrs: []offer.Attr{{Name: "host", Type: offer.String, Required: true, Doc: "The login node."}}}}},

@@ -7,39 +7,66 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/lang/cells"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // moves reads the moved blocks: the old name is gone, the new one is there.
 func (l *loader) moves() {
 	from := map[string]hcl.Range{}
 	to := map[string]hcl.Range{}
-	for _, b := range l.top.all("moved") {
+	for _, b := range l.top.All("moved") {
 		f, ok1 := l.jobAddress(b, "from")
 		t, ok2 := l.jobAddress(b, "to")
 		if !ok1 || !ok2 {
 			continue
 		}
-		m := Moved{From: f.String(), To: t.String(), Range: b.rng}
+		m := Moved{From: f.String(), To: t.String(), Range: b.Range}
 		switch {
 		case m.From == m.To:
-			l.sure.Errorat(b.rng, "Nothing is moved", "from and to are both %s.", m.From)
+			l.Sure.Errorat(b.Range, "Nothing is moved", "from and to are both %s.", m.From)
 		case f.Key == "" && t.Key != "" || f.Key != "" && t.Key == "":
 			if !l.keyless(f) && !l.keyless(t) {
-				l.sure.Errorat(b.rng, "A phase and a job", "%s and %s differ in kind: move a phase to a phase, or a job to a job.", m.From, m.To)
+				l.Sure.Errorat(b.Range, "A phase and a job", "%s and %s differ in kind: move a phase to a phase, or a job to a job.", m.From, m.To)
 			}
 		}
 		if at, twice := from[m.From]; twice {
-			l.sure.Errorat(b.rng, "Moved twice", "%s is moved already at %s line %d.", m.From, at.Filename, at.Start.Line)
+			l.Sure.Errorat(b.Range, "Moved twice", "%s is moved already at %s line %d.", m.From, at.Filename, at.Start.Line)
 		}
 		if at, twice := to[m.To]; twice {
-			l.sure.Errorat(b.rng, "Two moves to one address", "Something is moved to %s already at %s line %d.", m.To, at.Filename, at.Start.Line)
+			l.Sure.Errorat(b.Range, "Two moves to one address", "Something is moved to %s already at %s line %d.", m.To, at.Filename, at.Start.Line)
 		}
-		from[m.From], to[m.To] = b.rng, b.rng
+		from[m.From], to[m.To] = b.Range, b.Range
 		if l.there(f) {
-			l.ds.Errorat(b.expr("from").Range(), "The old address is still there", "%s is in the campaign, so nothing can have moved away from it. Rename the phase, or take this block out.", m.From)
+			l.Perhaps.Errorat(b.Expr("from").Range(), "The old address is still there", "%s is in the campaign, so nothing can have moved away from it. Rename the phase, or take this block out.", m.From)
 		}
-		l.exists(t, b.expr("to").Range(), m.To)
+		l.exists(t, b.Expr("to").Range(), m.To)
 		l.c.Moved = append(l.c.Moved, m)
+	}
+	l.moveCycles()
+}
+
+// moveCycles tells moves that lead back to where they began.
+func (l *loader) moveCycles() {
+	next := map[string]string{}
+	for _, m := range l.c.Moved {
+		next[m.From] = m.To
+	}
+	told := map[string]bool{}
+	for _, m := range l.c.Moved {
+		path := []string{m.From}
+		for at, ok := next[m.From]; ok && !told[at] && len(path) <= len(next); at, ok = next[at] {
+			path = append(path, at)
+			if at == m.From && len(path) > 2 {
+				l.Sure.Errorat(m.Range, "Moves in a circle", "%s: nothing could be found at the end. Take one of these blocks out.", strings.Join(path, " → "))
+				for _, name := range path {
+					told[name] = true
+				}
+				break
+			}
+		}
 	}
 }
 
@@ -65,7 +92,7 @@ func (l *loader) exists(j addr.Job, at hcl.Range, text string) bool {
 	p := l.phases[j.Phase]
 	if p == nil {
 		// A chain of moves ends at a phase that is there.
-		chained := slices.ContainsFunc(l.top.all("moved"), func(b *block) bool {
+		chained := slices.ContainsFunc(l.top.All("moved"), func(b *syntax.Block) bool {
 			f, ok := l.peekAddress(b)
 			return ok && f.Phase == j.Phase
 		})
@@ -78,14 +105,14 @@ func (l *loader) exists(j addr.Job, at hcl.Range, text string) bool {
 		return true
 	}
 	if _, ok := p.Index(j.Key); !ok {
-		l.ds.Errorat(at, "No such job", "phase.%s has no job %s; its jobs are %s.", j.Phase, text, listJobs(p.Phase, upTo(min(p.Len(), mostCandidates+1))))
+		l.Perhaps.Errorat(at, "No such job", "phase.%s has no job %s; its jobs are %s.", j.Phase, text, listJobs(p.Phase, cells.All(min(p.Len(), mostCandidates+1))))
 		return false
 	}
 	return true
 }
 
-func (l *loader) peekAddress(b *block) (addr.Job, bool) {
-	e := b.expr("from")
+func (l *loader) peekAddress(b *syntax.Block) (addr.Job, bool) {
+	e := b.Expr("from")
 	if e == nil {
 		return addr.Job{}, false
 	}
@@ -97,8 +124,8 @@ func (l *loader) peekAddress(b *block) (addr.Job, bool) {
 }
 
 // jobAddress reads phase.NAME or phase.NAME["key"].
-func (l *loader) jobAddress(b *block, name string) (addr.Job, bool) {
-	e := b.expr(name)
+func (l *loader) jobAddress(b *syntax.Block, name string) (addr.Job, bool) {
+	e := b.Expr(name)
 	if e == nil {
 		return addr.Job{}, false
 	}
@@ -106,8 +133,8 @@ func (l *loader) jobAddress(b *block, name string) (addr.Job, bool) {
 		if j, ok := addressOf(t); ok {
 			return j, true
 		}
-	} else if v, ok := l.eval(e); ok {
-		if text, err := asText(v); err == nil {
+	} else if v, ok := l.Eval(e); ok {
+		if text, err := value.Text(v); err == nil {
 			if j, err := addr.Parse(text); err == nil {
 				return j, true
 			}
@@ -115,12 +142,12 @@ func (l *loader) jobAddress(b *block, name string) (addr.Job, bool) {
 	} else {
 		return addr.Job{}, false
 	}
-	l.wrong(e, name, "An address is phase.NAME or phase.NAME[\"axis=value,…\"].")
+	l.Wrong(e, name, "An address is phase.NAME or phase.NAME[\"axis=value,…\"].")
 	return addr.Job{}, false
 }
 
 func addressOf(t hcl.Traversal) (addr.Job, bool) {
-	parts := attrNames(t)
+	parts := value.Names(t)
 	if len(parts) < 2 || len(parts) > 3 || parts[0] != "phase" {
 		return addr.Job{}, false
 	}
@@ -139,28 +166,33 @@ func addressOf(t hcl.Traversal) (addr.Job, bool) {
 // imports reads the import blocks.
 func (l *loader) imports() {
 	seen := map[string]hcl.Range{}
-	for _, b := range l.top.all("import") {
+	for _, b := range l.top.All("import") {
 		to, ok := l.jobAddress(b, "to")
-		x := Import{To: to.String(), ID: l.text(b, "id"), Range: b.rng}
-		if e := b.expr("backend"); e != nil && l.backendsExist(e, "backend") {
-			if v, known := l.eval(e, l.backendValues()); known {
-				text, err := asText(v)
+		x := Import{To: to.String(), ID: l.Text(b, "id"), Range: b.Range}
+		if e := b.Expr("id"); e != nil && strings.TrimSpace(x.ID) == "" {
+			if v, known := l.Peek(e, nil); known && !v.IsNull() {
+				l.Wrong(e, "id", "The id is empty: write the backend's own id of the job, such as \"1234567_3\".")
+			}
+		}
+		if e := b.Expr("backend"); e != nil && l.backends.Exist(e, "backend") {
+			if v, known := l.Eval(e, l.backends.Values()); known {
+				text, err := value.Text(v)
 				x.Backend = strings.TrimPrefix(text, "backend.")
-				if err != nil || !contains(l.backendNames, x.Backend) {
-					l.ds.Errorat(e.Range(), "Unknown backend", "There is no backend %q%s Declared: %s.", clip(text), didYouMean(text, l.backendNames), strings.Join(l.backendNames, ", "))
+				if err != nil || !slices.Contains(l.backends.Names, x.Backend) {
+					l.Perhaps.Errorat(e.Range(), "Unknown backend", "There is no backend %q%s Declared: %s.", wording.Clip(text), wording.DidYouMean(text, l.backends.Names), strings.Join(l.backends.Names, ", "))
 				}
 			}
 		}
-		if !ok || !l.exists(to, b.expr("to").Range(), x.To) {
+		if !ok || !l.exists(to, b.Expr("to").Range(), x.To) {
 			continue
 		}
 		if p := l.phases[to.Phase]; to.Key == "" && p != nil && len(p.Grid.Axes) > 0 {
-			l.wrong(b.expr("to"), "to", "phase.%s has %d jobs; name one: %s.", to.Phase, p.Len(), listJobs(p.Phase, upTo(min(p.Len(), 1))))
+			l.Wrong(b.Expr("to"), "to", "phase.%s has %d jobs; name one: %s.", to.Phase, p.Len(), listJobs(p.Phase, cells.All(min(p.Len(), 1))))
 		}
 		if at, twice := seen[x.To]; twice {
-			l.sure.Errorat(b.rng, "Imported twice", "%s is imported already at %s line %d.", x.To, at.Filename, at.Start.Line)
+			l.Sure.Errorat(b.Range, "Imported twice", "%s is imported already at %s line %d.", x.To, at.Filename, at.Start.Line)
 		}
-		seen[x.To] = b.rng
+		seen[x.To] = b.Range
 		l.c.Imports = append(l.c.Imports, x)
 	}
 }

@@ -3,42 +3,7 @@ package lang
 import (
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/hcl/v2"
 )
-
-// A reference is an address written as names: phase.students, or a keyword.
-type reference struct {
-	parts []string
-	at    hcl.Range
-}
-
-// references reads a list of static references, also as text.
-func (l *loader) references(b *block, name string) []reference {
-	e := b.expr(name)
-	if e == nil {
-		return nil
-	}
-	items, hds := hcl.ExprList(e)
-	if hds.HasErrors() {
-		l.wrong(e, name, "A list is needed: %s = […].", name)
-		return nil
-	}
-	var out []reference
-	for _, it := range items {
-		if t, hds := hcl.AbsTraversalForExpr(it); !hds.HasErrors() && t.RootName() != "var" && t.RootName() != "local" {
-			out = append(out, reference{attrNames(t), it.Range()})
-		} else if v, ok := l.eval(it); ok {
-			text, err := asText(v)
-			if err != nil {
-				l.wrong(it, name, "%s.", capitalised(err.Error()))
-				continue
-			}
-			out = append(out, reference{strings.Split(text, "."), it.Range()})
-		}
-	}
-	return out
-}
 
 // sortPhases puts producers before consumers, else by name, and tells cycles.
 func (l *loader) sortPhases() {
@@ -83,7 +48,7 @@ func (l *loader) phaseCycle(path []string, ref afterRef) {
 	// Phases wait for one another in the direction of the path; as data flows
 	// it is the other way round.
 	slices.Reverse(cycle)
-	l.sure.Errorat(ref.at, "Phases wait for one another", "%s: each needs the one before it, so none could start. Take one of these inputs or depends_on away.", strings.Join(cycle, " → "))
+	l.Sure.Errorat(ref.at, "Phases wait for one another", "%s: each needs the one before it, so none could start. Take one of these inputs or depends_on away.", strings.Join(cycle, " → "))
 	for _, name := range cycle {
 		l.phases[name].ok = false
 	}

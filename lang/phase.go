@@ -1,17 +1,25 @@
 package lang
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/muster-run/muster/lang/cells"
+	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/output"
+	"github.com/muster-run/muster/lang/schema"
+	"github.com/muster-run/muster/lang/source"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // A phaseBuild is a phase while it is loaded.
 type phaseBuild struct {
 	*Phase
-	b, job   *block
+	b, job   *syntax.Block
 	expanded bool             // the grid has no errors
 	full     bool             // every value of the grid is known
 	ok       bool             // fit for checks that look at cells
@@ -19,7 +27,7 @@ type phaseBuild struct {
 	matched  []*expr.Template // of inputs' match
 	scope    *expr.Scope
 	smoke    *expr.Scope // with the smoke's params; scope itself without any
-	params   []entry
+	params   []decode.Entry
 	after    []afterRef
 }
 
@@ -32,8 +40,8 @@ type afterRef struct {
 // phaseBlocks reads all phases: first what stands for itself, then the edges
 // between them, then the templates.
 func (l *loader) phaseBlocks() {
-	for _, b := range l.top.all("phase") {
-		p := &phaseBuild{Phase: &Phase{Name: b.name(), Range: b.rng}, b: b, job: b.one("job")}
+	for _, b := range l.top.All("phase") {
+		p := &phaseBuild{Phase: &Phase{Name: b.Name(), Range: b.Range}, b: b, job: b.One("job")}
 		l.phases[p.Name] = p
 		l.order = append(l.order, p)
 	}
@@ -56,82 +64,79 @@ func (l *loader) phaseBlocks() {
 
 // phaseHead reads what depends on no other phase.
 func (l *loader) phaseHead(p *phaseBuild) {
-	p.Grid, p.expanded, p.full = l.phaseGrid(p.b)
+	p.Grid, p.expanded, p.full = l.grids.OfPhase(p.b)
 	p.ok = p.expanded && p.full
-	p.MaxParallel = l.integer(p.b, "max_parallel", 1, 0)
-	p.Source = l.source(p.b.one("source"), l.c.Source)
-	if place := p.b.one("place"); place != nil {
-		p.Candidates = l.candidates(place)
-		p.Prefer = l.oneOf(place, "prefer", "order", "cheapest", "soonest")
+	p.MaxParallel = l.Integer(p.b, "max_parallel", 1, 0)
+	p.Source = source.Read(l.Reader, l.c.Dir, p.b.One("source"), l.c.Source)
+	if place := p.b.One("place"); place != nil {
+		p.Candidates = l.backends.Candidates(place)
+		p.Prefer = l.OneOf(place, "prefer", "order", "cheapest", "soonest")
 	}
 	p.params = l.paramEntries(p.b)
 	if p.job == nil {
-		if !l.broken && !p.b.meant["job"] {
-			l.sure.Errorat(p.b.rng, "A phase needs a job", "Add job { command = \"…\" } to the phase %q.", p.Name)
+		if !l.Broken && !p.b.Meant["job"] {
+			l.Sure.Errorat(p.b.Range, "A phase needs a job", "Add job { command = \"…\" } to the phase %q.", p.Name)
 		}
-		p.job = &block{spec: jobSpec, rng: p.b.rng}
+		p.job = &syntax.Block{Spec: schema.Job, Range: p.b.Range}
 		p.ok = false
 	}
-	for _, b := range p.job.all("output") {
-		p.Outputs = append(p.Outputs, l.output(b))
+	for _, b := range p.job.All("output") {
+		p.Outputs = append(p.Outputs, output.Read(l.Reader, b))
 	}
-	for _, b := range p.job.all("metric") {
-		p.Metrics = append(p.Metrics, l.metric(p, b))
+	for _, b := range p.job.All("metric") {
+		p.Metrics = append(p.Metrics, output.ReadMetric(l.Reader, p.Outputs, b))
 	}
-	for _, b := range p.job.all("secret") {
+	for _, b := range p.job.All("secret") {
 		p.Secrets = append(p.Secrets, l.secret(b))
 	}
 	l.distinctVariables(p)
-	p.Retry = l.retry(p.b.one("retry"))
-	p.Breaker = l.breaker(p.b.one("breaker"))
-	p.Checkpoint = l.checkpoint(p.b.one("checkpoint"))
-	p.Lifecycle = l.lifecycle(p.b.one("lifecycle"))
-	if b := p.b.one("pilot"); b != nil {
-		p.Pilot = l.pick(p, b)
+	l.secretsBesideEnv(p)
+	p.Retry = l.rerun.Retry(p.b.One("retry"))
+	p.Breaker = l.rerun.Breaker(p.b.One("breaker"))
+	p.Checkpoint = l.rerun.Checkpoint(p.b.One("checkpoint"))
+	p.Lifecycle = l.rerun.Lifecycle(p.b.One("lifecycle"))
+	if b := p.b.One("pilot"); b != nil {
+		p.Pilot = cells.Pick(l.Reader, p.cells(), b)
 	}
-	if b := p.b.one("smoke"); b != nil {
+	if b := p.b.One("smoke"); b != nil {
 		p.Smoke = l.smokeHead(p, b)
 	}
 }
 
-// candidates reads a place block's list; an empty one is told.
-func (l *loader) candidates(place *block) []string {
-	e := place.expr("candidates")
-	out := l.places(place, "candidates")
-	if v, ok := l.peek(e, l.backendValues()); ok && isList(v) && v.LengthInt() == 0 {
-		l.wrong(e, "candidates", "The list is empty, so the jobs could run nowhere. Name a backend, or leave candidates out.")
-	}
-	return out
-}
+func (p *phaseBuild) cells() cells.Of { return cells.Of{Phase: p.Name, Grid: p.Grid, Full: p.full} }
 
 // paramEntries reads params = { … } of a phase or a smoke.
-func (l *loader) paramEntries(b *block) []entry {
-	return slices.DeleteFunc(l.entries(b.expr("params"), "params"), func(e entry) bool { return e.value == nil })
+func (l *loader) paramEntries(b *syntax.Block) []decode.Entry {
+	return slices.DeleteFunc(l.Entries(b.Expr("params"), "params"), func(e decode.Entry) bool { return e.Value == nil })
 }
 
 // dependsOn reads depends_on = [phase.X].
 func (l *loader) dependsOn(p *phaseBuild) {
-	for _, ref := range l.references(p.b, "depends_on") {
-		parts := ref.parts
-		if len(parts) == 1 {
+	for _, ref := range l.References(p.b, "depends_on") {
+		parts := ref.Parts
+		if len(parts) == 1 && parts[0] != "phase" {
 			parts = []string{"phase", parts[0]}
 		}
 		if len(parts) != 2 || parts[0] != "phase" {
-			l.sure.Errorat(ref.at, "Not a phase", "depends_on names phases: [phase.NAME].")
+			l.Sure.Errorat(ref.At, "Not a phase", "depends_on names phases: [phase.NAME].")
 			continue
 		}
 		if l.phases[parts[1]] == nil {
-			l.unknownPhase(parts[1], ref.at)
+			l.unknownPhase(parts[1], ref.At)
 			continue
 		}
-		if !contains(p.DependsOn, parts[1]) {
+		if parts[1] == p.Name {
+			l.Sure.Errorat(ref.At, "A phase waits for itself", "phase.%s stands in its own depends_on, so it could never start. Take it out.", p.Name)
+			continue
+		}
+		if !slices.Contains(p.DependsOn, parts[1]) {
 			p.DependsOn = append(p.DependsOn, parts[1])
-			p.after = append(p.after, afterRef{parts[1], ref.at})
+			p.after = append(p.after, afterRef{parts[1], ref.At})
 		}
 	}
 	slices.Sort(p.DependsOn)
 }
 
 func (l *loader) unknownPhase(name string, at hcl.Range) {
-	l.ds.Errorat(at, "Unknown phase", "There is no phase named %q%s", clip(name), didYouMean(name, sortedKeys(l.phases)))
+	l.Perhaps.Errorat(at, "Unknown phase", "There is no phase named %q%s", wording.Clip(name), wording.Known(name, slices.Sorted(maps.Keys(l.phases)), "the phases are"))
 }

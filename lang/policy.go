@@ -2,13 +2,18 @@ package lang
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -25,13 +30,13 @@ const (
 var uses = []string{"local", "cheapest_soonest", "cheapest", "soonest", "order", "rental_if_urgent_or_long", "production"}
 
 func (l *loader) policy() {
-	b := l.top.one("policy")
+	b := l.top.One("policy")
 	l.c.Policy = Policy{
-		UrgentWithin: l.duration(b, "urgent_within", urgentWithin), LongWait: l.duration(b, "long_wait", longWait),
-		PriceTolerance: l.number(b, "price_tolerance", 0, math.Inf(1), priceTolerance), StaleAfter: l.duration(b, "stale_after", staleAfter),
-		ApproveAbove: l.amounts(b, "approve_above"), Allow: l.places(b, "allow"), Deny: l.places(b, "deny"), MaxCancel: l.integer(b, "max_cancel", 1, 0),
+		UrgentWithin: l.Duration(b, "urgent_within", urgentWithin), LongWait: l.Duration(b, "long_wait", longWait),
+		PriceTolerance: l.Number(b, "price_tolerance", 0, math.Inf(1), priceTolerance), StaleAfter: l.Duration(b, "stale_after", staleAfter),
+		ApproveAbove: l.Amounts(b, "approve_above"), Allow: l.backends.Places(b, "allow"), Deny: l.backends.Places(b, "deny"), MaxCancel: l.Integer(b, "max_cancel", 1, 0),
 	}
-	for _, r := range b.all("rule") {
+	for _, r := range b.All("rule") {
 		if rule := l.rule(r); rule != nil {
 			l.c.Policy.Rules = append(l.c.Policy.Rules, rule)
 		}
@@ -51,37 +56,37 @@ func (l *loader) allowed(p *phaseBuild) {
 			return
 		}
 	}
-	l.ds.Errorat(p.b.one("place").expr("candidates").Range(), "The policy forbids every candidate", "phase.%s may run on %s, and policy allows none of them.", p.Name, strings.Join(p.Candidates, ", "))
+	l.Perhaps.Errorat(p.b.One("place").Expr("candidates").Range(), "The policy forbids every candidate", "phase.%s may run on %s, and policy allows none of them.", p.Name, strings.Join(p.Candidates, ", "))
 }
 
 // Permits reports whether jobs may run on a backend, by its address.
 func (p *Policy) Permits(backend string) bool {
-	return (len(p.Allow) == 0 || contains(p.Allow, backend)) && !contains(p.Deny, backend)
+	return (len(p.Allow) == 0 || slices.Contains(p.Allow, backend)) && !slices.Contains(p.Deny, backend)
 }
 
 var shapeNames = []string{"cpus", "disk", "gpu_memory", "gpus", "memory", "nodes", "walltime"}
 
-func (l *loader) rule(b *block) *Rule {
-	r := &Rule{Range: b.rng}
-	use, when := b.expr("use"), b.expr("when")
-	if use == nil || when == nil || !l.backendsExist(use, "use") {
+func (l *loader) rule(b *syntax.Block) *Rule {
+	r := &Rule{Range: b.Range}
+	use, when := b.Expr("use"), b.Expr("when")
+	if use == nil || when == nil || !l.backends.Exist(use, "use") {
 		return nil
 	}
-	if v, ok := l.eval(use, l.backendValues()); ok {
-		text, err := asText(v)
+	if v, ok := l.Eval(use, l.backends.Values()); ok {
+		text, err := value.Text(v)
 		r.Use = strings.TrimPrefix(text, "backend.")
-		if err != nil || !contains(uses, r.Use) && !contains(l.backendNames, r.Use) {
-			l.wrong(use, "use", "%q is not a way to choose%s Ways are %s, or a backend.", clip(text), didYouMean(text, uses), strings.Join(uses, ", "))
+		if err != nil || !slices.Contains(uses, r.Use) && !slices.Contains(l.backends.Names, r.Use) {
+			l.Wrong(use, "use", "%q is not a way to choose%s Ways are %s, or a backend.", wording.Clip(text), wording.DidYouMean(text, uses), strings.Join(uses, ", "))
 		}
 	}
-	t, ds := expr.Compile(when, &expr.Scope{Static: l.static, Symbols: map[string][]string{
+	t, ds := expr.Compile(when, &expr.Scope{Static: l.Static, Symbols: map[string][]string{
 		"shape": shapeNames, "jobs": {}, "urgent": {}, "long": {}, "smoke": {}, "phase": {},
 	}})
-	l.ds.Append(ds...)
+	l.Perhaps.Append(ds...)
 	r.when = t
-	if !ds.HasErrors() && !l.unknownIn(when) {
+	if !ds.HasErrors() && !l.UnknownIn(when) {
 		_, ds = r.When(RuleScope{Shape: offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}, Jobs: 1})
-		l.ds.Append(ds...)
+		l.Perhaps.Append(ds...)
 	}
 	return r
 }
@@ -100,7 +105,7 @@ type RuleScope struct {
 func (r *Rule) When(s RuleScope) (bool, diag.List) {
 	v, ds := r.when.Render(0, s.lookup)
 	if !ds.HasErrors() && (v.Type() != cty.Bool || !v.IsKnown() || v.IsNull()) {
-		ds.Errorat(r.when.Range(), "Invalid when", "A condition is true or false, not %s.", article(v.Type().FriendlyName()))
+		ds.Errorat(r.when.Range(), "Invalid when", "A condition is true or false, not %s.", wording.A(v))
 	}
 	if ds.HasErrors() {
 		return false, ds
@@ -132,40 +137,45 @@ func (s RuleScope) lookup(root, name string) (cty.Value, bool) {
 
 // budgets reads the budget blocks.
 func (l *loader) budgets() {
-	for _, b := range l.top.all("budget") {
-		x := Budget{Name: b.name(), Limits: l.amounts(b, "limits"), WarnAt: l.number(b, "warn_at", 0, 1, warnAt), Strict: l.boolean(b, "strict"), Range: b.rng}
-		if text, ok := l.maybeText(b, "deadline"); ok {
+	for _, b := range l.top.All("budget") {
+		x := Budget{Name: b.Name(), Limits: l.Amounts(b, "limits"), WarnAt: l.Number(b, "warn_at", 0, 1, warnAt), Strict: l.Bool(b, "strict"), Range: b.Range}
+		if text, ok := l.MaybeText(b, "deadline"); ok {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {
-				l.wrong(b.expr("deadline"), "deadline", "%q is not a time; write it with its zone, such as \"2026-12-15T00:00:00Z\".", clip(text))
+				l.Wrong(b.Expr("deadline"), "deadline", "%q is not a time; write it with its zone, such as \"2026-12-15T00:00:00Z\".", wording.Clip(text))
 			}
 			x.Deadline = at
 		}
-		if b.expr("limits") == nil && b.expr("deadline") == nil && !l.broken {
-			l.sure.Errorat(b.rng, "A budget without a limit", "Write limits = { usd = 40 } or deadline = \"2026-12-15T00:00:00Z\".")
+		if b.Expr("limits") == nil && b.Expr("deadline") == nil && !l.Broken {
+			l.Sure.Errorat(b.Range, "A budget without a limit", "Write limits = { usd = 40 } or deadline = \"2026-12-15T00:00:00Z\".")
 		}
-		for _, ref := range l.references(b, "applies_to") {
+		if e := b.Expr("limits"); e != nil && len(x.Limits) == 0 && b.Expr("deadline") == nil {
+			if v, ok := l.Peek(e, nil); ok && value.IsMap(v) && v.LengthInt() == 0 {
+				l.Wrong(e, "limits", "The map is empty, so the budget limits nothing: write { usd = 40 }, or take the block out.")
+			}
+		}
+		for _, ref := range l.References(b, "applies_to") {
 			x.AppliesTo = append(x.AppliesTo, l.budgetTarget(ref)...)
 		}
 		l.c.Budgets = append(l.c.Budgets, x)
 	}
 }
 
-func (l *loader) budgetTarget(ref reference) []string {
-	address := strings.Join(ref.parts, ".")
+func (l *loader) budgetTarget(ref decode.Reference) []string {
+	address := strings.Join(ref.Parts, ".")
 	switch {
-	case len(ref.parts) == 2 && ref.parts[0] == "phase":
-		if l.phases[ref.parts[1]] == nil {
-			l.unknownPhase(ref.parts[1], ref.at)
+	case len(ref.Parts) == 2 && ref.Parts[0] == "phase":
+		if l.phases[ref.Parts[1]] == nil {
+			l.unknownPhase(ref.Parts[1], ref.At)
 			return nil
 		}
-	case len(ref.parts) == 3 && ref.parts[0] == "backend":
-		if name := ref.parts[1] + "." + ref.parts[2]; !contains(l.backendNames, name) {
-			l.ds.Errorat(ref.at, "Unknown backend", "There is no backend.%s%s Declared: %s.", clip(name), didYouMean(name, l.backendNames), strings.Join(l.backendNames, ", "))
+	case len(ref.Parts) == 3 && ref.Parts[0] == "backend":
+		if name := ref.Parts[1] + "." + ref.Parts[2]; !slices.Contains(l.backends.Names, name) {
+			l.backends.Unknown(name, ref.At)
 			return nil
 		}
 	default:
-		l.sure.Errorat(ref.at, "Neither a phase nor a backend", "applies_to names phases and backends: [phase.students, backend.slurm.alpine].")
+		l.Sure.Errorat(ref.At, "Neither a phase nor a backend", "applies_to names phases and backends: [phase.students, backend.slurm.alpine].")
 		return nil
 	}
 	return []string{address}

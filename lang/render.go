@@ -8,6 +8,8 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // A Site is where a cell is rendered for.
@@ -153,7 +155,7 @@ func (r *renderer) command(out *Rendered) {
 	if v == cty.NilVal || !v.IsKnown() {
 		return
 	}
-	if isList(v) {
+	if value.IsList(v) {
 		out.Argv = r.words(v, r.f.command)
 		return
 	}
@@ -166,7 +168,7 @@ func (r *renderer) command(out *Rendered) {
 // words are the arguments that an element of a list gives: itself, or each of
 // a list.
 func (r *renderer) words(v cty.Value, t *expr.Template) (out []string) {
-	if v != cty.NilVal && isList(v) {
+	if v != cty.NilVal && value.IsList(v) {
 		for _, e := range v.AsValueSlice() {
 			out = append(out, r.asText(e, t, "command"))
 		}
@@ -197,14 +199,14 @@ func (r *renderer) asText(v cty.Value, t *expr.Template, what string) string {
 	if v == cty.NilVal || !v.IsKnown() {
 		return ""
 	}
-	if isList(v) { // of paths: as in a template
-		if words, err := asTexts(v); err == nil {
+	if value.IsList(v) && !v.Type().IsTupleType() { // of paths: as in a template
+		if words, err := value.Texts(v); err == nil {
 			return strings.Join(words, " ")
 		}
 	}
-	s, err := asText(v)
+	s, err := value.Text(v)
 	if err != nil {
-		r.ds.Errorat(t.Range(), "Invalid "+what, "%s.", capitalised(err.Error()))
+		r.ds.Errorat(t.Range(), "Invalid "+what, "%s.", wording.Capitalised(err.Error()))
 	}
 	return s
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -74,7 +76,7 @@ func (b *requestTable) add(c *column) bool {
 		if ds.HasErrors() || !v.IsWhollyKnown() || v.IsNull() && !ds.HasErrors() && len(c.t.Axes()) == 0 {
 			return !ds.HasErrors() // null: as if it were not written
 		}
-		key := string(jsonValue(v))
+		key := string(value.JSON(v))
 		id, ok := seen[key]
 		if !ok {
 			if err := b.check(c, v, cell); err != nil {
@@ -104,7 +106,7 @@ func (b *requestTable) check(c *column, v cty.Value, cell int) error {
 	if len(c.t.Axes()) > 0 {
 		where = fmt.Sprintf(" In the cell %s.", b.p.Key(cell))
 	}
-	b.l.wrong(c.expr, c.name, "%s%s", sentence(err), where)
+	b.l.Wrong(c.expr, c.name, "%s%s", wording.Sentence(err), where)
 	return err
 }
 
@@ -178,7 +180,7 @@ func (b *requestTable) finish(r Request) Request {
 		}
 	}
 	s := r.Shape
-	sum := sha256.Sum256(jsonAny(struct {
+	sum := sha256.Sum256(value.Encode(struct {
 		V                               int
 		CPUs, Memory, GPUs, Disk, Nodes int64
 		Walltime                        string

@@ -1,20 +1,27 @@
 package lang
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // results reads the result blocks and checks what they refer to.
 func (l *loader) results() {
-	for _, b := range l.top.all("result") {
-		e := b.expr("value")
+	for _, b := range l.top.All("result") {
+		e := b.Expr("value")
 		if e == nil {
 			continue
 		}
-		r := &Result{Name: b.name(), Description: l.text(b, "description"), Range: b.rng}
+		r := &Result{Name: b.Name(), Description: l.Text(b, "description"), Range: b.Range}
 		good := true
 		for _, t := range e.Variables() {
 			if t.RootName() == "phase" {
@@ -22,12 +29,12 @@ func (l *loader) results() {
 			}
 		}
 		if good {
-			t, ds := expr.Compile(e, &expr.Scope{Static: l.static, Symbols: map[string][]string{"phase": sortedKeys(l.phases)}})
-			l.ds.Append(ds...)
+			t, ds := expr.Compile(e, &expr.Scope{Static: l.Static, Symbols: map[string][]string{"phase": slices.Sorted(maps.Keys(l.phases))}})
+			l.Perhaps.Append(ds...)
 			r.value = t
 			if !ds.HasErrors() {
 				for _, sym := range t.Sensitive() {
-					l.sure.Errorat(sym.Range, "A sensitive value in a result", "%s is sensitive, and a result is shown.", sym)
+					l.Sure.Errorat(sym.Range, "A sensitive value in a result", "%s is sensitive, and a result is shown.", sym)
 				}
 			}
 		}
@@ -39,12 +46,12 @@ func (l *loader) results() {
 func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
 	parts := make([]string, 0, 4)
 	for _, s := range t[:min(len(t), 4)] {
-		if names := attrNames(hcl.Traversal{s}); len(names) == 1 {
+		if names := value.Names(hcl.Traversal{s}); len(names) == 1 {
 			parts = append(parts, names[0])
 		}
 	}
 	if len(parts) < 4 || parts[2] != "metric" && parts[2] != "output" {
-		l.sure.Errorat(t.SourceRange(), "Neither a metric nor an output", "A result reads phase.NAME.metric.M and phase.NAME.output.O.")
+		l.Sure.Errorat(t.SourceRange(), "Neither a metric nor an output", "A result reads phase.NAME.metric.M and phase.NAME.output.O%s", l.readable(parts))
 		return false
 	}
 	p := l.phases[parts[1]]
@@ -62,8 +69,8 @@ func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
 			known = append(known, o.Name)
 		}
 	}
-	if !contains(known, parts[3]) {
-		l.ds.Errorat(t.SourceRange(), "Unknown "+parts[2], "phase.%s has no %s %q%s", p.Name, parts[2], clip(parts[3]), didYouMean(parts[3], known))
+	if !slices.Contains(known, parts[3]) {
+		l.Perhaps.Errorat(t.SourceRange(), "Unknown "+parts[2], "phase.%s has no %s %q%s", p.Name, parts[2], wording.Clip(parts[3]), wording.DidYouMean(parts[3], known))
 		return false
 	}
 	for _, q := range r.reads {
@@ -73,6 +80,29 @@ func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
 	}
 	r.reads = append(r.reads, p.Phase)
 	return true
+}
+
+// readable says what a result could read of the phase it names.
+func (l *loader) readable(parts []string) string {
+	if len(parts) < 2 || l.phases[parts[1]] == nil {
+		return "."
+	}
+	var there []string
+	p := l.phases[parts[1]]
+	for _, m := range p.Metrics {
+		there = append(there, "phase."+p.Name+".metric."+m.Name)
+	}
+	for _, o := range p.Outputs {
+		there = append(there, "phase."+p.Name+".output."+o.Name)
+	}
+	if len(there) == 0 {
+		return fmt.Sprintf("; phase.%s has neither.", p.Name)
+	}
+	s := ": " + strings.Join(there, ", ") + "."
+	if len(p.Grid.Axes) > 0 {
+		s += " Each is a map by key; one job's value is phase.NAME.metric.M[\"KEY\"]."
+	}
+	return s
 }
 
 // Completed is what the done jobs of a phase gave.
@@ -122,16 +152,16 @@ func (r *Result) eval(byPhase map[string]Completed) (text, problem string) {
 		return cty.NilVal, false
 	})
 	if ds.HasErrors() {
-		return "", firstDetail(ds)
+		return "", wording.First(ds)
 	}
-	return string(jsonValue(v)), ""
+	return string(value.JSON(v)), ""
 }
 
 // completed is phase.NAME in a result.
 func (p *Phase) completed(c Completed) cty.Value {
 	metrics, outputs := map[string]cty.Value{}, map[string]cty.Value{}
 	for _, m := range p.Metrics {
-		metrics[m.Name] = p.byKey(c.Metrics[m.Name], jsonToValue)
+		metrics[m.Name] = p.byKey(c.Metrics[m.Name], value.Decode)
 	}
 	for _, o := range p.Outputs {
 		outputs[o.Name] = p.byKey(c.Outputs[o.Name], cty.StringVal)

@@ -6,7 +6,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // pathNames and backendNames are what path.* and backend.* hold in a job.
@@ -16,12 +18,12 @@ var (
 )
 
 // newScope is what a job's expressions see.
-func (l *loader) newScope(p *phaseBuild, params []entry) *expr.Scope {
-	s := &expr.Scope{Grid: p.Grid, Static: l.static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
+func (l *loader) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
+	s := &expr.Scope{Grid: p.Grid, Static: l.Static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
 		"input": {}, "input_file": {}, "output": {}, "path": pathNames, "backend": backendAttrs,
 	}}
-	for _, in := range p.job.all("input") {
-		s.Symbols["input"] = append(s.Symbols["input"], in.name())
+	for _, in := range p.job.All("input") {
+		s.Symbols["input"] = append(s.Symbols["input"], in.Name())
 	}
 	s.Symbols["input_file"] = s.Symbols["input"]
 	for _, o := range p.Outputs {
@@ -34,27 +36,27 @@ func (l *loader) newScope(p *phaseBuild, params []entry) *expr.Scope {
 		s.Grid, s.Symbols["cell"] = nil, nil
 	}
 	for _, e := range params {
-		s.Params[e.name] = e.value
+		s.Params[e.Name] = e.Value
 	}
 	return s
 }
 
 // smokeScope has the smoke's params in place of the run's.
 func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
-	b := p.b.one("smoke")
+	b := p.b.One("smoke")
 	own := l.paramEntries(b)
-	merged := map[string]entry{}
+	merged := map[string]decode.Entry{}
 	var known []string
 	for _, e := range p.params {
-		merged[e.name] = e
-		known = append(known, e.name)
+		merged[e.Name] = e
+		known = append(known, e.Name)
 	}
 	for _, e := range own {
-		if _, ok := merged[e.name]; !ok {
-			l.ds.Errorat(e.at, "Unknown param", "A smoke changes params that the phase has; there is no param %q%s", clip(e.name), didYouMean(e.name, known))
+		if _, ok := merged[e.Name]; !ok {
+			l.Perhaps.Errorat(e.At, "Unknown param", "A smoke changes params that the phase has; there is no param %q%s", wording.Clip(e.Name), wording.DidYouMean(e.Name, known))
 			continue
 		}
-		merged[e.name] = e
+		merged[e.Name] = e
 	}
 	if len(own) == 0 {
 		return p.scope
@@ -66,11 +68,11 @@ func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
 
 // params compiles every param, so that errors in unread ones are told, too.
 func (l *loader) params(p *phaseBuild, s *expr.Scope) {
-	for _, name := range sortedKeys(s.Params) {
+	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
 		t, ds := expr.Compile(s.Params[name], s)
 		if !ds.HasErrors() && p.ok {
 			ds.Append(t.Errors()...)
 		}
-		l.ds.Append(ds...)
+		l.Perhaps.Append(ds...)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"path"
 	"strings"
+
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // smokeKeyBytes is how long the folder of a smoke's cell may be.
@@ -25,7 +27,7 @@ func smokeKey(key string) string {
 	const hexDigits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(key) {
-		if c := key[i]; isAlnum(c) || strings.IndexByte("._+=,-", c) >= 0 {
+		if c := key[i]; wording.IsAlnum(c) || strings.IndexByte("._+=,-", c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			b.WriteByte('%')

@@ -8,30 +8,15 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/shell"
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/lang/wording"
 )
-
-// quoting is how a shell reads the place where a value is spliced in.
-type quoting int
-
-const (
-	bare quoting = iota
-	double
-	single
-	comment
-	heredoc // from here on nothing is said: its text is not split
-)
-
-// special are the bytes that a shell does not take as they are.
-var special = map[quoting]string{
-	bare:   " \t\n|&;<>()$`\\\"'*?[#",
-	double: "$`\\\"",
-	single: "'",
-}
 
 // splices warns of cell values and paths that a shell would read otherwise
 // than as one word: one warning for each place, with the first such cell.
 func (l *loader) splices(p *phaseBuild) {
-	for _, e := range []hclsyntax.Expression{p.job.expr("command"), p.job.expr("setup")} {
+	for _, e := range []hclsyntax.Expression{p.job.Expr("command"), p.job.Expr("setup")} {
 		t, ok := e.(*hclsyntax.TemplateExpr)
 		if wrap, is := e.(*hclsyntax.TemplateWrapExpr); is {
 			t, ok = &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{wrap.Wrapped}}, true
@@ -39,11 +24,11 @@ func (l *loader) splices(p *phaseBuild) {
 		if !ok {
 			continue
 		}
-		q := bare
+		q := shell.Bare
 		for _, part := range t.Parts {
 			if lit, ok := part.(*hclsyntax.LiteralValueExpr); ok {
-				if text, err := asText(lit.Val); err == nil {
-					q = q.after(text)
+				if text, err := value.Text(lit.Val); err == nil {
+					q = q.After(text)
 				}
 				continue
 			}
@@ -52,46 +37,12 @@ func (l *loader) splices(p *phaseBuild) {
 	}
 }
 
-// after is the quoting behind a piece of shell text.
-func (q quoting) after(text string) quoting {
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch q {
-		case bare:
-			switch {
-			case c == '\\':
-				i++
-			case c == '"':
-				q = double
-			case c == '\'':
-				q = single
-			case c == '#' && (i == 0 || strings.IndexByte(" \t\n;", text[i-1]) >= 0):
-				q = comment
-			case c == '<' && i+1 < len(text) && text[i+1] == '<':
-				return heredoc
-			}
-		case double:
-			if c == '\\' {
-				i++
-			} else if c == '"' {
-				q = bare
-			}
-		case single:
-			if c == '\'' {
-				q = bare
-			}
-		case comment:
-			if c == '\n' {
-				q = bare
-			}
-		}
-	}
-	return q
-}
+// plainResult are functions whose result no shell takes apart.
+var plainResult = map[string]bool{"shellquote": true, "length": true, "md5": true, "sha1": true, "sha256": true, "sha512": true}
 
-func (l *loader) splice(p *phaseBuild, part hclsyntax.Expression, q quoting) {
-	bad := special[q]
-	if call, ok := part.(*hclsyntax.FunctionCallExpr); ok && call.Name == "shellquote" || bad == "" {
+func (l *loader) splice(p *phaseBuild, part hclsyntax.Expression, q shell.Quoting) {
+	bad := q.Special()
+	if call, ok := part.(*hclsyntax.FunctionCallExpr); ok && plainResult[call.Name] || bad == "" {
 		return
 	}
 	t, ds := expr.Compile(part, p.scope)
@@ -121,8 +72,8 @@ func (l *loader) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.Te
 		if !strings.ContainsAny(v.Text, bad) || !strings.Contains(plain(t, cell), v.Text) {
 			continue
 		}
-		l.ds.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A cell value is spliced unquoted", Subject: part.Range().Ptr(), Address: p.Address(cell),
-			Detail: fmt.Sprintf("In %s the value %q of the axis %q goes into a command that a shell reads, which would take it apart. Write ${shellquote(…)} around it, or the command as a list.", p.Address(cell), clip(v.Text), axis.Name)})
+		l.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A cell value is spliced unquoted", Subject: part.Range().Ptr(), Address: p.Address(cell),
+			Detail: fmt.Sprintf("In %s the value %q of the axis %q goes into a command that a shell reads, which would take it apart. Write ${shellquote(…)} around it, or the command as a list.", p.Address(cell), wording.Clip(v.Text), axis.Name)})
 		return true
 	}
 	return false
@@ -151,8 +102,8 @@ func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Sym
 		return false
 	}
 	warn := func(address, text, what string) bool {
-		l.ds.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A path is spliced unquoted", Subject: part.Range().Ptr(), Address: address,
-			Detail: fmt.Sprintf("In %s, %s (%q) goes into a command that a shell reads, which would take it apart. Write ${shellquote(%s)}, or the command as a list.", address, what, clip(text), s)})
+		l.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A path is spliced unquoted", Subject: part.Range().Ptr(), Address: address,
+			Detail: fmt.Sprintf("In %s, %s (%q) goes into a command that a shell reads, which would take it apart. Write ${shellquote(%s)}, or the command as a list.", address, what, wording.Clip(text), s)})
 		return true
 	}
 	if t != nil && of.ok && !of.failed {
@@ -160,7 +111,7 @@ func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Sym
 			return warn(of.Address(cell), text, "the path of "+s.String())
 		}
 	}
-	if bad == special[bare] || bad == special[double] {
+	if bad == shell.Bare.Special() || bad == shell.Double.Special() {
 		if dir := l.workdirOf(p); strings.ContainsAny(dir, bad) && p.Len() > 0 {
 			return warn(p.Address(0), dir, "the workdir of "+s.String())
 		}

@@ -4,22 +4,29 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/lang/distinct"
+	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/wording"
 )
 
 // uniqueLabels tells labels that two jobs share.
 func (l *loader) uniqueLabels() {
-	var columns []*texts
+	var columns []distinct.Column
 	written := false
 	for _, p := range l.order {
 		if !p.ok || p.failed {
 			continue
 		}
-		at := p.b.rng
-		if e := p.job.expr("name"); e != nil {
+		at := p.b.Range
+		if e := p.job.Expr("name"); e != nil {
 			written, at = true, e.Range()
 		}
+		written = written || p.Phase.job.label != nil
 		for k, c := range p.Name { // phase a's "a-b=1" may be phase a-b's
 			written = written || c == '-' && l.phases[p.Name[:k]] != nil
 		}
@@ -34,9 +41,11 @@ func (l *loader) uniqueLabels() {
 	if !written {
 		return // without names, labels are made of phases and keys
 	}
-	set := newTextSet(columns)
-	for _, c := range columns {
-		set.add(c, func(text []byte, k int) bool { return l.goodLabel(c, text, k) }, func(d *texts, j, k int) bool {
+	set := distinct.New(columns)
+	for n := range columns {
+		c := columns[n].(*texts)
+		set.Add(n, func(text []byte, k int) bool { return l.goodLabel(c, text, k) }, func(m, j, k int) bool {
+			d := columns[m].(*texts)
 			l.sameLabel(d, d.proj.First(j), c, c.proj.First(k))
 			return false
 		})
@@ -55,28 +64,46 @@ func (l *loader) goodLabel(c *texts, text []byte, k int) bool {
 		bad = fmt.Sprintf("has %d bytes, at most %d are taken", len(text), maxLabel)
 	case bytes.ContainsAny(text, "\n\r\t\x00\x1b"):
 		bad = "holds a control character"
+	case bytes.HasPrefix(text, []byte("phase.")):
+		if bad = l.anotherAddress(c, expr.Unescape(string(text)), k); bad == "" {
+			return true
+		}
 	default:
 		return true
 	}
-	l.ds.Append(diag.Diagnostic{Summary: "Invalid label", Detail: fmt.Sprintf("The label of %s %s.", c.p.Address(c.proj.First(k)), bad), Subject: c.at.Ptr(), Address: c.p.Address(c.proj.First(k))})
+	l.Perhaps.Append(diag.Diagnostic{Summary: "Invalid label", Detail: fmt.Sprintf("The label of %s %s.", c.p.Address(c.proj.First(k)), bad), Subject: c.at.Ptr(), Address: c.p.Address(c.proj.First(k))})
 	return false
 }
 
+// anotherAddress says what is wrong with a label that is the address of
+// another job: both are taken for either.
+func (l *loader) anotherAddress(c *texts, label string, k int) string {
+	j, err := addr.Parse(label)
+	if err != nil || l.phases[j.Phase] == nil || !l.phases[j.Phase].ok {
+		return ""
+	}
+	p := l.phases[j.Phase]
+	if i, there := p.Index(j.Key); !there || p == c.p && i == c.proj.First(k) {
+		return ""
+	}
+	return fmt.Sprintf("is %q, the address of another job; a label is accepted wherever an address is, so it must be none", wording.Clip(label))
+}
+
 func (l *loader) sameLabel(c *texts, i int, d *texts, j int) {
-	l.ds.Append(diag.Diagnostic{Summary: "Two jobs with one label", Subject: d.at.Ptr(), Address: d.p.Address(j),
-		Detail: fmt.Sprintf("%s and %s are both called %q. A label is accepted wherever an address is, so it must tell jobs apart: put the axes in which they differ into name.", c.p.Address(i), d.p.Address(j), clip(d.p.Label(j)))})
+	l.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs with one label", Subject: d.at.Ptr(), Address: d.p.Address(j),
+		Detail: fmt.Sprintf("%s and %s are both called %q. A label is accepted wherever an address is, so it must tell jobs apart: put the axes in which they differ into name.", c.p.Address(i), d.p.Address(j), wording.Clip(d.p.Label(j)))})
 }
 
 // uniquePaths tells output paths that two jobs on one filesystem would write,
 // and paths that lead out of the workdir.
 func (l *loader) uniquePaths() {
-	var columns []*texts
+	var columns []distinct.Column
 	for _, p := range l.order {
 		if !p.ok || p.failed {
 			continue
 		}
 		for k, o := range p.Outputs {
-			e := p.job.all("output")[k].expr(string(o.Kind))
+			e := p.job.All("output")[k].Expr(string(o.Kind))
 			t := p.Phase.job.form[Run].outputs[k]
 			if e == nil || t == nil {
 				continue
@@ -91,9 +118,12 @@ func (l *loader) uniquePaths() {
 		}
 	}
 	places := l.filesystems()
-	set := newTextSet(columns)
-	for _, c := range columns {
-		set.add(c, func(text []byte, k int) bool { return l.goodPath(c, text, k) }, func(d *texts, j, k int) bool {
+	l.covered(columns, places)
+	set := distinct.New(columns)
+	for n := range columns {
+		c := columns[n].(*texts)
+		set.Add(n, func(text []byte, k int) bool { return l.goodPath(c, text, k) }, func(m, j, k int) bool {
+			d := columns[m].(*texts)
 			if c.output.Shared && d.output.Shared || !meet(places[c.p], places[d.p]) {
 				return true
 			}
@@ -121,20 +151,20 @@ func (l *loader) goodPath(c *texts, text []byte, k int) bool {
 		return true
 	}
 	address := c.p.Address(c.proj.First(k))
-	l.ds.Append(diag.Diagnostic{Summary: "Invalid output path", Subject: c.at.Ptr(), Address: address,
-		Detail: fmt.Sprintf("The path %q of the output %q of %s %s. Output paths are relative to the workdir and lie below it.", clip(string(text)), c.output.Name, address, bad)})
+	l.Perhaps.Append(diag.Diagnostic{Summary: "Invalid output path", Subject: c.at.Ptr(), Address: address,
+		Detail: fmt.Sprintf("The path %q of the output %q of %s %s. Output paths are relative to the workdir and lie below it.", wording.Clip(string(text)), c.output.Name, address, bad)})
 	return false
 }
 
 func (l *loader) samePath(c *texts, i int, d *texts, j int) {
-	text := plain(d.t, j)
+	text := path.Clean(plain(d.t, j))
 	if c.p == d.p && i == j {
-		l.ds.Append(diag.Diagnostic{Summary: "Two outputs with one path", Subject: d.at.Ptr(), Address: d.p.Address(j),
-			Detail: fmt.Sprintf("The outputs %q and %q of %s are both %q.", c.output.Name, d.output.Name, d.p.Address(j), clip(text))})
+		l.Perhaps.Append(diag.Diagnostic{Summary: "Two outputs with one path", Subject: d.at.Ptr(), Address: d.p.Address(j),
+			Detail: fmt.Sprintf("The outputs %q and %q of %s are both %q.", c.output.Name, d.output.Name, d.p.Address(j), wording.Clip(text))})
 		return
 	}
-	l.ds.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: d.at.Ptr(), Address: d.p.Address(j),
-		Detail: fmt.Sprintf("%s and %s would both write %q. Put the axes in which they differ into the path; or, if the jobs are meant to share the file, write shared = true in the output.", c.p.Address(i), d.p.Address(j), clip(text))})
+	l.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: d.at.Ptr(), Address: d.p.Address(j),
+		Detail: fmt.Sprintf("%s and %s would both write %q. Put the axes in which they differ into the path; or, if the jobs are meant to share the file, write shared = true in the output.", c.p.Address(i), d.p.Address(j), wording.Clip(text))})
 }
 
 // filesystems are the workdirs that each phase's jobs may write to.
@@ -143,7 +173,7 @@ func (l *loader) filesystems() map[*phaseBuild]map[string]bool {
 	for _, p := range l.order {
 		set := map[string]bool{}
 		for _, b := range l.c.Backends {
-			if len(p.Candidates) == 0 || contains(p.Candidates, b.Address()) {
+			if len(p.Candidates) == 0 || slices.Contains(p.Candidates, b.Address()) {
 				set[l.filesystem(b)] = true
 			}
 		}

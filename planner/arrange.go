@@ -22,6 +22,7 @@ func (m *maker) arrange() {
 		w.first = slices.Clone(w.pp.Kind)
 	}
 	diags := m.diags
+	m.plan.faster = m.faster
 	m.arrangeOnce()
 	if !m.pressed() {
 		return
@@ -40,6 +41,7 @@ func (m *maker) arrange() {
 }
 
 func (m *maker) arrangeOnce() {
+	m.load = nil
 	for _, w := range m.works {
 		m.block(w)
 		m.placePhase(w)
@@ -108,11 +110,10 @@ func (m *maker) placePhase(w *work) {
 	}
 	var groups []place.Group
 	var of []int
-	ev := m.evidence(w)
 	for r, n := range jobs {
 		if n > 0 {
 			g := m.placeGroup(w, reqs[r], n)
-			g.Expected = ev.runtime(g.Shape.Walltime).Expected
+			g.Expected = m.evidence(w).Runtime(g.Shape.Walltime).Expected
 			groups = append(groups, g)
 			of = append(of, r)
 		}
@@ -126,7 +127,10 @@ func (m *maker) placePhase(w *work) {
 	m.diags.Append(diags...)
 	for k, d := range decisions {
 		w.pp.Placements[of[k]+1] = d
+		w.nowhere = w.nowhere || d.Backend == "" && d.Away == ""
 	}
+	m.await(w)
+	m.spread(w, jobs)
 }
 
 func (m *maker) placeGroup(w *work, r lang.Request, n int) place.Group {
@@ -139,7 +143,7 @@ func (m *maker) placeGroup(w *work, r lang.Request, n int) place.Group {
 func (m *maker) placeInput(groups []place.Group) place.Input {
 	return place.Input{
 		Groups: groups, Backends: m.in.Campaign.Backends, Pools: m.in.Pools, Quotes: m.in.Quotes, Policy: m.in.Campaign.Policy,
-		Unreachable: m.in.Observed.Unreachable, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now,
+		Unreachable: m.in.Observed.Unreachable, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -30,7 +31,7 @@ func (m *maker) backendView(name string) BackendView {
 		}
 		if p.Verified != "" {
 			v.Facts = "facts of " + p.Verified
-			m.noteStale(name, p.Verified)
+			m.warnStale(name, p.Verified)
 		}
 	}
 	v.Summary = strings.Join(parts, "; ")
@@ -86,12 +87,20 @@ func poolSummary(p offer.Pool, all []offer.Pool) string {
 	return s
 }
 
-// noteStale says when facts were verified too long ago to be relied on.
-func (m *maker) noteStale(backend, month string) {
+// warnStale says when facts were verified too long ago to be relied on.
+func (m *maker) warnStale(backend, month string) {
 	after := m.in.Campaign.Policy.StaleAfter
 	at, err := time.Parse("2006-01", month)
 	if err != nil || after <= 0 || m.in.Now.Sub(at.AddDate(0, 1, -1)) <= after { // from the last day of the month
 		return
 	}
-	m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The facts about backend.%s were verified in %s; check limits and prices.", backend, month))
+	d := diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend,
+		Detail: fmt.Sprintf("Limits, prices and deletion rules of backend.%s were verified in %s, longer ago than stale_after (%s). `muster backends` prints them: compare them with what the site says.",
+			backend, month, units.ShortDuration(after))}
+	for _, b := range m.in.Campaign.Backends {
+		if b.Address() == backend && !b.Implied {
+			d.Subject = b.Range.Ptr()
+		}
+	}
+	m.diags.Append(d)
 }

@@ -20,6 +20,19 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
+// BenchmarkSpread is two phases over the hosts of one backend, each with files
+// of its own.
+func BenchmarkSpread(b *testing.B) {
+	const n = 100_000
+	seeds := make([]int, n/2)
+	for i := range seeds {
+		seeds[i] = i
+	}
+	in := lab(b, false, map[string]int{"w": 8, "x": 8, "y": 4, "z": 4},
+		phaseSpec{name: "a", seeds: seeds, lr: "1", gpus: 1}, phaseSpec{name: "b", seeds: seeds, lr: "1", gpus: 1, input: "a"})
+	makeN(b, in, n)
+}
+
 func size(n int) string {
 	return map[int]string{1_000: "1k", 10_000: "10k", 100_000: "100k"}[n]
 }
@@ -32,15 +45,4 @@ func makeN(b *testing.B, in Input, n int) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/job")
-}
-
-// TestHashingACellAllocatesNothing is exact where a time would not be.
-func TestHashingACellAllocatesNothing(t *testing.T) {
-	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"})
-	h := newHasher(Scheme, nil)
-	p := c.Phases[0]
-	h.phase(p)
-	if n := testing.AllocsPerRun(100, func() { h.cell(p, 1, 0, "") }); n > 0 {
-		t.Errorf("%v allocations a cell", n)
-	}
 }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/state"
 )
 
@@ -39,13 +40,13 @@ func (m *maker) checkBudget(b lang.Budget) BudgetCheck {
 	c := BudgetCheck{Name: b.Name, Limits: maps.Clone(b.Limits), Spent: state.Amounts{}, Deadline: b.Deadline}
 	lines := m.plan.Forecast.ByScope[b.Name]
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
-		limit := amount(b.Limits[unit])
+		limit := amount.Of(b.Limits[unit])
 		spent, unknown := m.spent(b, unit)
 		c.Spent[unit] = spent.String()
 		if unknown > 0 {
-			c.Warn = append(c.Warn, fmt.Sprintf("%d entries of the ledger have no known %s and count at their ceiling", unknown, unit))
+			c.Warn = append(c.Warn, fmt.Sprintf("%d entries of the ledger have no known %s and count at their ceiling", unknown, amount.Unit(unit)))
 		}
-		m.checkUnit(&c, b, unit, limit, spent, lineFor(lines, unit))
+		m.checkUnit(&c, b, unit, limit, spent, forecast.LineOf(lines, unit))
 		m.lowerCeiling(b, unit, limit.Sub(spent))
 	}
 	m.checkDeadline(&c, b)
@@ -56,12 +57,12 @@ func (m *maker) checkBudget(b lang.Budget) BudgetCheck {
 }
 
 func (m *maker) checkUnit(c *BudgetCheck, b lang.Budget, unit string, limit, spent decimal.Decimal, l forecast.Line) {
-	q := func(d decimal.Decimal) string { return quantity(unit, d.String()) }
+	q := func(d decimal.Decimal) string { return amount.Words(unit, d.String()) }
 	if l.P90.Mark == forecast.Unknown {
-		c.Broken = append(c.Broken, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; %s", unit, q(limit), m.plan.howToKnow()))
+		c.Broken = append(c.Broken, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; %s", amount.Unit(unit), q(limit), m.howToKnow(unit)))
 		return
 	}
-	p90, most := spent.Add(amount(l.P90.Text)), spent.Add(amount(l.AtMost.Text))
+	p90, most := spent.Add(amount.Of(l.P90.Text)), spent.Add(amount.Of(l.AtMost.Text))
 	switch {
 	case p90.GreaterThan(limit):
 		c.Broken = append(c.Broken, fmt.Sprintf("p90 comes to %s%s, above the limit of %s", q(p90), ofSpent(unit, spent), q(limit)))
@@ -84,7 +85,7 @@ func ofSpent(unit string, spent decimal.Decimal) string {
 	if spent.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(" with %s spent already", quantity(unit, spent.String()))
+	return fmt.Sprintf(" with %s spent already", amount.Words(unit, spent.String()))
 }
 
 func (m *maker) checkDeadline(c *BudgetCheck, b lang.Budget) {
@@ -115,16 +116,20 @@ func (m *maker) anythingRuns() bool {
 // spent sums a unit over the ledger entries a budget counts. An entry whose
 // bill is not known counts at its ceiling, which stands in it.
 func (m *maker) spent(b lang.Budget, unit string) (total decimal.Decimal, unknown int) {
-	for _, e := range m.st.Ledger {
+	var sum amount.Tally
+	for i := range m.st.Ledger {
+		e := &m.st.Ledger[i]
 		if !applies(b, e.Phase, e.Backend) {
 			continue
 		}
 		if e.Unknown {
 			unknown++
 		}
-		total = total.Add(amount(e.Spent[unit]))
+		if text, ok := e.Spent[unit]; ok {
+			sum.Add(text)
+		}
 	}
-	return total, unknown
+	return sum.Total(), unknown
 }
 
 // applies reports whether a job of a phase on a backend counts in a budget.
@@ -152,13 +157,13 @@ func (m *maker) leftOver(b lang.Budget, unit string, room decimal.Decimal) int {
 	}
 	for _, w := range m.works {
 		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 {
-			c, _ := ceiling(g.Place, lang.Retry{}, m.in.Pools)
+			c, _ := launches.Ceiling(g.Place, lang.Retry{}, m.in.Pools)
 			room = room.Sub(c[unit].Mul(decimal.NewFromInt(int64(len(g.Run)))))
 		}
 		for at, n := range w.groupJobs() {
 			if at > 0 {
 				d := w.pp.Placements[at]
-				c, _ := ceiling(d, w.p.Retry, m.in.Pools)
+				c, _ := launches.Ceiling(d, w.p.Retry, m.in.Pools)
 				take(w, d.Backend, c[unit], n)
 			}
 		}
@@ -173,7 +178,7 @@ func (m *maker) lowerCeiling(b lang.Budget, unit string, room decimal.Decimal) {
 		return
 	}
 	room = decimal.Max(room, decimal.Zero)
-	if old, ok := m.plan.Ceiling[unit]; !ok || amount(old).GreaterThan(room) {
+	if old, ok := m.plan.Ceiling[unit]; !ok || amount.Of(old).GreaterThan(room) {
 		m.plan.Ceiling[unit] = room.String()
 	}
 }
@@ -184,29 +189,11 @@ func (m *maker) asks() {
 	for _, unit := range slices.Sorted(maps.Keys(policy.ApproveAbove)) {
 		limit := policy.ApproveAbove[unit]
 		most, ok := m.plan.Ceiling[unit]
-		l := lineFor(m.plan.Forecast.Lines, unit)
-		if ok && amount(most).GreaterThan(amount(limit)) || l.AtMost.Mark == forecast.Unknown && l.Unit != "" {
-			m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", quantity(unit, orElse(most, "?")), quantity(unit, limit)))
+		l := forecast.LineOf(m.plan.Forecast.Lines, unit)
+		if ok && amount.Of(most).GreaterThan(amount.Of(limit)) || l.AtMost.Mark == forecast.Unknown && l.Unit != "" {
+			m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", amount.Words(unit, orElse(most, "?")), amount.Words(unit, limit)))
 		}
 	}
-}
-
-func lineFor(lines []forecast.Line, unit string) forecast.Line {
-	for _, l := range lines {
-		if l.Unit == unit {
-			return l
-		}
-	}
-	return forecast.Line{}
-}
-
-// amount reads decimal text; nothing counts as zero.
-func amount(s string) decimal.Decimal {
-	d, err := decimal.NewFromString(strings.TrimSpace(s))
-	if err != nil {
-		return decimal.Zero
-	}
-	return d
 }
 
 func jobCount(n int) string {
@@ -214,21 +201,4 @@ func jobCount(n int) string {
 		return "1 job"
 	}
 	return fmt.Sprintf("%d jobs", n)
-}
-
-// quantity is an amount as people write it: $40, 60 GPU-hours.
-func quantity(unit, text string) string {
-	switch unit {
-	case "usd":
-		return "$" + amount(text).Round(2).String()
-	case "gpu_hours":
-		return amount(text).Round(1).String() + " GPU-hours"
-	case "cpu_hours":
-		return amount(text).Round(1).String() + " CPU-hours"
-	case "node_hours":
-		return amount(text).Round(1).String() + " node-hours"
-	case "service_units":
-		return amount(text).Round(0).String() + " service units"
-	}
-	return text + " " + unit
 }

@@ -6,11 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -72,33 +69,30 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestScaledLaunches: at most counts each later launch as large as retries
-// may make it, up to the pool.
-func TestScaledLaunches(t *testing.T) {
+// TestUnknownJobsCountAtTheirCeiling: where a backend cannot be asked, what is
+// there may run to the end of its walltime, whatever the history says.
+func TestUnknownJobsCountAtTheirCeiling(t *testing.T) {
 	t.Parallel()
-	s := offer.Shape{CPUs: 2, Memory: 1 << 30, Walltime: time.Hour}
-	r := lang.Retry{MaxAttempts: 4, Scale: map[string]lang.Scale{"walltime": {Walltime: 2}, "oom": {Memory: 1.5, Walltime: 0.5}}}
-	got := Launches(s, r, offer.Pool{MaxTime: 3 * time.Hour})
-	var hours []float64
-	for _, l := range got {
-		hours = append(hours, l.Walltime.Hours())
+	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3, 4, 5}, lr: "1", gpus: 1})
+	in := rented(input(c, applied(t, c, state.Completed)), "1")
+	for i := range 5 {
+		job := in.State.Jobs[c.Phases[0].Address(i)]
+		job.Attempts[0].Usage, job.Attempts[0].Started, job.Attempts[0].Ended = &state.Usage{Elapsed: 360}, now, now
+		if i == 4 {
+			job.Status, job.Outputs = state.Running, nil
+			job.Attempts[0] = state.Attempt{N: 1, Token: "t", Backend: "local.local"}
+		}
 	}
-	if diff := cmp.Diff([]float64{1, 2, 3, 3}, hours); diff != "" || got[1].Memory != 3<<29 {
-		t.Errorf("%s%+v", diff, got)
-	}
-	if Launches(s, lang.Retry{MaxAttempts: 3}, offer.Pool{}) != nil || Launches(s, lang.Retry{MaxAttempts: 1, Scale: r.Scale}, offer.Pool{}) != nil {
-		t.Error("without scaling or a second launch there is nothing to list")
-	}
-	d := place.Decision{Backend: "b", Shape: s, Price: offer.Price{Known: true, USDPerHour: "1"}}
-	out, known := ceiling(d, r, []offer.Pool{{Backend: "b", MaxTime: 3 * time.Hour}})
-	if !known || out[place.USD].String() != "9" || out[place.CPUHours].String() != "18" {
-		t.Errorf("%v %v", out, known)
-	}
-	f := forecast.Make(forecast.Input{Phases: []forecast.Phase{{Name: "p", Of: []uint16{1}, Groups: []forecast.Group{{}, {
-		Decision: d, Runtime: forecast.Declared(time.Hour), Launches: 4, Shapes: got,
-	}}}}})
-	if f.Lines[0].AtMost.Text != "9" {
-		t.Errorf("%+v", f.Lines)
+	for why, want := range map[string]string{"": "0.1 0.1 1", "no route to host": "1 1 1"} {
+		in.Observed = Observed{}
+		if why != "" {
+			in.Observed = Observed{Refreshed: true, Unreachable: map[string]string{"local.local": why}}
+		}
+		p, _ := Make(in)
+		l := p.Forecast.Lines[0]
+		if got := l.Expected.Text + " " + l.P90.Text + " " + l.AtMost.Text; l.Unit != "usd" || got != want {
+			t.Errorf("%q: %s %s, want %s", why, l.Unit, got, want)
+		}
 	}
 }
 
@@ -244,13 +238,13 @@ func TestTargetTakesWhatItNeeds(t *testing.T) {
 // not run beside other tests.
 func TestRecordsAreComparedInTheirScheme(t *testing.T) {
 	c := load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1", input: "a"})
-	schemes[2] = "another text\n"
-	defer delete(schemes, 2)
+	result.Schemes[2] = "another text\n"
+	defer delete(result.Schemes, 2)
 	st := applied(t, c, state.Completed)
-	h := newHasher(2, nil)
+	h := result.New(2, nil)
 	for _, p := range c.Phases {
 		job := st.Jobs[p.Address(0)]
-		job.Result = h.phase(p)[0].String()
+		job.Result = h.Phase(p)[0].String()
 	}
 	for scheme, unchanged := range map[int]int{1: 0, 2: 2} {
 		for _, job := range st.Jobs {

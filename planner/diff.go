@@ -1,10 +1,10 @@
 package planner
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/state"
 )
 
@@ -72,8 +72,8 @@ func (m *maker) diff(w *work, i int, job *state.Job) (Kind, Detail) {
 		d.From = from
 	}
 	kind := m.diffRecord(w, i, f, &d)
-	if f.status != f.was && !f.intent {
-		d.Reasons = append([]Reason{{"status", string(f.was), string(f.status)}}, d.Reasons...)
+	if f.Status != f.Was && !f.Intent {
+		d.Reasons = append([]Reason{{"status", string(f.Was), string(f.Status)}}, d.Reasons...)
 		if kind == None {
 			kind = Record // it ended while nobody looked: verify and record it
 		}
@@ -99,31 +99,31 @@ func (m *maker) diffNone(w *work, i int) (Kind, Detail) {
 }
 
 // diffRecord is the table from "intent without outcome" on.
-func (m *maker) diffRecord(w *work, i int, f fact, d *Detail) Kind {
+func (m *maker) diffRecord(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
-	case f.found && f.duplicate == "":
+	case f.Found && f.Duplicate == "":
 		d.Reasons = []Reason{{"intent", "submitting", "found on its backend"}}
 		return Adopt
-	case f.absent:
+	case f.Absent:
 		d.Reasons = []Reason{{"intent", "submitting", "surely not on its backend"}}
 		return m.again(w, i, f, d)
-	case f.unknown != "":
-		d.Text = f.unknown
+	case f.Unknown != "":
+		d.Text = f.Unknown
 		return UnknownAt
-	case f.duplicate != "":
-		d.Text = "a second handle under the same token: " + f.duplicate + "; the one that claimed it is kept"
+	case f.Duplicate != "":
+		d.Text = "a second handle under the same token: " + f.Duplicate + "; the one that claimed it is kept"
 		return Duplicate
 	}
-	if f.status != state.Running && f.status != state.Verifying && f.status != state.Completed {
+	if f.Status != state.Running && f.Status != state.Verifying && f.Status != state.Completed {
 		if h := m.heldBy(w, i); h != "" {
 			d.Text = h
-			if f.status == state.Failed || f.status == state.Held {
-				d.Text += "\nIts last attempt: " + failure(f)
+			if f.Status == state.Failed || f.Status == state.Held {
+				d.Text += "\nIts last attempt: " + f.Failure()
 			}
 			return HeldKind
 		}
 	}
-	switch f.status {
+	switch f.Status {
 	case state.Queued, state.Running, state.Verifying:
 		return m.diffActive(w, i, f, d)
 	case state.Waiting:
@@ -136,26 +136,26 @@ func (m *maker) diffRecord(w *work, i int, f fact, d *Detail) Kind {
 
 // again submits an intent that never arrived: under its own token, unless the
 // job has changed since and so is another one.
-func (m *maker) again(w *work, i int, f fact, d *Detail) Kind {
+func (m *maker) again(w *work, i int, f observed.Fact, d *Detail) Kind {
 	if h := m.heldBy(w, i); h != "" {
 		d.Text = h
 		return HeldKind
 	}
-	d.Same = m.unchanged(w, i, f.job)
+	d.Same = m.unchanged(w, i, f.Job)
 	return Run
 }
 
-func (m *maker) diffActive(w *work, i int, f fact, d *Detail) Kind {
+func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
 		return m.unlessHeld(w, i, d, Restart)
-	case !m.unchanged(w, i, f.job):
-		d.Reasons, _ = m.changes(w, i, f.job)
+	case !m.unchanged(w, i, f.Job):
+		d.Reasons, _ = m.changes(w, i, f.Job)
 		return m.unlessHeld(w, i, d, Restart)
-	case w.sameRequest(i, f.job):
+	case w.sameRequest(i, f.Job):
 		return Continue
-	case f.status == state.Queued:
+	case f.Status == state.Queued:
 		d.Reasons = []Reason{requestChanges(w, i)}
 		return Resubmit
 	}
@@ -167,102 +167,75 @@ func (m *maker) diffActive(w *work, i int, f fact, d *Detail) Kind {
 
 // diffWaiting is a job between two launches. Where the host queue makes the
 // next one, the refresh says so; else it is ours to make.
-func (m *maker) diffWaiting(w *work, i int, f fact, d *Detail) Kind {
+func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
 		return Restart
-	case !m.unchanged(w, i, f.job):
-		d.Reasons, _ = m.changes(w, i, f.job)
+	case !m.unchanged(w, i, f.Job):
+		d.Reasons, _ = m.changes(w, i, f.Job)
 		return Restart
 	}
-	if o, ok := m.observation(f.job); ok && o.Presence == offer.Found && !ended(o.Status) {
+	if m.in.Observed.Going(f.Job) {
 		return Continue
 	}
-	d.Reasons = []Reason{{"class", "", f.class}}
+	d.Reasons = []Reason{{"class", "", f.Class}}
 	if !m.retries(w.p, f) {
-		d.Text = failure(f)
+		d.Text = f.Failure()
 		return HeldKind
 	}
 	return Retry
 }
 
 // diffStopped is a job that failed, was cancelled or is held.
-func (m *maker) diffStopped(w *work, i int, f fact, d *Detail) Kind {
+func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
 		return Run
-	case !m.unchanged(w, i, f.job):
-		d.Reasons, _ = m.changes(w, i, f.job)
+	case !m.unchanged(w, i, f.Job):
+		d.Reasons, _ = m.changes(w, i, f.Job)
 		return Run
-	case !w.sameRequest(i, f.job):
+	case !w.sameRequest(i, f.Job):
 		d.Reasons = []Reason{requestChanges(w, i)}
 		return Run
-	case f.status == state.Cancelled:
-		d.Text = "cancelled by " + orElse(f.by, "someone outside")
-		if f.reason != "" {
-			d.Text += ": " + f.reason
+	case f.Status == state.Cancelled:
+		d.Text = "cancelled by " + orElse(f.By, "someone outside")
+		if f.Reason != "" {
+			d.Text += ": " + f.Reason
 		}
 		return HeldKind
-	case f.status == state.Failed && m.retries(w.p, f):
-		d.Reasons = []Reason{{"class", "", f.class}}
+	case f.Status == state.Failed && m.retries(w.p, f):
+		d.Reasons = []Reason{{"class", "", f.Class}}
 		return Retry
 	}
-	d.Text = failure(f)
+	d.Text = f.Failure()
 	return HeldKind
 }
 
-// failure is the class, why and by whom, and the last lines of the log.
-func failure(f fact) string {
-	var parts []string
-	if f.class != "" {
-		parts = append(parts, f.class)
-	}
-	switch at := last(f.job); {
-	case f.reason != "":
-		parts = append(parts, f.reason)
-	case at != nil && at.Signal != "":
-		parts = append(parts, "signal "+at.Signal)
-	case at != nil && at.Exit != nil:
-		parts = append(parts, fmt.Sprintf("exit %d", *at.Exit))
-	}
-	if f.by != "" {
-		parts = append(parts, "by "+f.by)
-	}
-	head := strings.Join(parts, ", ")
-	if head == "" {
-		head = string(f.status)
-	}
-	if len(f.tail) > 0 {
-		head += "\n" + strings.Join(f.tail, "\n")
-	}
-	return head
-}
-
-func (m *maker) diffCompleted(w *work, i int, f fact, d *Detail) Kind {
+func (m *maker) diffCompleted(w *work, i int, f observed.Fact, d *Detail) Kind {
 	computed, stands := w.same[i]
 	switch {
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
 		return m.unlessHeld(w, i, d, Rerun)
-	case stands && w.is(w.accept, i) && f.job.Accepted != computed.String():
-		d.Reasons, _ = m.changes(w, i, f.job)
+	case stands && w.is(w.accept, i) && f.Job.Accepted != computed.String():
+		d.Reasons, _ = m.changes(w, i, f.Job)
 		d.Computed = computed
 		return Accept
-	case !m.unchanged(w, i, f.job):
-		d.Reasons, _ = m.changes(w, i, f.job)
+	case !m.unchanged(w, i, f.Job):
+		d.Reasons, _ = m.changes(w, i, f.Job)
 		return m.unlessHeld(w, i, d, Rerun)
 	}
-	if reasons := m.bytesChanged(w, i, f.job); len(reasons) > 0 {
+	if reasons := m.bytesChanged(w, i, f.Job); len(reasons) > 0 {
 		d.Reasons = reasons
 		if w.p.Lifecycle.RerunOnInputBytes {
 			return m.unlessHeld(w, i, d, Rerun)
 		}
 		return Bytes
 	}
-	if broken := m.broken(f); len(broken) > 0 {
-		d.Text = strings.Join(broken, "; ")
+	if broken := m.in.Observed.Broken(f); len(broken) > 0 {
+		d.Text, d.Lacks = strings.Join(broken, "; "), observed.Lacks(broken)
 		return Missing
 	}
 	return None
@@ -277,44 +250,34 @@ func (m *maker) unlessHeld(w *work, i int, d *Detail, kind Kind) Kind {
 	return kind
 }
 
-// broken names the recorded outputs that are not there or not whole, unless a
-// verified copy lies elsewhere. Nil in the common case.
-func (m *maker) broken(f fact) []string {
-	seen := f.outputs
-	if seen == nil {
-		seen = m.in.Observed.Outputs[f.job.Address]
-	}
-	var out []string
-	for k := range f.job.Outputs {
-		o := &f.job.Outputs[k]
-		if len(o.Copies) > 0 {
-			continue
-		}
-		if o.Missing && seen == nil && !(f.job.Status == state.Completed && m.asked(o.Backend)) {
-			out = append(out, fmt.Sprintf("output %s: %s is missing", o.Name, o.Path))
-		}
-	}
-	for _, o := range seen {
-		if o.OK || copied(f.job, o.Name) {
-			continue
-		}
-		out = append(out, fmt.Sprintf("output %s: %s: %s", o.Name, o.Path, orElse(o.Verdict, "missing")))
-	}
-	return out
-}
+// observe joins a record with the refresh.
+func (m *maker) observe(job *state.Job) observed.Fact { return m.in.Observed.Join(job, m.in.Now) }
 
-// asked reports whether a refresh looked at the files on a backend: what it
-// does not tell of is as recorded, or is back.
-func (m *maker) asked(backend string) bool {
-	_, away := m.in.Observed.Unreachable[backend]
-	return m.in.Observed.Refreshed && !away
-}
-
-func copied(job *state.Job, name string) bool {
-	for _, o := range job.Outputs {
-		if o.Name == name {
-			return len(o.Copies) > 0
+// retries reports whether a failed fact is tried again by the phase's policy.
+func (m *maker) retries(p *lang.Phase, f observed.Fact) bool {
+	n := 0
+	if at := f.Job.Last(); at != nil {
+		n = max(at.N, 1)
+	}
+	if n >= max(p.Retry.MaxAttempts, 1) {
+		return false
+	}
+	for _, c := range m.in.Campaign.Failures {
+		if class := orElse(c.Class, c.Name); class == f.Class && c.Action != "" {
+			return c.Action == "retry"
+		}
+	}
+	for _, on := range p.Retry.On {
+		if on == f.Class || strings.HasPrefix(f.Class, on+"_") && on == "oom" {
+			return true
 		}
 	}
 	return false
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -19,6 +20,7 @@ type Explanation struct {
 	Request   Hash
 	Fields    []lang.Field // what determines the result, as written
 	Decision  place.Decision
+	Goes      bool          // false: Decision is where it would go if it were run now
 	Ceiling   state.Amounts // of all its launches
 	Priced    bool          // false: a price is not known
 	Attempts  int           // most launches
@@ -50,10 +52,11 @@ func Explain(p *Plan, in Input, phase string, cell int) (Explanation, error) {
 		Result: pp.Result[cell], Request: Hash(requestOf(pp.Phase, cell).Hash), Fields: pp.Phase.Fields(cell, lang.Run),
 		Decision: pp.Decision(cell), Attempts: attempts(pp.Phase), Pilot: slices.Contains(pp.Pilot, cell),
 	}
-	if x.Decision.Backend == "" && x.Decision.Candidates == nil {
+	x.Goes = x.Kind.Starts() || x.Kind == Blocked
+	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
 		x.Decision = wouldGo(in, pp.Phase, cell)
 	}
-	x.Ceiling, x.Priced = text(ceiling(x.Decision, pp.Phase.Retry, in.Pools))
+	x.Ceiling, x.Priced = text(launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools))
 	x.Protected = pp.Phase.Lifecycle.PreventRerun || in.State != nil && in.State.Protected[phase]
 	for _, name := range pp.Phase.DependsOn {
 		if from := p.Phase(name); from != nil {

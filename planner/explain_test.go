@@ -18,13 +18,13 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x.Kind != Run || len(x.Waits) != 1 || x.Waits[0].Open != 1 || x.Waits[0].Address != `phase.a["seed=2"]` || len(x.Decision.Candidates) == 0 {
+	if x.Kind != Run || !x.Goes || len(x.Waits) != 1 || x.Waits[0].Open != 1 || x.Waits[0].Address != `phase.a["seed=2"]` || len(x.Decision.Candidates) == 0 {
 		t.Errorf("got %+v", x)
 	}
 	if x, _ = Explain(p, in, "a", 1); x.Smoke == "" || len(x.Unlocks) != 1 {
 		t.Errorf("got %+v", x)
 	}
-	if x, _ = Explain(p, in, "a", 0); x.Kind != None || x.Decision.Backend == "" {
+	if x, _ = Explain(p, in, "a", 0); x.Kind != None || x.Goes || x.Decision.Backend == "" {
 		t.Errorf("a finished job says where it would go: %+v", x)
 	}
 	if _, err := Explain(p, in, "a", 9); err == nil {

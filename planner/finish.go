@@ -13,6 +13,7 @@ import (
 
 // finish counts, notes assumptions and gives the plan its id.
 func (m *maker) finish() {
+	m.compareRequests()
 	m.headBackends()
 	m.note()
 	m.seal()
@@ -21,7 +22,7 @@ func (m *maker) finish() {
 // seal counts and gives the plan its id.
 func (m *maker) seal() {
 	m.count()
-	m.plan.Diags = m.diags
+	m.plan.Diags = once(m.diags)
 	m.plan.ID = m.plan.id()
 }
 
@@ -43,8 +44,37 @@ func (m *maker) note() {
 			}
 		}
 	}
+	m.noteMissing()
+	m.noteClocks()
 	m.plan.Notes = append(m.plan.Notes, m.musterOff()...)
 	m.plan.Notes = dedupe(m.plan.Notes)
+}
+
+// namedMissing is how many jobs a note names one by one.
+const namedMissing = 3
+
+// noteMissing names the way out where outputs are gone that nothing needs now.
+func (m *maker) noteMissing() {
+	n, flags := 0, ""
+	for _, w := range m.works {
+		for i, k := range w.pp.Kind {
+			if k != Missing {
+				continue
+			}
+			if n++; n <= namedMissing {
+				flags += fmt.Sprintf(" -rerun='%s'", w.p.Address(i))
+			}
+		}
+	}
+	if n == 0 {
+		return
+	}
+	each := ""
+	if n > namedMissing {
+		each = fmt.Sprintf(" and so for %d more, which -verbose names", n-namedMissing)
+	}
+	m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("Outputs of %s are missing, and no job of this plan needs them: left so, nothing happens until one does, and that plan makes them again. "+
+		"To have them now, put the files back, or `muster apply%s`%s.", jobCount(n), flags, each))
 }
 
 func dedupe(in []string) []string {
@@ -113,7 +143,8 @@ func (p *Plan) id() string {
 		fmt.Fprintf(h, "%d %s %s %t\n", r.Kind, r.Address, r.Backend, r.Release)
 	}
 	for _, t := range p.Transfers {
-		fmt.Fprintf(h, "%s %s %s %s %d %d\n", t.Phase, t.Input, t.From, t.To, t.Files, t.Bytes)
+		from, to := t.Ends()
+		fmt.Fprintf(h, "%s %s %s %s %d %d\n", t.Phase, t.Input, from, to, t.Files, t.Bytes)
 	}
 	for _, d := range p.Deletions {
 		fmt.Fprintf(h, "delete %s %s %s %s\n", d.Address, d.Output, d.Backend, d.Path)

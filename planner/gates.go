@@ -21,7 +21,7 @@ func (m *maker) gate(w *work) {
 	w.pp.Smoke = g
 	var why []string
 	for k, cell := range s.Cells {
-		g.Prints[k] = m.hash.fingerprint(w.p, cell, m.class(w, cell))
+		g.Prints[k] = m.hash.Fingerprint(w.p, cell, m.class(w, cell))
 		if text := m.verdict(w, g, k, cell); text != "" {
 			why = append(why, text)
 		}
@@ -84,7 +84,7 @@ func (m *maker) verdict(w *work, g *Gate, k, cell int) (hold string) {
 		return ""
 	}
 	switch f := m.observe(job); {
-	case f.absent:
+	case f.Absent:
 		g.Run = append(g.Run, cell)
 	case job.Status.Active():
 		g.Waiting = append(g.Waiting, cell)
@@ -92,14 +92,9 @@ func (m *maker) verdict(w *work, g *Gate, k, cell int) (hold string) {
 		g.Run = append(g.Run, cell)
 	default:
 		g.Failed = append(g.Failed, cell)
-		return fmt.Sprintf("smoke of %s: %s", w.p.Address(cell), failureHead(f))
+		return fmt.Sprintf("smoke of %s: %s", w.p.Address(cell), f.Head())
 	}
 	return ""
-}
-
-func failureHead(f fact) string {
-	head, _, _ := strings.Cut(failure(f), "\n")
-	return head
 }
 
 // validation is a smoke's verdict by fingerprint, the latest if there are several.

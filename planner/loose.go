@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -35,15 +36,15 @@ func (m *maker) looseRow(job *state.Job) {
 	}
 	f := m.observe(job)
 	r := Row{Kind: m.unwanted(f), Address: job.Address, Detail: Detail{State: job}}
-	if at := last(job); at != nil {
+	if at := job.Last(); at != nil {
 		r.Backend = at.Backend
 	}
-	if f.status != f.was {
-		r.Detail.Reasons = append(r.Detail.Reasons, Reason{"status", string(f.was), string(f.status)})
+	if f.Status != f.Was {
+		r.Detail.Reasons = append(r.Detail.Reasons, Reason{"status", string(f.Was), string(f.Status)})
 	}
 	switch r.Kind {
 	case UnknownAt:
-		r.Detail.Text = f.unknown
+		r.Detail.Text = f.Unknown
 	case Duplicate:
 		m.plan.Loose = append(m.plan.Loose, r)
 		m.cancelDuplicate(job)
@@ -61,17 +62,17 @@ func (m *maker) looseRow(job *state.Job) {
 }
 
 // unwanted is the table for a record whose job is not wanted.
-func (m *maker) unwanted(f fact) Kind {
+func (m *maker) unwanted(f observed.Fact) Kind {
 	switch {
-	case f.found && f.duplicate == "":
+	case f.Found && f.Duplicate == "":
 		return Adopt
-	case f.absent:
+	case f.Absent:
 		return Forget // it never was, and nobody wants it now
-	case f.unknown != "":
+	case f.Unknown != "":
 		return UnknownAt
-	case f.duplicate != "":
+	case f.Duplicate != "":
 		return Duplicate
-	case f.status == state.Queued, f.status == state.Running, f.status == state.Verifying, f.status == state.Waiting:
+	case f.Status == state.Queued, f.Status == state.Running, f.Status == state.Verifying, f.Status == state.Waiting:
 		return Cancel
 	}
 	return Forget
@@ -80,8 +81,8 @@ func (m *maker) unwanted(f fact) Kind {
 // cancelDuplicate is the row that ends the handle which did not claim.
 func (m *maker) cancelDuplicate(job *state.Job) {
 	f := m.observe(job)
-	r := Row{Kind: Cancel, Address: job.Address, Detail: Detail{State: job, Destroy: true, Text: "duplicate " + f.duplicate}}
-	if at := last(job); at != nil {
+	r := Row{Kind: Cancel, Address: job.Address, Detail: Detail{State: job, Destroy: true, Text: "duplicate " + f.Duplicate}}
+	if at := job.Last(); at != nil {
 		r.Backend = at.Backend
 	}
 	m.plan.Loose = append(m.plan.Loose, r)
@@ -106,12 +107,12 @@ func (m *maker) looseSmokes() {
 		f := m.observe(job)
 		r := Row{Kind: Cancel, Address: address, Detail: Detail{State: job, Text: "smoke of an old configuration"}}
 		switch {
-		case f.unknown != "":
-			r.Kind, r.Detail.Text = UnknownAt, f.unknown
-		case f.absent || !f.status.Active():
+		case f.Unknown != "":
+			r.Kind, r.Detail.Text = UnknownAt, f.Unknown
+		case f.Absent || !f.Status.Active():
 			continue
 		}
-		if at := last(job); at != nil {
+		if at := job.Last(); at != nil {
 			r.Backend = at.Backend
 		}
 		r.Detail.Destroy = r.Kind.Destroys()
@@ -139,14 +140,14 @@ func (m *maker) destroyAll() {
 			f := m.observe(job)
 			d := Detail{State: job}
 			switch k := m.unwanted(f); {
-			case f.found:
+			case f.Found:
 				w.pp.Kind[i] = Cancel
-			case k == Forget && f.status != f.was:
+			case k == Forget && f.Status != f.Was:
 				w.pp.Kind[i] = Record
 			case k != Forget:
 				w.pp.Kind[i] = k
 			}
-			d.Text = f.unknown
+			d.Text = f.Unknown
 			d.Destroy = w.pp.Kind[i].Destroys()
 			w.pp.Details[i] = d
 		}
@@ -229,7 +230,7 @@ func (m *maker) backendsInUse() map[string]bool {
 					used[w.pp.Placements[at].Backend] = true
 				}
 			case k == Continue || k == UnknownAt || k == Adopt:
-				if at := last(w.record(i)); at != nil {
+				if at := w.record(i).Last(); at != nil {
 					used[at.Backend] = true
 				}
 			}
@@ -246,7 +247,7 @@ func (m *maker) backendsInUse() map[string]bool {
 
 func (m *maker) unsafeOutputs(backend string) int {
 	n := 0
-	for _, job := range m.st.Jobs {
+	for _, job := range m.st.All() {
 		for _, o := range job.Outputs {
 			if o.Backend == backend && len(o.Copies) == 0 && !o.Missing && !job.Smoke {
 				n++

@@ -3,6 +3,9 @@ package planner
 import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/hosts"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
@@ -16,15 +19,17 @@ type maker struct {
 	works   []*work
 	byPhase map[string]*work
 
-	hash        *hasher
-	older       map[int]*hasher // for records made under earlier schemes
-	seenSchemes map[int]bool    // of the records, other than the current one
-	loose       []*state.Job    // records of jobs that are not wanted, by address
-	ended       []*state.Job    // those of them that a destroy leaves alone
+	hash        *result.Hasher
+	older       map[int]*result.Hasher // for records made under earlier schemes
+	seenSchemes map[int]bool           // of the records, other than the current one
+	loose       []*state.Job           // records of jobs that are not wanted, by address
+	ended       []*state.Job           // those of them that a destroy leaves alone
 	smokes      map[string]*state.Job
 	holds       []hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
 	urgent      bool
+	spots       *hosts.Spots
+	load        *hosts.Load                 // what is spread over hosts, in one arrangement
 	verdicts    map[string]state.Validation // by fingerprint
 }
 
@@ -40,14 +45,19 @@ type work struct {
 	same      map[int]Hash // computed hash of accepted and ignored changes
 	older     map[int][]Hash
 
-	selected []bool // nil: every cell
-	rerun    []bool // nil: none
-	accept   []bool
-	first    []Kind // as diffed, before gates and blocks
-	holds    []int  // index into maker.holds of those that concern the phase
-	gated    []int  // cells that a gate or a block stopped, and what they said before
-	before   map[int]Detail
-	jobs     []int // that start, by request
+	selected       []bool // nil: every cell
+	rerun          []bool // nil: none
+	accept         []bool
+	first          []Kind // as diffed, before gates and blocks
+	holds          []int  // index into maker.holds of those that concern the phase
+	ev             *evidence.Evidence
+	nowhere        bool            // a request of it fits no place
+	model          evidence.Fitted // of its runtimes, where fits
+	fitTried, fits bool
+	gated          []int // cells that a gate or a block stopped, and what they said before
+	before         map[int]Detail
+	jobs           []int // that start, by request
+	propagates     bool  // told that its jobs submit jobs
 }
 
 // Make plans. The list holds what the person should know; with errors in it
@@ -88,8 +98,9 @@ func newMaker(in Input) *maker {
 	if st == nil {
 		st = &state.State{}
 	}
-	m := &maker{in: in, st: st, byPhase: map[string]*work{}, older: map[int]*hasher{}, seenSchemes: map[int]bool{}, smokes: map[string]*state.Job{}, digest: map[*lang.Input][]string{}}
-	m.hash = newHasher(Scheme, in.Observed.Sources)
+	m := &maker{in: in, st: st, byPhase: map[string]*work{}, older: map[int]*result.Hasher{}, seenSchemes: map[int]bool{}, smokes: map[string]*state.Job{}, digest: map[*lang.Input][]string{}}
+	m.spots = hosts.NewSpots(in.Pools, in.Campaign.Backends)
+	m.hash = result.New(Scheme, in.Observed.Sources)
 	m.plan = &Plan{
 		Campaign: in.Campaign.Name, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
 		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly, hash: m.hash, pools: in.Pools,

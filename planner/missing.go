@@ -4,18 +4,9 @@ import (
 	"fmt"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
-
-// ended reports whether a backend is through with a job.
-func ended(s offer.Status) bool {
-	switch s {
-	case offer.Completed, offer.Failed, offer.Cancelled, offer.Lost:
-		return true
-	}
-	return false
-}
 
 // bytesChanged compares the bytes a job read with the bytes its producers
 // have now, for producers that stand.
@@ -24,7 +15,7 @@ func (m *maker) bytesChanged(w *work, i int, job *state.Job) []Reason {
 		return nil
 	}
 	var out []Reason
-	for _, in := range m.hash.inputs[w.p] {
+	for _, in := range m.hash.Inputs(w.p) {
 		old := job.InputBytes[in.Name]
 		if old == "" {
 			continue
@@ -68,31 +59,13 @@ func (m *maker) digestOf(in *lang.Input, g int) string {
 		default:
 			return ""
 		}
-		d := m.outputDigest(from.record(p), in.Output)
+		d := m.in.Observed.Digest(from.record(p), in.Output)
 		if d == "" {
 			return ""
 		}
 		digests = append(digests, d)
 	}
-	return InputBytes(digests)
-}
-
-// outputDigest is the digest of an output as last seen.
-func (m *maker) outputDigest(job *state.Job, name string) string {
-	if job == nil {
-		return ""
-	}
-	for _, o := range m.in.Observed.Outputs[job.Address] {
-		if o.Name == name && o.OK && o.Digest != "" {
-			return o.Digest
-		}
-	}
-	for k := range job.Outputs {
-		if job.Outputs[k].Name == name {
-			return job.Outputs[k].Digest
-		}
-	}
-	return ""
+	return result.InputBytes(digests)
 }
 
 // rerunMissing re-runs completed jobs whose files are gone and needed by a job

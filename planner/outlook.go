@@ -1,18 +1,18 @@
 package planner
 
 import (
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
 )
 
 // forecastInput lays out what will run, for the forecast: 2 bytes a cell.
 func (m *maker) forecastInput() forecast.Input {
 	c := m.in.Campaign
-	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Scopes: scopes(c.Budgets)}
+	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Scopes: forecast.Scopes(c.Budgets)}
 	for _, b := range c.Backends {
 		in.BackendCaps[b.Address()] = b.MaxParallel
 	}
@@ -25,11 +25,10 @@ func (m *maker) forecastInput() forecast.Input {
 func (m *maker) forecastPhase(w *work) forecast.Phase {
 	out := forecast.NewPhase(w.p)
 	out.Of, out.Pilot = make([]uint16, len(w.pp.Kind)), w.pp.Pilot
-	ev := m.evidence(w)
 	out.Groups = make([]forecast.Group, len(w.pp.Placements))
 	for i, d := range w.pp.Placements {
 		if d.Backend != "" {
-			out.Groups[i] = m.forecastGroup(w, ev, d)
+			out.Groups[i] = m.forecastGroup(w, d)
 		}
 	}
 	if len(out.Groups) == 0 {
@@ -47,28 +46,44 @@ func (m *maker) forecastPhase(w *work) forecast.Phase {
 		case stuck(k):
 			out.Of[i] = forecast.Never
 		case k == Continue || k == UnknownAt || k == Adopt || k == Duplicate:
-			out.Of[i] = m.inFlight(w, ev, i, &out.Groups, flights)
+			out.Of[i] = m.inFlight(w, i, &out.Groups, flights)
 		}
 	}
 	if model, ok := m.fit(w); ok {
-		model.spread(w, &out)
+		model.Split(&out, func(i int) bool { return w.pp.Kind[i].Starts() })
 	}
 	if g := w.pp.Smoke; g != nil && w.pp.Hold == "" && len(g.Run) > 0 && g.Place.Backend != "" {
 		out.Smoke, out.Parallel = g.Run, w.p.Smoke.Parallel
-		out.SmokeJob = forecast.Group{Decision: g.Place, Dearest: dearest(g.Place), Launches: 1, Runtime: forecast.Declared(g.Place.Shape.Walltime)}
+		out.SmokeJob = forecast.Group{Decision: g.Place, Dearest: launches.Dearest(g.Place), Launches: 1, Runtime: forecast.Declared(g.Place.Shape.Walltime)}
 	}
 	return out
 }
 
-func (m *maker) forecastGroup(w *work, ev evidence, d place.Decision) forecast.Group {
-	ceiling := d
-	if dear := dearest(d); dear.Backend != "" {
+func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
+	ev, ceiling := m.evidence(w), d
+	if dear := launches.Dearest(d); dear.Backend != "" {
 		ceiling = dear
 	}
+	hold, machines := m.kept(d)
 	return forecast.Group{
-		Decision: d, Dearest: dearest(d), Runtime: ev.runtime(d.Shape.Walltime), Shapes: launches(ceiling, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.failing, Delay: w.p.Retry.Delay,
+		Hold: hold, Machines: machines, Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
+		Launches: attempts(w.p), Failing: ev.Failing, Delay: w.p.Retry.Delay,
 	}
+}
+
+// kept is how long a rented machine is kept after its last job, and how many
+// there may be.
+func (m *maker) kept(d place.Decision) (hold time.Duration, machines int) {
+	for _, b := range m.in.Campaign.Backends {
+		if b.Address() == d.Backend && m.in.Can[b.Type].Rents {
+			machines = b.MaxParallel
+			if p := launches.Pool(m.in.Pools, d.Backend, d.Pool); p.MaxJobs > 0 && (machines == 0 || p.MaxJobs < machines) {
+				machines = p.MaxJobs
+			}
+			return b.Hold, machines
+		}
+	}
+	return 0, 0
 }
 
 // A flight is what running jobs that are alike share: where, what, and how
@@ -77,22 +92,23 @@ type flight struct {
 	backend, pool string
 	request       int
 	step          int
+	unknown       bool // its backend cannot be asked
 }
 
 // inFlight is the group of a job that runs already. It counts at its ceiling.
-func (m *maker) inFlight(w *work, ev evidence, i int, groups *[]forecast.Group, flights map[flight]uint16) uint16 {
+func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[flight]uint16) uint16 {
 	job := w.record(i)
-	at := last(job)
+	at := job.Last()
 	if at == nil {
 		return 0
 	}
 	r := w.p.RequestOf(i, lang.Run)
 	limit := w.reqs[r].Shape.Walltime
 	started := at.Started
-	if o, ok := m.observation(job); ok && !o.Started.IsZero() {
+	if o, ok := m.in.Observed.Observation(job); ok && !o.Started.IsZero() {
 		started = o.Started
 	}
-	f := flight{backend: at.Backend, pool: at.Pool, request: r}
+	f := flight{backend: at.Backend, pool: at.Pool, request: r, unknown: w.pp.Kind[i] == UnknownAt}
 	step := limit / 20
 	if !started.IsZero() && step > 0 {
 		f.step = int(min(max(m.in.Now.Sub(started), 0), limit) / step)
@@ -109,7 +125,10 @@ func (m *maker) inFlight(w *work, ev evidence, i int, groups *[]forecast.Group, 
 			d.Price, d.WholeNode = p.Price, p.WholeNode
 		}
 	}
-	g := m.forecastGroup(w, ev, d)
+	g := m.forecastGroup(w, d)
+	if f.unknown { // nobody can say how far it is: it counts at its ceiling
+		g.Runtime = forecast.Whole(limit)
+	}
 	g.Running, g.InFlight = time.Duration(f.step)*step, true
 	flights[f] = uint16(len(*groups))
 	*groups = append(*groups, g)
@@ -129,20 +148,3 @@ func (w *work) groupJobs() []int {
 
 // attempts is the most launches of one job.
 func attempts(p *lang.Phase) int { return max(p.Retry.MaxAttempts, 1) }
-
-// scopes are the sets of jobs that budgets count.
-func scopes(budgets []lang.Budget) []forecast.Scope {
-	var out []forecast.Scope
-	for _, b := range budgets {
-		s := forecast.Scope{Name: b.Name, Phases: map[string]bool{}, Backends: map[string]bool{}}
-		for _, a := range b.AppliesTo {
-			if name, ok := strings.CutPrefix(a, "phase."); ok {
-				s.Phases[name] = true
-			} else if name, ok := strings.CutPrefix(a, "backend."); ok {
-				s.Backends[name] = true
-			}
-		}
-		out = append(out, s)
-	}
-	return out
-}

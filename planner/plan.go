@@ -12,7 +12,9 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -42,47 +44,11 @@ type Options struct {
 	Reason      string // given by the person, kept with the plan
 }
 
-// Observed is what a refresh found. The zero value means that nothing was
-// asked (-refresh=false): the state is believed.
-type Observed struct {
-	Refreshed bool
-	// Jobs is by token.
-	Jobs map[string]offer.Observation
-	// Gone is when a token was first not listed by a backend that answered.
-	Gone map[string]time.Time
-	// Unreachable backends, with the reason.
-	Unreachable map[string]string
-	// Outputs is what a stat (or with -verify an opening) of recorded outputs
-	// found, by job address; a missing file has OK false.
-	Outputs map[string][]offer.Output
-	// Sources are the content digests of source trees by lang.Source.Key.
-	Sources map[string]SourceDigest
-	// Secrets names the secrets that could not be read, with the reason.
-	Secrets map[string]string
-	// Findings are what preflight found, already attached to addresses.
-	Findings diag.List
-	// Orphans are rented resources tagged ours and unknown to the state.
-	Orphans []Orphan
-	// Imported are look-ups of import blocks, by target address.
-	Imported map[string]offer.Observation
-}
-
-// SourceDigest is the content of a source tree and where it comes from.
-type SourceDigest struct {
-	Digest string
-	Commit string // recorded, in no hash
-	Dirty  bool
-	Files  int
-	Bytes  int64
-}
+// Observed is what a refresh found.
+type Observed = observed.Refresh
 
 // An Orphan is a rented resource the state does not know.
-type Orphan struct {
-	Backend, ID, PerHour string
-}
-
-// Hash is the first 128 bits of a SHA-256.
-type Hash [16]byte
+type Orphan = observed.Orphan
 
 // A Kind is what a plan does with one job. One byte a job.
 type Kind uint8
@@ -151,8 +117,10 @@ type Plan struct {
 	Counts   Counts
 	Diags    diag.List
 
-	hash  *hasher
-	pools []offer.Pool
+	hash   *result.Hasher
+	pools  []offer.Pool
+	faster func() []Faster // works out what would; nil after a plan file
+	tried  *[]Faster       // once it was
 }
 
 // Counts is the summary line.
@@ -209,6 +177,7 @@ type Detail struct {
 	Waits   []string   // addresses it is blocked by
 	Text    string     // class and last lines for a held job, the reason for an unknown one
 	Destroy bool       // needs approval
+	Lacks   []string   `json:",omitempty"` // names of outputs that are missing or broken
 	// Same says to submit under the token of the record's intent, which its
 	// backend surely does not have.
 	Same bool
@@ -249,16 +218,20 @@ type Row struct {
 
 // A Transfer moves the files of one input between backends.
 type Transfer struct {
-	Phase  string // consumer
-	Input  string
-	From   string // backend
-	To     string
-	Files  int
-	Bytes  int64   // -1: known after the producer
-	After  string  // producer phase
-	Cells  []int32 // producer cells
-	Push   bool
-	Output string
+	Phase string // consumer
+	Input string
+	From  string // backend
+	To    string
+	// FromHost and ToHost are the hosts of backends whose hosts have files of
+	// their own; "" elsewhere.
+	FromHost string `json:",omitempty"`
+	ToHost   string `json:",omitempty"`
+	Files    int
+	Bytes    int64   // -1: known after the producer
+	After    string  // producer phase
+	Cells    []int32 // producer cells
+	Push     bool
+	Output   string
 }
 
 // A BudgetCheck is how a budget stands against the plan.

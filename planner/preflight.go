@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -21,7 +22,12 @@ const mostChecked = 10_000
 // preconditions, every expression of the first job of each kind, secrets, and
 // what the refresh found.
 func (m *maker) preflight() {
-	m.diags.Append(m.in.Observed.Findings...)
+	for _, f := range m.in.Observed.Findings {
+		if w := m.byPhase[strings.TrimPrefix(f.Address, "phase.")]; w != nil && w.nowhere && strings.Contains(f.Summary, "GPU") {
+			continue // that no place has them is said already
+		}
+		m.diags.Append(f)
+	}
 	if m.in.Options.Destroy {
 		return
 	}
@@ -46,18 +52,19 @@ func (m *maker) preconditions(w *work) {
 	if !slices.ContainsFunc(w.p.Preconditions, func(c lang.Precondition) bool { return !c.OnBackend }) {
 		return
 	}
-	found, checked := 0, 0
+	var found diag.List
+	checked := 0
 	for i, k := range w.pp.Kind {
 		if !k.Starts() && k != Blocked {
 			continue
 		}
-		if checked++; checked > mostChecked || found >= mostFindings {
-			return
+		if checked++; checked > mostChecked {
+			break
 		}
-		l := w.p.CheckPreconditions(i)
-		found += len(l)
-		m.diags.Append(l...)
+		found.Append(w.p.CheckPreconditions(i)...)
 	}
+	found = once(found)
+	m.diags.Append(found[:min(len(found), mostFindings)]...)
 }
 
 // renderFirst renders the first starting job of each kind, so that an
@@ -70,8 +77,9 @@ func (m *maker) renderFirst(w *work) {
 		}
 		seen[w.pp.Place[i]] = true
 		d := w.pp.Decision(i)
-		_, l := w.p.Render(i, site(d.Backend, d.Pool, d.Shape.GPUs, d.Shape.CPUs, lang.Run))
+		r, l := w.p.Render(i, site(d.Backend, d.Pool, d.Shape.GPUs, d.Shape.CPUs, lang.Run))
 		m.diags.Append(l...)
+		m.propagates(w, r)
 		if len(seen) >= mostFindings {
 			break
 		}

@@ -8,13 +8,15 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
 // indexRecords lays the state's records beside the cells. It is linear in the
 // records: jobs never attempted cost nothing here.
 func (m *maker) indexRecords() {
-	for address, job := range m.st.Jobs {
+	for address, job := range m.st.All() {
 		if s := scheme(job); s != Scheme && job.Result != "" {
 			m.seenSchemes[s] = true
 		}
@@ -181,7 +183,7 @@ func (m *maker) inferMoves() {
 // offerMove counts a record among those that may move, if its files, its
 // running attempt or its attempts can be had under another address.
 func (m *maker) offerMove(found map[schemed]*candidate, job *state.Job, at int) {
-	h, ok := ParseHash(job.Result)
+	h, ok := result.ParseHash(job.Result)
 	if !ok {
 		return
 	}
@@ -198,14 +200,14 @@ func (m *maker) offerMove(found map[schemed]*candidate, job *state.Job, at int) 
 	found[k] = &candidate{job: job, loose: at, times: times}
 }
 
-func (m *maker) movable(f fact) bool {
-	switch f.status {
+func (m *maker) movable(f observed.Fact) bool {
+	switch f.Status {
 	case state.Completed:
-		return len(m.broken(f)) == 0
+		return len(m.in.Observed.Broken(f)) == 0
 	case state.Forgotten:
-		return f.job.Class == "" && len(f.job.Outputs) > 0 && len(m.broken(f)) == 0
+		return f.Job.Class == "" && len(f.Job.Outputs) > 0 && len(m.in.Observed.Broken(f)) == 0
 	case state.Submitting:
-		return f.found
+		return f.Found
 	}
 	return true
 }

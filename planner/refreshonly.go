@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/state"
 )
 
@@ -36,7 +37,7 @@ func (m *maker) refreshOnly() {
 }
 
 func backendOf(job *state.Job) string {
-	if at := last(job); at != nil {
+	if at := job.Last(); at != nil {
 		return at.Backend
 	}
 	return ""
@@ -46,25 +47,25 @@ func backendOf(job *state.Job) string {
 func (m *maker) news(job *state.Job) (Kind, Detail) {
 	f, d := m.observe(job), Detail{State: job}
 	switch {
-	case f.unknown != "":
-		d.Text = f.unknown
+	case f.Unknown != "":
+		d.Text = f.Unknown
 		return UnknownAt, d
-	case f.found:
+	case f.Found:
 		d.Reasons = []Reason{{"intent", "submitting", "found on its backend"}}
 		return Record, d
-	case f.absent:
+	case f.Absent:
 		d.Reasons = []Reason{{"intent", "submitting", "surely not on its backend"}}
 		return Record, d
-	case f.status != f.was:
-		d.Reasons = []Reason{{"status", string(f.was), string(f.status)}}
-		if f.status == state.Failed || f.status == state.Cancelled {
-			d.Text = failure(f)
+	case f.Status != f.Was:
+		d.Reasons = []Reason{{"status", string(f.Was), string(f.Status)}}
+		if f.Status == state.Failed || f.Status == state.Cancelled {
+			d.Text = f.Failure()
 		}
 		return Record, d
 	}
-	if f.status == state.Completed {
-		if broken := m.broken(f); len(broken) > 0 {
-			d.Text = strings.Join(broken, "; ")
+	if f.Status == state.Completed {
+		if broken := m.in.Observed.Broken(f); len(broken) > 0 {
+			d.Text, d.Lacks = strings.Join(broken, "; "), observed.Lacks(broken)
 			return Missing, d
 		}
 		if slices.ContainsFunc(job.Outputs, func(o state.Output) bool { return o.Missing }) {

@@ -8,8 +8,18 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
+
+// Scheme is the version of the text under which result hashes are taken now.
+const Scheme = result.Scheme
+
+// A Hash is a result hash, or one over a request.
+type Hash = result.Hash
+
+// SourceDigest is the content of a source tree and where it comes from.
+type SourceDigest = result.Source
 
 // scheme is the scheme of a record's hashes.
 func scheme(job *state.Job) int {
@@ -37,12 +47,12 @@ func (w *work) column(scheme int) []Hash {
 func (m *maker) hashPhases() {
 	m.findSchemes()
 	for _, w := range m.works {
-		w.pp.Result = m.hash.phase(w.p)
+		w.pp.Result = m.hash.Phase(w.p)
 		for s, h := range m.older {
 			if w.older == nil {
 				w.older = map[int][]Hash{}
 			}
-			w.older[s] = h.phase(w.p)
+			w.older[s] = h.Phase(w.p)
 		}
 		if w.rec == nil || m.in.Options.Destroy {
 			continue
@@ -58,10 +68,10 @@ func (m *maker) hashPhases() {
 func (m *maker) findSchemes() {
 	newer := 0
 	for s := range m.seenSchemes {
-		if _, ok := schemes[s]; !ok {
+		if _, ok := result.Schemes[s]; !ok {
 			newer = max(newer, s)
 		} else if s != Scheme {
-			m.older[s] = newHasher(s, m.in.Observed.Sources)
+			m.older[s] = result.New(s, m.in.Observed.Sources)
 		}
 	}
 	if newer > 0 {
@@ -72,17 +82,17 @@ func (m *maker) findSchemes() {
 // letStand keeps the recorded hash of a job whose change is accepted.
 func (m *maker) letStand(w *work, i int, job *state.Job) {
 	column := w.column(scheme(job))
-	if column == nil || column[i].is(job.Result) {
+	if column == nil || column[i].Is(job.Result) {
 		return
 	}
-	recorded, ok := ParseHash(job.Result)
+	recorded, ok := result.ParseHash(job.Result)
 	if !ok {
 		return
 	}
 	computed := column[i]
 	switch {
 	case job.Accepted != "" && job.Accepted == computed.String():
-	case w.is(w.accept, i) && m.observe(job).status == state.Completed:
+	case w.is(w.accept, i) && m.observe(job).Status == state.Completed:
 	case m.ignored(w, i, job):
 	default:
 		return
@@ -119,7 +129,7 @@ func (m *maker) unchanged(w *work, i int, job *state.Job) bool {
 	if column == nil || job.Result == "" {
 		return true // an unknown scheme, which is an error of its own; or adopted, with no hash to compare
 	}
-	return column[i].is(job.Result)
+	return column[i].Is(job.Result)
 }
 
 // sameRequest reports whether a record asked for what the job asks for now.
@@ -128,7 +138,7 @@ func (w *work) sameRequest(i int, job *state.Job) bool {
 		return true
 	}
 	now := Hash(w.reqs[w.p.RequestOf(i, lang.Run)].Hash)
-	return now.is(job.Request)
+	return now.Is(job.Request)
 }
 
 // changes are the fields in which a record differs from its job as written:
@@ -143,12 +153,12 @@ func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known
 	if now := w.pp.Source.Digest; job.Source != now && (w.p.Source != nil || job.Source != "") {
 		reasons = append(reasons, Reason{"source", short(job.Source), short(now)})
 	}
-	for _, in := range m.hash.inputs[w.p] {
+	for _, in := range m.hash.Inputs(w.p) {
 		hasher := m.hash
 		if s := scheme(job); s != Scheme && m.older[s] != nil {
 			hasher = m.older[s]
 		}
-		now := hasher.groups[in][in.GroupOf(i)].String()
+		now := hasher.Input(in, in.GroupOf(i)).String()
 		if old, ok := job.Inputs[in.Name]; ok && old != now {
 			reasons = append(reasons, Reason{"input." + in.Name, short(old), short(now)})
 		} else if !ok && job.Inputs != nil {
@@ -205,4 +215,23 @@ func short(digest string) string {
 func requestChanges(w *work, i int) Reason {
 	r := w.reqs[w.p.RequestOf(i, lang.Run)]
 	return Reason{"request", "", fmt.Sprintf("%d CPUs, %d GPUs, %s", r.Shape.CPUs, r.Shape.GPUs, r.Shape.Walltime)}
+}
+
+// InputHashes are, by input, what a job depends on of its producers: their
+// result hash, or a hash over them. They are kept with the job's record.
+func (p *Plan) InputHashes(phase *PhasePlan, cell int) map[string]string {
+	if len(phase.Phase.Inputs) == 0 {
+		return nil
+	}
+	if p.hash == nil { // read from a file
+		p.hash = result.New(Scheme, nil)
+		for _, pp := range p.Phases {
+			p.hash.Known(pp.Phase, pp.Result)
+		}
+	}
+	out := make(map[string]string, len(phase.Phase.Inputs))
+	for _, in := range phase.Phase.Inputs {
+		out[in.Name] = p.hash.Input(in, in.GroupOf(cell)).String()
+	}
+	return out
 }

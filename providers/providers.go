@@ -6,8 +6,10 @@ package providers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers/failure"
@@ -55,11 +57,14 @@ type Runner interface {
 	Logs(ctx context.Context, r LogRequest, w io.Writer) error
 }
 
-// Files looks at and moves files where they lie.
+// Files looks at and moves files where they lie. Where pools of a backend do
+// not see each other's files (offer.Pool, Filesystem), the backend is given as
+// At names it: "ssh.lab/host-a".
 type Files interface {
 	// Verify opens outputs and checks them; without Open it only stats them.
 	Verify(ctx context.Context, r VerifyRequest) ([]offer.Output, error)
-	// Push writes a file on the backend, resuming after what is there.
+	// Push writes a file on the backend, resuming after what is there. One
+	// whose name ends in tree.Suffix is unpacked into the folder of its name.
 	Push(ctx context.Context, backend, path string, size int64, digest string, r io.ReadSeeker) error
 	// Pull reads a file from the backend from an offset on.
 	Pull(ctx context.Context, backend, path string, offset int64, w io.Writer) error
@@ -67,6 +72,21 @@ type Files interface {
 	List(ctx context.Context, backend string, patterns []string) ([]FileInfo, error)
 	// Remove moves aside (To set) or deletes files, under a fence.
 	Remove(ctx context.Context, r RemoveRequest) error
+}
+
+// At names the files of one pool of a backend; without a pool, those that
+// the whole backend sees.
+func At(backend, pool string) string {
+	if pool == "" {
+		return backend
+	}
+	return backend + "/" + pool
+}
+
+// CutAt is a backend and the pool that At put behind it.
+func CutAt(name string) (backend, pool string) {
+	backend, pool, _ = strings.Cut(name, "/")
+	return backend, pool
 }
 
 // Releaser is for backends that rent.
@@ -261,6 +281,9 @@ type CancelRequest struct {
 	Backend string
 	Fence   uint64
 	Tokens  []string
+	// Handles are ended beside Tokens: second jobs of tokens that go on
+	// (offer.Observation, Duplicate). They have no outcome.
+	Handles []string
 	Grace   time.Duration
 }
 
@@ -368,6 +391,15 @@ func (e *Error) Error() string {
 		return e.Summary
 	}
 	return e.Summary + ": " + e.Detail
+}
+
+// WithHint is what an error says, and what to do about it where it knows.
+func WithHint(err error) string {
+	var e *Error
+	if !errors.As(err, &e) || e.Hint == "" {
+		return err.Error()
+	}
+	return strings.TrimSuffix(err.Error(), ".") + ". " + e.Hint
 }
 
 // Errorf makes an Error of a class.

@@ -25,8 +25,10 @@ func (s *State) Apply(e Event) {
 	}
 	switch e := e.(type) {
 	case Intended, Submitted, NotSubmitted, Observed:
+		s.rows = nil
 		s.applyAttempt(e)
 	case HeldJob, Freed, MovedJob, Forgot, Accepted, OutputsSeen:
+		s.rows = nil
 		s.applyJob(e)
 	default:
 		s.applyCampaign(e)

@@ -31,7 +31,7 @@ func (s *State) Held(address string) *Hold {
 // a backend may still have.
 func (s *State) InFlight() []*Job {
 	var keys []string
-	for key, j := range s.Jobs {
+	for key, j := range s.All() {
 		if j.InFlight() {
 			keys = append(keys, key)
 		}

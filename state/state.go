@@ -35,6 +35,8 @@ type State struct {
 	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase
 	Protected   map[string]bool            `json:"protected,omitempty"` // phases with prevent_rerun, remembered when the block is gone
 
+	rows   [][]Job           // as a snapshot has them, until an event changes a record
+	filled int               // how many they are
 	ledger map[ledgerKey]int // last entry of each key, so that a correction costs the same in any ledger
 }
 

@@ -169,11 +169,18 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 	if err != nil {
 		return nil, err
 	}
-	if !f.json {
-		if err := a.showPlan(w, planOutput{verbose: f.verbose}); err != nil {
-			return w, err
-		}
-	} else if err := a.report(w.diags); err != nil {
+	if f.json {
+		err = a.report(w.diags)
+	} else {
+		err = a.showPlan(w, planOutput{verbose: f.verbose})
+	}
+	switch {
+	case err == nil && w.plan.BudgetBroken():
+		return w, exitStatus(exitBudget)
+	case err == exitStatus(exitBudget):
+		a.printf("Nothing was started, since a budget does not hold. Raise it, or apply less at a time: -target=ADDR.\n")
+		return w, err
+	case err != nil:
 		return w, err
 	}
 	if f.once || f.refreshOnly || !w.plan.Counts.Changes() {
@@ -190,11 +197,11 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 func (a *app) approve(p *planner.Plan, f applyFlags) error {
 	reruns, cancels := p.DestructiveRows()
 	switch {
-	case f.autoApprove:
-		return a.covered(reruns, cancels, f)
-	case p.NeedsSaved(a.now()) != "":
+	case p.NeedsSaved(a.now()) != "": // whatever the flags
 		a.fail(diag.List{{Summary: "This plan must be saved and reviewed", Detail: p.NeedsSaved(a.now()) + "\n\n    muster plan -out=FILE\n    muster apply FILE"}})
 		return exitStatus(exitError)
+	case f.autoApprove:
+		return a.covered(reruns, cancels, f)
 	case !a.global.input:
 		a.fail(diag.List{{Summary: "Nobody can be asked", Detail: "Input is off (-input=false or CI=true). Apply a saved plan, or pass -auto-approve."}})
 		return exitStatus(exitError)
@@ -242,9 +249,6 @@ func (a *app) covered(reruns, cancels []string, f applyFlags) error {
 
 // drive runs the engine and says how it ended.
 func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags, saved bool) error {
-	if err := a.report(undriven(w.plan)); err != nil {
-		return err
-	}
 	who, host := whoami()
 	sink := a.progress(w.plan, f.json)
 	out, err := apply.Run(ctx, apply.Config{

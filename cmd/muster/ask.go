@@ -16,7 +16,7 @@ func (a *app) ask(question string) (bool, error) {
 	if !a.global.input {
 		return false, usagef("input is off (-input=false or CI=true), so nobody can be asked")
 	}
-	a.notef("\n%s", question)
+	a.notef("%s", question)
 	line, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)

@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
@@ -43,11 +43,11 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 					return err
 				}
 				if *cleanup {
-					return a.cleanBackends(ctx, connect, st, names)
+					return a.cleanBackends(ctx, connect, st, names, *asJSON)
 				}
 				views := askBackends(ctx, connect, names)
 				if *asJSON {
-					return json.NewEncoder(a.stdout).Encode(map[string]any{"format_version": "1.0", "backends": views})
+					return a.encode(map[string]any{"format_version": formatVersion, "backends": views})
 				}
 				a.printBackends(views)
 				return nil
@@ -106,7 +106,7 @@ func askBackends(ctx context.Context, connect connector, names []string) []backe
 			out[i].Pools, err = p.Pools(ctx, name)
 		}
 		if err != nil {
-			out[i].Problem = err.Error()
+			out[i].Problem = providers.WithHint(err)
 		}
 	}
 	return out
@@ -114,22 +114,59 @@ func askBackends(ctx context.Context, connect connector, names []string) []backe
 
 func (a *app) printBackends(views []backendReport) {
 	for _, v := range views {
-		a.printf("\nbackend.%s\n", v.Name)
+		a.printf("\nbackend.%s%s\n", v.Name, sharedFacts(v.Pools))
 		if v.Problem != "" {
 			a.printf("  ? cannot be asked: %s\n", term.CleanLine(v.Problem))
 			continue
 		}
 		t := term.Table{Indent: "  "}
 		for _, p := range v.Pools {
-			t.Row(cmp.Or(strings.TrimSpace(p.Word+" "+p.Name), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), poolFacts(p))
+			facts := ""
+			if sharedFacts(v.Pools) == "" {
+				facts = poolFacts(p)
+			}
+			t.Row(cmp.Or(strings.TrimSpace(p.Word+" "+p.Name), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
 		}
 		a.printf("%s", t.String())
-		for _, p := range v.Pools {
-			for _, n := range p.Notes {
-				a.printf("  note: %s\n", term.CleanLine(n))
-			}
+		for _, n := range poolNotes(v.Pools) {
+			a.printf("  %s\n", strings.Join(term.Wrap(n, a.out.Width-4), "\n    "))
 		}
 	}
+}
+
+// sharedFacts is how old the facts are when that is the same for all pools.
+func sharedFacts(pools []offer.Pool) string {
+	if len(pools) < 2 {
+		return ""
+	}
+	for _, p := range pools {
+		if poolFacts(p) != poolFacts(pools[0]) {
+			return ""
+		}
+	}
+	return "   " + poolFacts(pools[0])
+}
+
+// poolNotes are the notes of all pools, each once, with the pools it is about.
+func poolNotes(pools []offer.Pool) (lines []string) {
+	about := map[string][]string{}
+	var notes []string
+	for _, p := range pools {
+		for _, n := range p.Notes {
+			if about[n] == nil {
+				notes = append(notes, n)
+			}
+			about[n] = append(about[n], p.Name)
+		}
+	}
+	for _, n := range notes {
+		on := " on " + strings.Join(about[n], ", ")
+		if len(about[n]) == len(pools) {
+			on = ""
+		}
+		lines = append(lines, "note"+term.CleanLine(on)+": "+term.CleanLine(n))
+	}
+	return lines
 }
 
 func poolSize(p offer.Pool) string {
@@ -147,13 +184,17 @@ func poolSize(p offer.Pool) string {
 }
 
 func poolFree(p offer.Pool) string {
+	what := "slots"
+	if p.GPUs > 0 {
+		what = "GPUs"
+	}
 	switch {
 	case p.Idle < 0:
-		return "free: unknown"
+		return "? free"
 	case p.Others > 0:
-		return fmt.Sprintf("%d of %d free, %d held by others", p.Idle, p.Total, p.Others)
+		return fmt.Sprintf("%d of %d %s free, %d held by others", p.Idle, p.Total, what, p.Others)
 	case p.Total > 0:
-		return fmt.Sprintf("%d of %d free", p.Idle, p.Total)
+		return fmt.Sprintf("%d of %d %s free", p.Idle, p.Total, what)
 	}
 	return ""
 }
@@ -188,7 +229,7 @@ func poolPrice(p offer.Pool) string {
 	case r.SUPerCPUHour != "":
 		return r.SUPerCPUHour + " SU/core-hour"
 	}
-	return "free"
+	return "no charge"
 }
 
 func poolFacts(p offer.Pool) string {
@@ -198,28 +239,58 @@ func poolFacts(p offer.Pool) string {
 	return p.Source
 }
 
-// cleanBackends removes what muster put there, unless jobs are in flight.
-func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.State, names []string) error {
+// A cleanReport is one backend in `muster backends -cleanup -json`.
+type cleanReport struct {
+	Name    string   `json:"name"`
+	Removed []string `json:"removed"`
+	Problem string   `json:"problem,omitempty"`
+}
+
+// cleanBackends removes what muster put there, unless jobs are in flight. A
+// backend that cannot be cleaned does not keep the others from it.
+func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.State, names []string, asJSON bool) error {
 	if n := len(st.InFlight()); n > 0 {
 		return usagef("%s of this campaign may still run: cancel or finish them before cleaning up", plural(n, "job"))
 	}
+	reports := []cleanReport{}
+	var diags diag.List
 	for _, name := range names {
-		p, err := connect(name)
+		r := cleanReport{Name: name, Removed: []string{}}
+		removed, err := cleanBackend(ctx, connect, name)
+		r.Removed = append(r.Removed, removed...)
 		if err != nil {
+			r.Problem = providers.WithHint(err)
+			d := providerFault(err)
+			d.Address = "backend." + name
+			diags.Append(d)
+		}
+		reports = append(reports, r)
+	}
+	if asJSON {
+		if err := a.encode(map[string]any{"format_version": formatVersion, "backends": reports}); err != nil {
 			return err
 		}
-		cleaner, ok := p.(providers.Cleaner)
-		if !ok {
-			a.printf("backend.%s: nothing to clean up\n", name)
-			continue
+		return a.report(diags)
+	}
+	for _, r := range reports {
+		for _, path := range r.Removed {
+			a.printf("backend.%s: removed %s\n", r.Name, term.CleanLine(path))
 		}
-		removed, err := cleaner.Clean(ctx, name)
-		for _, path := range removed {
-			a.printf("backend.%s: removed %s\n", name, term.CleanLine(path))
-		}
-		if err != nil {
-			return fmt.Errorf("clean backend.%s: %w", name, err)
+		if len(r.Removed) == 0 && r.Problem == "" {
+			a.printf("backend.%s: nothing to clean up\n", r.Name)
 		}
 	}
-	return nil
+	return a.report(diags)
+}
+
+func cleanBackend(ctx context.Context, connect connector, name string) ([]string, error) {
+	p, err := connect(name)
+	if err != nil {
+		return nil, err
+	}
+	cleaner, ok := p.(providers.Cleaner)
+	if !ok {
+		return nil, nil
+	}
+	return cleaner.Clean(ctx, name)
 }

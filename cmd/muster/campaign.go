@@ -66,6 +66,16 @@ func (a *app) mustLoad(v varFlags) (*lang.Campaign, error) {
 	return c, a.report(diags)
 }
 
+// lookLoad is mustLoad for commands that look at what was done: warnings are
+// for those who change the campaign.
+func (a *app) lookLoad(v varFlags) (*lang.Campaign, error) {
+	c, diags := a.load(v, false)
+	if diags.HasErrors() {
+		return nil, a.report(diags)
+	}
+	return c, nil
+}
+
 // store opens the campaign's state store.
 func (a *app) store(c *lang.Campaign) (store.Store, error) {
 	path, err := statePath(c)
@@ -90,6 +100,9 @@ func (a *app) slow(text string) func() {
 	t := time.AfterFunc(slowNotice, func() { a.notef("%s\n", text) })
 	return func() { t.Stop() }
 }
+
+// waiting says what is waited for.
+func (a *app) waiting(what string) { a.notef("%s…\n", capitalise(what)) }
 
 // launcher starts provider processes as they are needed.
 func (a *app) launcher() *launch.Launcher {

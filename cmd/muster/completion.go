@@ -32,45 +32,67 @@ func completionCommand() *command {
 	}
 }
 
-// The scripts ask muster itself, so that they never grow old.
+// The scripts ask muster itself, so that they never grow old. bash breaks words
+// at "=" and takes what it is given as typed: it gets whole words and addresses
+// without quotes, of which it keeps what it has not broken off. The others
+// quote what needs it.
 var completionScripts = map[string]string{
 	"bash": `_muster() {
-  local IFS=$'\n'
-  COMPREPLY=($(muster __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local IFS=$' \t\n' line="${COMP_LINE:0:COMP_POINT}" cur="${COMP_WORDS[COMP_CWORD]}" words typed=""
+  read -ra words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  typed="${words[${#words[@]}-1]#[\'\"]}"
+  [[ $cur == "=" ]] && cur=""
+  IFS=$'\n'
+  COMPREPLY=($(muster __complete_bare "${words[@]:1}" 2>/dev/null))
+  COMPREPLY=("${COMPREPLY[@]#"${typed%"${cur#[\'\"]}"}"}")
 }
 complete -o default -F _muster muster
 `,
 	"zsh": `#compdef muster
 _muster() {
   local -a out
-  out=("${(@f)$(muster __complete "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)}")
-  (( ${#out} )) && compadd -Q -- $out || _files
+  out=("${(@f)$(muster __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  [[ -n "$out" ]] && compadd -- $out || _files
 }
 compdef _muster muster
 `,
 	"fish": `function __muster
   set -l words (commandline -opc) (commandline -ct)
-  muster __complete $words[2..-1] 2>/dev/null
+  muster __complete (string unescape -- $words[2..-1]) 2>/dev/null
 end
 complete -c muster -f -a '(__muster)'
+complete -c muster -n 'not __muster | string length -q' -F
 `,
 }
 
-// complete proposes the last of words.
-func (a *app) complete(words []string) []string {
+// complete proposes the last of words. Bare addresses have no quotes.
+func (a *app) complete(words []string, bare bool) []string {
+	words, _ = a.leading(words)
+	if len(words) > 1 && words[0] == "help" {
+		words = words[1:]
+	}
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	last := words[len(words)-1]
-	var all []string
+	last := strings.TrimLeft(words[len(words)-1], `'"`)
+	prefix, all := "", []string(nil)
 	if c, rest, ok := find(words[:len(words)-1]); ok {
-		all = a.completeArgs(c, rest, last)
+		prefix, all = a.completeArgs(c, rest, last)
 	} else {
 		all = commandWords(words[:len(words)-1])
 	}
-	all = slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, last) })
-	slices.Sort(all)
-	return slices.Compact(all)
+	var out []string
+	for _, s := range all {
+		if s = prefix + s; bare || strings.Contains(last, "[") && !strings.Contains(last, `["`) {
+			s = strings.ReplaceAll(s, `"`, "")
+		}
+		if strings.HasPrefix(s, last) {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func commandWords(before []string) []string {
@@ -84,21 +106,60 @@ func commandWords(before []string) []string {
 	return out
 }
 
-func (a *app) completeArgs(c *command, _ []string, last string) []string {
+// completeArgs proposes the value of an option, an option, or an argument;
+// each goes on after prefix.
+func (a *app) completeArgs(c *command, before []string, last string) (prefix string, all []string) {
+	fs, _ := c.flagSet(a)
+	if name, _, has := strings.Cut(last, "="); has && strings.HasPrefix(last, "-") {
+		return name + "=", a.flagValues(fs.Lookup(strings.TrimLeft(name, "-")))
+	}
 	if strings.HasPrefix(last, "-") {
-		fs, _ := c.flagSet(a)
-		var out []string
 		dashes := "-"
 		if strings.HasPrefix(last, "--") {
 			dashes = "--"
 		}
-		fs.VisitAll(func(f *flag.Flag) { out = append(out, dashes+f.Name) })
-		return out
+		fs.VisitAll(func(f *flag.Flag) { all = append(all, dashes+f.Name) })
+		return "", all
+	}
+	if n := len(before); n > 0 && strings.HasPrefix(before[n-1], "-") {
+		if f := fs.Lookup(strings.TrimLeft(before[n-1], "-")); f != nil && !isSwitch(f) {
+			return "", a.flagValues(f)
+		}
 	}
 	if c.complete == nil || a.settle() != nil {
+		return "", nil
+	}
+	return "", c.complete(a)
+}
+
+// isSwitch reports whether a flag stands without a value.
+func isSwitch(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+// flagValues proposes what an option may be set to; nil where that is a file
+// or anything.
+func (a *app) flagValues(f *flag.Flag) []string {
+	if f == nil || a.settle() != nil {
 		return nil
 	}
-	return c.complete(a)
+	switch f.Name {
+	case "target", "rerun", "accept":
+		return jobAddresses(a)
+	case "from":
+		return starterNames()
+	case "status":
+		return order
+	case "backend":
+		return []string{"local", "ssh"}
+	case "lockfile":
+		return []string{"readonly"}
+	}
+	if isSwitch(f) {
+		return []string{"true", "false"}
+	}
+	return nil
 }
 
 func printLines(w io.Writer, lines []string) {

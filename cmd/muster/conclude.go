@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 )
 
 // conclude says how a run ended and turns it into an exit code.
 func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
 	if !asJSON {
-		text := conclusion(o)
+		text := conclusion(o, missingFiles(w.plan))
 		if w.plan.Destroy && o.Stopped == apply.None {
 			text = destroyed(o)
 		}
@@ -62,10 +63,28 @@ func destroyed(o apply.Outcome) string {
 	return text + ".\n"
 }
 
+// missingFiles are the jobs that were done and whose outputs are gone: the
+// plan has nothing to do about them.
+func missingFiles(p *planner.Plan) []string {
+	var out []string
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if k == planner.Missing {
+				out = append(out, pp.Phase.Address(i))
+			}
+		}
+	}
+	return out
+}
+
 // conclusion is the last word of a run.
-func conclusion(o apply.Outcome) string {
+func conclusion(o apply.Outcome, missing []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d of %d jobs done and verified", headline(o), o.Done, o.Total)
+	head := headline(o)
+	if head == "Done" && len(missing) > 0 {
+		head = "Done, but for files that are gone"
+	}
+	fmt.Fprintf(&b, "%s: %d of %d jobs done and verified", head, o.Done, o.Total)
 	for _, c := range []struct {
 		n    int
 		word string
@@ -75,8 +94,11 @@ func conclusion(o apply.Outcome) string {
 		}
 	}
 	b.WriteString(".\n")
+	if len(missing) > 0 {
+		fmt.Fprintf(&b, "Outputs of %s are not there any more (? missing). To make them again:\n\n    muster apply -rerun='%s'\n", plural(len(missing), "job"), missing[0])
+	}
 	if o.Why != "" {
-		fmt.Fprintf(&b, "%s\n", o.Why)
+		fmt.Fprintf(&b, "%s\n", capitalise(o.Why))
 	}
 	if o.Stopped == apply.Interrupted || o.Stopped == apply.Detached || o.Stopped == apply.LeaseLost || o.Stopped == apply.StoreFailed {
 		b.WriteString(goingOn(o))
@@ -84,10 +106,15 @@ func conclusion(o apply.Outcome) string {
 	if o.First != "" {
 		fmt.Fprintf(&b, "Waits for muster: %s\n", o.First)
 	}
-	if o.Next != "" {
+	switch {
+	case o.Stopped == apply.Hold:
+		b.WriteString("When it may go on:\n\n    muster resume\n    muster apply\n")
+	case o.Next != "":
 		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", o.Next)
-	} else if o.Stopped == apply.None && o.Held+o.Failed > 0 {
+	case o.Stopped == apply.None && o.Held+o.Failed > 0:
 		b.WriteString("To see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n")
+	case o.Stopped == apply.None && o.Blocked > 0: // by a smoke
+		b.WriteString("To see why: muster status, muster logs -smoke ADDR. When that is mended, or passes on your word:\n\n    muster override -reason=TEXT PHASE\n    muster apply\n")
 	}
 	return b.String()
 }

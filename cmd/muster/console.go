@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"golang.org/x/term"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -34,6 +39,7 @@ nothing and takes no lock.`,
 		setup: func(fs *flag.FlagSet) runFunc {
 			var v varFlags
 			v.register(fs)
+			asJSON := fs.Bool("json", false, "print one JSON object an expression")
 			return func(ctx context.Context, a *app, args []string) error {
 				c, st, err := a.open(ctx, v)
 				if err != nil {
@@ -43,7 +49,7 @@ nothing and takes no lock.`,
 				if err != nil {
 					return err
 				}
-				return a.console(ctx, c, view)
+				return a.console(ctx, c, view, *asJSON)
 			}
 		},
 		complete: jobAddresses,
@@ -120,10 +126,16 @@ func inputFiles(p *lang.Phase, cell int, name, workdir string) (out []string) {
 	return out
 }
 
-func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View) error {
+func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View, asJSON bool) error {
 	s := console.Session{Campaign: c, View: view, Out: a.stdout}
+	if asJSON {
+		s.Show = a.showValue
+	}
 	campaign := a.sources
 	s.Fail = func(l diag.List, src []byte) {
+		if asJSON {
+			a.encode(valueReport{FormatVersion: formatVersion, Expression: strings.TrimSpace(string(src)), Error: l.Err().Error()})
+		}
 		a.sources = func(name string) []byte {
 			if name == console.Filename {
 				return src
@@ -148,4 +160,30 @@ func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View) err
 		return exitStatus(exitError)
 	}
 	return err
+}
+
+// A valueReport is one line of `muster console -json`.
+type valueReport struct {
+	FormatVersion string          `json:"format_version"`
+	Expression    string          `json:"expression"`
+	Value         json.RawMessage `json:"value,omitempty"`
+	Known         bool            `json:"known"`
+	Sensitive     bool            `json:"sensitive,omitempty"`
+	Error         string          `json:"error,omitempty"`
+}
+
+func (a *app) showValue(src string, v cty.Value, sensitive bool) error {
+	r := valueReport{FormatVersion: formatVersion, Expression: src, Sensitive: sensitive}
+	v, _ = v.UnmarkDeep()
+	if v != cty.NilVal && v.IsWhollyKnown() {
+		r.Known = true
+		if !sensitive {
+			text, err := ctyjson.Marshal(v, v.Type())
+			if err != nil {
+				return fmt.Errorf("print %s: %w", src, err)
+			}
+			r.Value = text
+		}
+	}
+	return a.encode(r)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/aris"
 )
 
@@ -30,17 +31,21 @@ campaign's first comment.
 		setup: func(fs *flag.FlagSet) runFunc {
 			out := fs.String("out", "-", "write to `FILE`; - is standard output")
 			backend := fs.String("backend", "", "where the jobs go: `ssh` or local (default ssh if the manifest names a host, else local)")
+			asJSON := fs.Bool("json", false, "print the campaign and what was found as JSON")
 			return func(_ context.Context, a *app, args []string) error {
+				if *asJSON && *out != "-" {
+					return usagef("-json prints the campaign and -out writes it: choose one")
+				}
 				if !slices.Contains([]string{"", "ssh", "local"}, *backend) {
 					return usagef("-backend is ssh or local, not %q", *backend)
 				}
-				return a.convert(args[0], *out, *backend)
+				return a.convert(args[0], *out, *backend, *asJSON)
 			}
 		},
 	}
 }
 
-func (a *app) convert(from, to, backend string) error {
+func (a *app) convert(from, to, backend string, asJSON bool) error {
 	name := filepath.ToSlash(from)
 	var src []byte
 	var err error
@@ -59,6 +64,9 @@ func (a *app) convert(from, to, backend string) error {
 			return src
 		}
 		return nil
+	}
+	if asJSON {
+		return a.convertJSON(campaign, diags)
 	}
 	if err := a.report(diags); err != nil {
 		return err
@@ -88,4 +96,12 @@ func (a *app) keepCampaign(path string, content []byte) error {
 	}
 	a.printf("Wrote %s. Read its first comment, then:\n\n    muster plan\n", path)
 	return nil
+}
+
+func (a *app) convertJSON(campaign []byte, diags diag.List) error {
+	err := a.encode(map[string]any{"format_version": formatVersion, "valid": !diags.HasErrors(), "campaign": string(campaign), "diagnostics": diag.ToJSON(diags, a.sources)})
+	if err == nil && diags.HasErrors() {
+		err = exitStatus(exitError)
+	}
+	return err
 }

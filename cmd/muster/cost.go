@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
 	"maps"
 	"slices"
@@ -33,7 +32,7 @@ func costCommand() *command {
 				}
 				r := costOf(c, st)
 				if *asJSON {
-					return json.NewEncoder(a.stdout).Encode(r)
+					return a.encode(r)
 				}
 				return a.printCost(c, r)
 			}
@@ -55,7 +54,7 @@ type costReport struct {
 }
 
 func costOf(c *lang.Campaign, st *state.State) costReport {
-	r := costReport{FormatVersion: "1.0", Campaign: c.Name, Total: state.Amounts{},
+	r := costReport{FormatVersion: formatVersion, Campaign: c.Name, Total: state.Amounts{},
 		ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Rentals: []state.Rental{}}
 	for _, e := range st.Ledger {
 		if e.Unknown {
@@ -102,6 +101,9 @@ func (a *app) printCost(c *lang.Campaign, r costReport) error {
 		if len(r.ByDay) > 1 {
 			a.costTable("by day", r.ByDay, r.Total, units)
 		}
+	}
+	if len(c.Budgets) > 0 && len(r.ByPhase) > 0 {
+		a.printf("\n")
 	}
 	for _, b := range c.Budgets {
 		for _, unit := range sortedKeys(b.Limits) {

@@ -85,7 +85,7 @@ func TestDocsPlanJSON(t *testing.T) {
 	page := readDoc(t, filepath.Join(repository, "docs/reference/plan.md"))
 	seen := map[reflect.Type]bool{}
 	for _, doc := range []any{planfile.Document{}, planfile.Job{}} {
-		members(reflect.TypeOf(doc), seen, func(of, name string) {
+		members(reflect.TypeOf(doc), "planner/planfile", seen, func(of, name string) {
 			if !strings.Contains(page, "`"+name+"`") {
 				t.Errorf("docs/reference/plan.md does not name `%s` of %s", name, of)
 			}
@@ -93,12 +93,13 @@ func TestDocsPlanJSON(t *testing.T) {
 	}
 }
 
-// members calls each for every JSON member of our own structs below t.
-func members(t reflect.Type, seen map[reflect.Type]bool, each func(of, name string)) {
+// members calls each for every JSON member of t and the structs of its package
+// below it.
+func members(t reflect.Type, pkg string, seen map[reflect.Type]bool, each func(of, name string)) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || seen[t] || !strings.HasSuffix(t.PkgPath(), "planner/planfile") {
+	if t.Kind() != reflect.Struct || seen[t] || !strings.HasSuffix(t.PkgPath(), pkg) {
 		return
 	}
 	seen[t] = true
@@ -109,7 +110,7 @@ func members(t reflect.Type, seen map[reflect.Type]bool, each func(of, name stri
 			continue
 		}
 		each(t.Name(), name)
-		members(f.Type, seen, each)
+		members(f.Type, pkg, seen, each)
 	}
 }
 
@@ -133,6 +134,36 @@ func TestDocsEvents(t *testing.T) {
 		if !strings.Contains(page, "`"+name+"`") {
 			t.Errorf("docs/reference/events.md does not name `%s` of a phase's progress", name)
 		}
+	}
+}
+
+// Every command that takes -json has its members in the page of the documents,
+// and all of those that it prints as a struct.
+func TestDocsJSON(t *testing.T) {
+	t.Parallel()
+	page := readDoc(t, filepath.Join(repository, "docs/reference/json.md"))
+	rows := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| (.*) \\|$").FindAllStringSubmatch(page, -1) {
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m[1], -1) {
+			rows[name[1]] = m[2]
+		}
+	}
+	elsewhere := []string{"plan", "apply", "destroy", "show"}
+	for _, c := range commands() {
+		fs, _ := c.flagSet(&app{})
+		if fs.Lookup("json") != nil && rows[c.name] == "" && !slices.Contains(elsewhere, c.name) {
+			t.Errorf("docs/reference/json.md has no row for %s", c.name)
+		}
+	}
+	for command, doc := range map[string]any{
+		"init": initReport{}, "status": statusReport{}, "logs": logLine{}, "explain": explainReport{}, "outputs": outputsReport{}, "pull": pullReport{},
+		"report": campaignReport{}, "cost": costReport{}, "graph": graphReport{}, "console": valueReport{},
+	} {
+		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, name string) {
+			if name != "format_version" && !strings.Contains(page, "`"+name+"`") {
+				t.Errorf("docs/reference/json.md does not name `%s` of %s, of %s", name, of, command)
+			}
+		})
 	}
 }
 
@@ -203,6 +234,59 @@ func TestDocsLinks(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s links to %s, which is not there", page, m[1])
+			}
+		}
+	}
+}
+
+// The tests and stories that docs/guarantees.md names are there.
+func TestDocsGuarantees(t *testing.T) {
+	t.Parallel()
+	named := 0
+	for _, row := range strings.Split(readDoc(t, filepath.Join(repository, "docs/guarantees.md")), "\n") {
+		cells := strings.Split(row, "|")
+		if len(cells) != 4 {
+			continue
+		}
+		for _, place := range strings.Split(cells[2], ";") {
+			names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(place, -1)
+			if len(names) < 2 {
+				continue
+			}
+			for _, name := range names[1:] {
+				named++
+				if !hasTest(t, filepath.Join(repository, names[0][1]), name[1]) {
+					t.Errorf("docs/guarantees.md names %s, which is not in %s", name[1], names[0][1])
+				}
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("only %d tests are named", named)
+	}
+}
+
+// hasTest reports whether a folder has a story or a test of that name.
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+		return true
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	return slices.ContainsFunc(files, func(f string) bool { return strings.Contains(readDoc(t, f), "func "+name+"(") })
+}
+
+// Every file and folder that the architecture names is there.
+func TestDocsPaths(t *testing.T) {
+	t.Parallel()
+	tops := regexp.MustCompile("^(cmd|lang|planner|providers|state|internal|examples|docs)/")
+	for _, page := range []string{"docs/architecture.md", "CONTRIBUTING.md", "docs/host-queue.md"} {
+		for _, m := range regexp.MustCompile("`([^`\\s]+)`").FindAllStringSubmatch(readDoc(t, filepath.Join(repository, page)), -1) {
+			if !tops.MatchString(m[1]) || strings.Contains(m[1], "NAME") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(repository, m[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", page, m[1])
 			}
 		}
 	}

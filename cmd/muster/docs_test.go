@@ -136,7 +136,7 @@ func (s *session) excerpt(name, text string) {
 
 // announced are waits of more than 400 ms, which a slow machine has and a fast
 // one has not.
-var announced = regexp.MustCompile(`(?m)^waiting for .*\n`)
+var announced = regexp.MustCompile(`(?m)^Waiting for .*\n`)
 
 func (s *session) console(flags []string, text string) string {
 	dir, varies := s.dir, slices.Contains(flags, "varies")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"strings"
@@ -36,7 +35,7 @@ place with its figures and why it won or lost, and what the job waits for.`,
 					return err
 				}
 				if *asJSON {
-					return json.NewEncoder(a.stdout).Encode(x)
+					return a.encode(explainReportOf(x))
 				}
 				a.printf("%s", explanation(x))
 				a.fail(w.diags)
@@ -95,7 +94,11 @@ func explanation(x planner.Explanation) string {
 func explainPlace(b *strings.Builder, x planner.Explanation) {
 	d := x.Decision
 	if d.Backend != "" {
-		fmt.Fprintf(b, "\n  Goes to %s: %s\n", strings.TrimSuffix(d.Backend+", "+d.Pool, ", "), d.Why)
+		goes := "Goes to"
+		if !x.Goes {
+			goes = "If it were run now, it would go to"
+		}
+		fmt.Fprintf(b, "\n  %s %s: %s\n", goes, strings.TrimSuffix(d.Backend+", "+d.Pool, ", "), d.Why)
 	}
 	if d.Fallback != "" {
 		fmt.Fprintf(b, "    %s\n", d.Fallback)

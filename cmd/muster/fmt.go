@@ -21,10 +21,17 @@ import (
 
 // formatter is one run of fmt.
 type formatter struct {
-	check, diff, recursive, write, list bool
-	changed                             int
-	diags                               diag.List
-	files                               map[string]*hcl.File
+	check, diff, recursive, write, list, json bool
+
+	changed []formattedFile
+	diags   diag.List
+	files   map[string]*hcl.File
+}
+
+// A formattedFile is a file that was not canonical, in `muster fmt -json`.
+type formattedFile struct {
+	File string `json:"file"`
+	Diff string `json:"diff,omitempty"` // -diff
 }
 
 func fmtCommand() *command {
@@ -40,6 +47,7 @@ func fmtCommand() *command {
 			fs.BoolVar(&f.recursive, "recursive", false, "descend into directories")
 			fs.BoolVar(&f.write, "write", true, "write the files; -write=false only lists them")
 			fs.BoolVar(&f.list, "list", true, "list files that change")
+			fs.BoolVar(&f.json, "json", false, "print what changed as JSON")
 			return func(_ context.Context, a *app, args []string) error { return f.run(a, args) }
 		},
 	}
@@ -51,6 +59,9 @@ func (f *formatter) run(a *app, args []string) error {
 	}
 	for _, arg := range args {
 		if arg == "-" {
+			if f.json {
+				return usagef("standard input is formatted to standard output: leave -json out")
+			}
 			if err := f.stdin(a); err != nil {
 				return err
 			}
@@ -61,10 +72,16 @@ func (f *formatter) run(a *app, args []string) error {
 		}
 	}
 	a.sources = diag.HCLSources(f.files)
+	if f.json {
+		changed := append([]formattedFile{}, f.changed...)
+		if err := a.encode(map[string]any{"format_version": formatVersion, "changed": changed, "diagnostics": diag.ToJSON(f.diags, a.sources)}); err != nil {
+			return err
+		}
+	}
 	if err := a.report(f.diags); err != nil {
 		return err
 	}
-	if f.check && f.changed > 0 {
+	if f.check && len(f.changed) > 0 {
 		return exitStatus(exitError)
 	}
 	return nil
@@ -80,7 +97,7 @@ func (f *formatter) stdin(a *app) error {
 	}
 	out := hclwrite.Format(src)
 	if !bytes.Equal(src, out) {
-		f.changed++
+		f.changed = append(f.changed, formattedFile{File: "<stdin>"})
 	}
 	if !f.check {
 		_, err = a.stdout.Write(out)
@@ -105,7 +122,10 @@ func (f *formatter) path(a *app, path string) error {
 		case d.IsDir() || !campaignFile(d.Name()):
 			return nil
 		}
-		return f.file(a, p, 0o644)
+		if info, err = d.Info(); err != nil {
+			return err
+		}
+		return f.file(a, p, info.Mode())
 	})
 }
 
@@ -129,13 +149,16 @@ func (f *formatter) file(a *app, path string, mode fs.FileMode) error {
 	if bytes.Equal(src, out) {
 		return nil
 	}
-	f.changed++
-	if f.list {
+	changed := formattedFile{File: name}
+	if f.diff {
+		changed.Diff, _ = difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(string(src)), B: difflib.SplitLines(string(out)), FromFile: "old/" + name, ToFile: "new/" + name, Context: 3})
+	}
+	f.changed = append(f.changed, changed)
+	if f.list && !f.json {
 		a.printf("%s\n", name)
 	}
-	if f.diff {
-		text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(string(src)), B: difflib.SplitLines(string(out)), FromFile: "old/" + name, ToFile: "new/" + name, Context: 3})
-		a.printf("%s", text)
+	if !f.json {
+		a.printf("%s", changed.Diff)
 	}
 	if f.check || !f.write {
 		return nil

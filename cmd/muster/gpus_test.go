@@ -118,10 +118,11 @@ func (u *person) touch(name string) { _ = os.WriteFile(filepath.Join(u.dir, name
 // killQueue kills this person's queue at once, and reports whether one ran.
 func (u *person) killQueue() bool {
 	b, err := os.ReadFile(filepath.Join(u.spool, "lock"))
-	if err != nil {
+	words := strings.Fields(string(b))
+	if err != nil || len(words) == 0 { // a queue that starts has not written its name yet
 		return false
 	}
-	pid, _ := strconv.Atoi(strings.Fields(string(b))[0])
+	pid, _ := strconv.Atoi(words[0])
 	if args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(args, []byte("queue")) {
 		return syscall.Kill(pid, syscall.SIGKILL) == nil
 	}

@@ -18,52 +18,87 @@ func graphCommand() *command {
 			var v varFlags
 			v.register(fs)
 			mermaid := fs.Bool("mermaid", false, "print Mermaid instead of DOT")
+			asJSON := fs.Bool("json", false, "print as JSON")
 			return func(_ context.Context, a *app, _ []string) error {
-				c, err := a.mustLoad(v)
+				c, err := a.lookLoad(v)
 				if err != nil {
 					return err
 				}
-				if *mermaid {
-					a.printf("%s", mermaidGraph(c))
-					return nil
+				switch g := graphOf(c); {
+				case *asJSON:
+					return a.encode(g)
+				case *mermaid:
+					a.printf("%s", g.mermaid())
+				default:
+					a.printf("%s", g.dot())
 				}
-				a.printf("%s", dotGraph(c))
 				return nil
 			}
 		},
 	}
 }
 
-func dotGraph(c *lang.Campaign) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %q {\n  rankdir = LR\n  node [shape = box]\n", c.Name)
+// A graphReport is the JSON of `muster graph -json`.
+type graphReport struct {
+	FormatVersion string      `json:"format_version"`
+	Campaign      string      `json:"campaign"`
+	Phases        []graphNode `json:"phases"`
+	Edges         []graphEdge `json:"edges"`
+}
+
+type graphNode struct {
+	Phase string `json:"phase"`
+	Jobs  int    `json:"jobs"`
+}
+
+type graphEdge struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Output string `json:"output,omitempty"` // that is handed over; "" for depends_on
+}
+
+func graphOf(c *lang.Campaign) graphReport {
+	g := graphReport{FormatVersion: formatVersion, Campaign: c.Name, Phases: []graphNode{}, Edges: []graphEdge{}}
 	for _, p := range c.Phases {
-		fmt.Fprintf(&b, "  %q [label = %q]\n", p.Name, fmt.Sprintf("%s\n%s", p.Name, plural(p.Len(), "job")))
-	}
-	for _, p := range c.Phases {
+		g.Phases = append(g.Phases, graphNode{p.Name, p.Len()})
 		for _, in := range p.Inputs {
-			fmt.Fprintf(&b, "  %q -> %q [label = %q]\n", in.From.Name, p.Name, in.Output)
+			g.Edges = append(g.Edges, graphEdge{in.From.Name, p.Name, in.Output})
 		}
 		for _, d := range p.DependsOn {
-			fmt.Fprintf(&b, "  %q -> %q [style = dashed]\n", d, p.Name)
+			g.Edges = append(g.Edges, graphEdge{From: d, To: p.Name})
 		}
+	}
+	return g
+}
+
+func (g graphReport) dot() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %q {\n  rankdir = LR\n  node [shape = box]\n", g.Campaign)
+	for _, n := range g.Phases {
+		fmt.Fprintf(&b, "  %q [label = %q]\n", n.Phase, fmt.Sprintf("%s\n%s", n.Phase, plural(n.Jobs, "job")))
+	}
+	for _, e := range g.Edges {
+		style := "style = dashed"
+		if e.Output != "" {
+			style = fmt.Sprintf("label = %q", e.Output)
+		}
+		fmt.Fprintf(&b, "  %q -> %q [%s]\n", e.From, e.To, style)
 	}
 	return b.String() + "}\n"
 }
 
-func mermaidGraph(c *lang.Campaign) string {
+func (g graphReport) mermaid() string {
 	var b strings.Builder
 	b.WriteString("graph LR\n")
-	for _, p := range c.Phases {
-		fmt.Fprintf(&b, "  %s[\"%s<br/>%s\"]\n", p.Name, p.Name, plural(p.Len(), "job"))
+	for _, n := range g.Phases {
+		fmt.Fprintf(&b, "  %s[\"%s<br/>%s\"]\n", n.Phase, n.Phase, plural(n.Jobs, "job"))
 	}
-	for _, p := range c.Phases {
-		for _, in := range p.Inputs {
-			fmt.Fprintf(&b, "  %s -- %s --> %s\n", in.From.Name, in.Output, p.Name)
+	for _, e := range g.Edges {
+		arrow := "-.->"
+		if e.Output != "" {
+			arrow = "-- " + e.Output + " -->"
 		}
-		for _, d := range p.DependsOn {
-			fmt.Fprintf(&b, "  %s -.-> %s\n", d, p.Name)
-		}
+		fmt.Fprintf(&b, "  %s %s %s\n", e.From, arrow, e.To)
 	}
 	return b.String()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"path/filepath"
@@ -92,9 +91,9 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 		return usagef("%s", answer.Error)
 	}
 	if asJSON {
-		return json.NewEncoder(a.stdout).Encode(map[string]any{"format_version": "1.0", "did": verb, "text": answer.Text, "jobs": answer.Jobs, "who": who, "reason": reason})
+		return a.encode(map[string]any{"format_version": formatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "who": who, "reason": reason})
 	}
-	a.printf("%s\n", answer.Text)
+	a.printf("%s\n", capitalise(answer.Text))
 	return nil
 }
 

@@ -30,6 +30,7 @@ needs no init. -from=NAME writes a starter campaign into this directory.`,
 			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starterNames(), ", "))
 			upgrade := fs.Bool("upgrade", false, "lock what is found now, whatever was locked before")
 			lockfile := fs.String("lockfile", "", "`MODE`: readonly checks .muster.lock.hcl and does not write it")
+			asJSON := fs.Bool("json", false, "print what was done as JSON")
 			return func(ctx context.Context, a *app, _ []string) error {
 				if *upgrade && *lockfile == "readonly" {
 					return usagef("-upgrade writes the lock file, and -lockfile=readonly does not: give one of them")
@@ -38,9 +39,9 @@ needs no init. -from=NAME writes a starter campaign into this directory.`,
 					return usagef("-lockfile takes readonly, not %q", *lockfile)
 				}
 				if *from != "" {
-					return a.starter(*from)
+					return a.starter(*from, *asJSON)
 				}
-				return a.init(ctx, v, *upgrade, *lockfile == "readonly")
+				return a.init(ctx, v, *upgrade, *lockfile == "readonly", *asJSON)
 			}
 		},
 	}
@@ -56,7 +57,7 @@ func starterNames() []string {
 }
 
 // starter writes a starter campaign, never over a file.
-func (a *app) starter(name string) error {
+func (a *app) starter(name string, asJSON bool) error {
 	src, err := starters.ReadFile("starters/" + name + ".muster.hcl")
 	if err != nil {
 		return usagef("there is no starter %q; there are: %s", name, strings.Join(starterNames(), ", "))
@@ -73,11 +74,28 @@ func (a *app) starter(name string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the starter: %w", err)
 	}
+	if asJSON {
+		return a.encode(initReport{FormatVersion: formatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []lockedProvider{}})
+	}
 	a.printf("Wrote campaign.muster.hcl. What next:\n\n    muster plan      what would be done, and how long it may take\n    muster apply     do it\n")
 	return nil
 }
 
-func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly bool) error {
+// An initReport is the JSON of `muster init -json`.
+type initReport struct {
+	FormatVersion string           `json:"format_version"`
+	Campaign      string           `json:"campaign,omitempty"`
+	Wrote         string           `json:"wrote,omitempty"` // by -from
+	Builtin       []string         `json:"builtin"`
+	Locked        []lockedProvider `json:"locked"`
+}
+
+type lockedProvider struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly, asJSON bool) error {
 	switch {
 	case readonly:
 	case upgrade:
@@ -96,14 +114,21 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly bool) erro
 	if _, err := s.Read(ctx); err != nil {
 		return err
 	}
-	if err := a.lockProviders(ctx, c, readonly); err != nil {
+	locked, err := a.lockProviders(ctx, c, readonly)
+	if err != nil {
 		return err
 	}
-	var builtin []string
+	builtin := []string{}
 	for _, b := range c.Backends {
 		if _, ok := builtins[b.Type]; ok && !slices.Contains(builtin, b.Type) {
 			builtin = append(builtin, b.Type)
 		}
+	}
+	if asJSON {
+		return a.encode(initReport{FormatVersion: formatVersion, Campaign: c.Name, Builtin: builtin, Locked: locked})
+	}
+	for _, p := range locked {
+		a.printf("provider %s %s\n", p.Name, p.Version)
 	}
 	a.printf("The campaign %q is ready (built-in: %s). What next:\n\n    muster plan\n", c.Name, strings.Join(builtin, ", "))
 	return nil

@@ -17,10 +17,11 @@ import (
 
 // lockProviders starts each external provider the campaign uses once, checks
 // its version, and writes down what was found; read-only it only checks.
-func (a *app) lockProviders(ctx context.Context, c *lang.Campaign, readonly bool) error {
+func (a *app) lockProviders(ctx context.Context, c *lang.Campaign, readonly bool) ([]lockedProvider, error) {
+	locked := []lockedProvider{}
 	types := externalTypes(c)
 	if len(types) == 0 {
-		return nil
+		return locked, nil
 	}
 	l := launch.New(launch.Options{Builtin: served(), Dir: a.dir, Logger: a.logger(), Pin: a.pin})
 	defer l.Close()
@@ -39,16 +40,16 @@ func (a *app) lockProviders(ctx context.Context, c *lang.Campaign, readonly bool
 			diags.Append(*d)
 			continue
 		}
-		a.printf("provider %s %s\n", typ, version)
+		locked = append(locked, lockedProvider{typ, version})
 	}
 	if err := a.report(diags); err != nil || readonly {
-		return err
+		return locked, err
 	}
 	lock, err := l.Lock()
 	if err != nil {
-		return err
+		return locked, err
 	}
-	return lock.Write(l.LockPath())
+	return locked, lock.Write(l.LockPath())
 }
 
 func (a *app) lockOne(ctx context.Context, l *launch.Launcher, typ string) (version string, err error) {

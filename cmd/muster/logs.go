@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/muster-run/muster/internal/term"
@@ -28,6 +29,7 @@ func logsCommand() *command {
 			fs.BoolVar(&o.stderr, "stderr", false, "standard error instead of standard output")
 			fs.IntVar(&o.attempt, "attempt", 0, "which attempt, counted from 1; 0 = the last: `N`")
 			fs.BoolVar(&o.smoke, "smoke", false, "the log of the job's smoke")
+			fs.BoolVar(&o.json, "json", false, "print one JSON object a line of the log")
 			return func(ctx context.Context, a *app, args []string) error { return a.logs(ctx, v, o, args) }
 		},
 		complete: jobAddresses,
@@ -35,19 +37,15 @@ func logsCommand() *command {
 }
 
 type logOptions struct {
-	follow, stderr, smoke bool
-	lines, attempt        int
+	follow, stderr, smoke, json bool
+	lines, attempt              int
 }
 
 // mostLogs is how many logs are followed or printed at once.
 const mostLogs = 64
 
 func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string) error {
-	c, st, err := a.open(ctx, v)
-	if err != nil {
-		return err
-	}
-	s, err := a.choose(c, st, args)
+	c, st, s, err := a.openFor(ctx, v, args)
 	if err != nil {
 		return err
 	}
@@ -90,10 +88,7 @@ func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Pro
 		if err != nil {
 			return err
 		}
-		w := &prefixed{w: a.stdout, mu: &mu}
-		if len(jobs) > 1 {
-			w.prefix = a.out.Paint(term.Cyan, term.CleanLine(j.Address)) + " | "
-		}
+		w := &wholeLines{w: a.stdout, mu: &mu, line: a.logLine(j, at, len(jobs) > 1, o)}
 		defer w.flush()
 		return p.Logs(ctx, providers.LogRequest{Backend: at.Backend, Token: at.Token, Handle: at.Handle, Attempt: at.N, Stderr: o.stderr, Lines: o.lines, Follow: o.follow}, w)
 	}
@@ -128,37 +123,84 @@ func attemptOf(j *state.Job, n int) (*state.Attempt, error) {
 	return nil, usagef("%s has no attempt %d; it has %d", j.Address, n, len(j.Attempts))
 }
 
-// prefixed writes whole lines, cleaned of control characters.
-type prefixed struct {
-	w      io.Writer
-	mu     *sync.Mutex
-	prefix string
-	rest   []byte
+// A logLine is one line of `muster logs -json`.
+type logLine struct {
+	FormatVersion string `json:"format_version"`
+	Address       string `json:"address"`
+	Attempt       int    `json:"attempt"`
+	Stream        string `json:"stream"` // "stdout", "stderr"
+	Text          string `json:"text"`
 }
 
-func (p *prefixed) Write(b []byte) (int, error) {
-	p.rest = append(p.rest, b...)
-	for {
-		i := bytes.IndexByte(p.rest, '\n')
-		if i < 0 {
-			return len(b), nil
+// logLine writes a line of a job's log: cleaned of control characters, with
+// its address when there are several; or as an object.
+func (a *app) logLine(j *state.Job, at *state.Attempt, several bool, o logOptions) func(w io.Writer, text string) error {
+	if o.json {
+		l := logLine{FormatVersion: formatVersion, Address: j.Key(), Attempt: at.N, Stream: "stdout"}
+		if o.stderr {
+			l.Stream = "stderr"
 		}
-		if err := p.line(p.rest[:i]); err != nil {
-			return 0, err
+		return func(w io.Writer, text string) error {
+			l.Text = strings.ToValidUTF8(text, "\ufffd")
+			return encoderTo(w).Encode(l)
 		}
-		p.rest = p.rest[i+1:]
+	}
+	prefix := ""
+	if several {
+		prefix = a.out.Paint(term.Cyan, term.CleanLine(j.Address)) + " | "
+	}
+	return func(w io.Writer, text string) error {
+		_, err := fmt.Fprintf(w, "%s%s\n", prefix, term.Clean(text))
+		return err
 	}
 }
 
-func (p *prefixed) line(b []byte) error {
+// wholeLines passes on whole lines of one log, all that have come at once, so
+// that logs that are followed together do not mix within a line.
+type wholeLines struct {
+	w    io.Writer
+	mu   *sync.Mutex // of w
+	line func(w io.Writer, text string) error
+	rest []byte // the beginning of a line
+	out  bytes.Buffer
+}
+
+// longestLine is where a line without an end is broken, in bytes, so that it
+// takes no more memory than that.
+const longestLine = 1 << 20
+
+func (p *wholeLines) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			if p.rest = append(p.rest, rest...); len(p.rest) >= longestLine {
+				p.end(nil)
+			}
+			break
+		}
+		p.end(rest[:i])
+		rest = rest[i+1:]
+	}
+	return len(b), p.pass()
+}
+
+// end completes a line.
+func (p *wholeLines) end(b []byte) {
+	p.rest = append(p.rest, b...)
+	p.line(&p.out, string(bytes.TrimSuffix(p.rest, []byte("\r")))) // a buffer takes everything
+	p.rest = p.rest[:0]
+}
+
+func (p *wholeLines) pass() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err := fmt.Fprintf(p.w, "%s%s\n", p.prefix, term.Clean(string(bytes.TrimSuffix(b, []byte("\r")))))
+	_, err := p.out.WriteTo(p.w)
 	return err
 }
 
-func (p *prefixed) flush() {
+func (p *wholeLines) flush() {
 	if len(p.rest) > 0 {
-		p.line(p.rest)
+		p.end(nil)
 	}
+	p.pass()
 }

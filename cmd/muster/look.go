@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/refresh"
@@ -15,14 +17,32 @@ type seenJobs struct {
 	unreachable map[string]string            // by backend
 }
 
-// look asks the backends about jobs in flight, records nothing.
-func (a *app) look(ctx context.Context, c *lang.Campaign, st *state.State) seenJobs {
-	l := a.launcher()
-	defer l.Close()
-	w := &work{launcher: l}
-	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: w.provider(ctx), Now: a.now(), Refresh: true,
-		Waiting: func(what string) { a.notef("%s\n", what) }})
-	return seenJobs{r.Observed.Jobs, r.Observed.Unreachable}
+// A looker asks the backends about jobs in flight and records nothing. Looking
+// again soon costs nothing.
+type looker struct {
+	a    *app
+	work *work // the provider processes, once they are up
+	seen seenJobs
+	next time.Time
+}
+
+func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) seenJobs {
+	if now := time.Now(); now.Before(l.next) {
+		return l.seen
+	}
+	if l.work == nil {
+		l.work = &work{launcher: l.a.launcher()}
+	}
+	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true,
+		Waiting: l.a.waiting})
+	l.seen, l.next = seenJobs{r.Observed.Jobs, r.Observed.Unreachable}, time.Now().Add(lookEvery)
+	return l.seen
+}
+
+func (l *looker) close() {
+	if l.work != nil {
+		l.work.close()
+	}
 }
 
 // correct brings a job's line up to what its backend says.
@@ -32,18 +52,37 @@ func (s seenJobs) correct(v *jobStatus, j *state.Job) {
 		return
 	}
 	if why, away := s.unreachable[last.Backend]; away {
-		v.Status, v.Reason = "unknown", why
+		v.unknown(why)
 		return
 	}
-	o, ok := s.jobs[last.Token]
-	if !ok || o.Presence != offer.Found {
+	token, _, _ := strings.Cut(last.Token, "/")
+	o, ok := s.jobs[token]
+	switch {
+	case !ok:
+		return
+	case o.Presence == offer.Unknown:
+		v.unknown(o.Reason)
+		return
+	case o.Presence == offer.Absent:
 		return
 	}
-	v.Status, v.Class, v.Node, v.GPUs = string(o.Status), o.Class, o.Node, o.GPUs
+	v.Status, v.Class, v.Exit, v.Signal = string(o.Status), o.Class, o.Exit, o.Signal
+	if o.Node != "" {
+		v.Node, v.GPUs = o.Node, o.GPUs
+	}
+	if o.Status == offer.Running && !o.Started.IsZero() {
+		v.Since = o.Started
+	}
 	if o.Reason != "" {
 		v.Reason = o.Reason
 	}
 	if len(o.Tail) > 0 && o.Status == offer.Failed {
 		v.Tail = o.Tail
 	}
+}
+
+// unknown is how a job stands whose backend, or host of it, cannot be asked.
+// What was heard last stays.
+func (v *jobStatus) unknown(why string) {
+	v.Status, v.Reason = "unknown", strings.TrimSpace("last heard of as "+v.Status+"; "+why)
 }

@@ -73,8 +73,8 @@ func (a *app) dispatch(ctx context.Context, args []string) error {
 	if args[0] == "-version" || args[0] == "--version" {
 		args[0] = "version"
 	}
-	if args[0] == "__complete" { // its words are another command's, flags and all
-		printLines(a.stdout, a.complete(args[1:]))
+	if args[0] == "__complete" || args[0] == "__complete_bare" { // its words are another command's, flags and all
+		printLines(a.stdout, a.complete(args[1:], args[0] == "__complete_bare"))
 		return nil
 	}
 	c, rest, ok := find(args)
@@ -175,8 +175,11 @@ func profile() func() {
 	return func() { pprof.StopCPUProfile(); f.Close() }
 }
 
+// capitalise begins a sentence. An address, a path or a command stays as it
+// is written.
 func capitalise(s string) string {
-	if s == "" || strings.HasPrefix(s, "muster ") {
+	word, _, _ := strings.Cut(s, " ")
+	if s == "" || word == "muster" || strings.ContainsAny(word, "./[=") {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]

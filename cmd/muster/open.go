@@ -8,18 +8,34 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// open loads the campaign and reads its state, as most commands begin.
-func (a *app) open(ctx context.Context, v varFlags) (*lang.Campaign, *state.State, error) {
-	c, err := a.mustLoad(v)
+// openStore loads the campaign and opens its state store.
+func (a *app) openStore(v varFlags) (*lang.Campaign, store.Store, error) {
+	c, err := a.lookLoad(v)
 	if err != nil {
 		return nil, nil, err
 	}
 	s, err := a.store(c)
+	return c, s, err
+}
+
+// open loads the campaign and reads its state, as most commands begin.
+func (a *app) open(ctx context.Context, v varFlags) (*lang.Campaign, *state.State, error) {
+	c, s, err := a.openStore(v)
 	if err != nil {
 		return nil, nil, err
 	}
 	st, err := s.Read(ctx)
 	return c, st, err
+}
+
+// openFor is open for a command about the jobs that addresses select.
+func (a *app) openFor(ctx context.Context, v varFlags, args []string) (*lang.Campaign, *state.State, selection, error) {
+	c, st, err := a.open(ctx, v)
+	if err != nil {
+		return nil, nil, selection{}, err
+	}
+	s, err := a.choose(c, st, args)
+	return c, st, s, err
 }
 
 // change takes the lease, lets fn append events, and folds them in.

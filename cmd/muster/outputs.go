@@ -24,11 +24,7 @@ func outputsCommand() *command {
 			asJSON := fs.Bool("json", false, "print as JSON")
 			raw := fs.String("raw", "", "print only the result `NAME`, as text")
 			return func(ctx context.Context, a *app, args []string) error {
-				c, st, err := a.open(ctx, v)
-				if err != nil {
-					return err
-				}
-				s, err := a.choose(c, st, args)
+				c, st, s, err := a.openFor(ctx, v, args)
 				if err != nil {
 					return err
 				}
@@ -37,7 +33,7 @@ func outputsCommand() *command {
 				case *raw != "":
 					return a.rawResult(r, *raw)
 				case *asJSON:
-					return json.NewEncoder(a.stdout).Encode(r)
+					return a.encode(r)
 				}
 				return a.printOutputs(r)
 			}
@@ -71,7 +67,7 @@ type resultReport struct {
 }
 
 func outputsOf(c *lang.Campaign, st *state.State, s selection) outputsReport {
-	r := outputsReport{FormatVersion: "1.0", Campaign: c.Name, Jobs: []jobOutputs{}, Results: []resultReport{}}
+	r := outputsReport{FormatVersion: formatVersion, Campaign: c.Name, Jobs: []jobOutputs{}, Results: []resultReport{}}
 	for _, p := range c.Phases {
 		for i := range p.Len() {
 			j := st.Job(p.Address(i))
@@ -153,7 +149,11 @@ func (a *app) printOutputs(r outputsReport) error {
 			if i == 0 {
 				address = term.CleanLine(j.Address)
 			}
-			t.Row(address, o.Name, units.FormatSize(o.Size), where(o), shortDigest(o.Digest))
+			digest := shortDigest(o.Digest)
+			if o.Missing {
+				digest = "missing"
+			}
+			t.Row(address, o.Name, units.FormatSize(o.Size), where(o), digest)
 		}
 		for _, name := range sortedKeys(j.Metrics) {
 			t.Row("", "metric."+name, "", term.CleanLine(string(j.Metrics[name])))

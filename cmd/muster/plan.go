@@ -116,16 +116,7 @@ func (w *work) close() {
 
 // provider is what the engine asks for a backend type.
 func (w *work) provider(ctx context.Context) func(string) (providers.Provider, error) {
-	planning := map[string]providers.Provider{}
-	for typ, offline := range offlines {
-		planning[typ] = offline()
-	}
-	return func(typ string) (providers.Provider, error) {
-		if p := planning[typ]; p != nil {
-			return p, nil
-		}
-		return w.launcher.Provider(ctx, typ)
-	}
+	return func(typ string) (providers.Provider, error) { return w.launcher.Provider(ctx, typ) }
 }
 
 // plan loads, observes and plans; errors in the campaign are printed and end
@@ -156,7 +147,7 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 	seen := refresh.Observe(ctx, refresh.Input{
 		Campaign: c, State: st, Provider: w.provider(ctx), Options: w.input.Options, Now: w.input.Now,
 		Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy && !p.refreshOnly,
-		Waiting: func(what string) { a.notef("%s\n", what) },
+		Waiting: a.waiting,
 	})
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
 	w.versions = seen.Versions

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
 					return err
 				}
 				if *asJSON {
-					return json.NewEncoder(a.stdout).Encode(map[string]any{"format_version": "1.0", "providers": list})
+					return a.encode(map[string]any{"format_version": formatVersion, "providers": list})
 				}
 				t := term.Table{Indent: "  "}
 				for _, p := range list {

@@ -2,19 +2,18 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/haul"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -28,13 +27,40 @@ was recorded when the job ended. What is there already and right is not copied a
 			var v varFlags
 			v.register(fs)
 			to := fs.String("to", "outputs", "`DIR` to copy into; the paths below the workdir are kept")
-			return func(ctx context.Context, a *app, args []string) error { return a.pull(ctx, v, a.path(*to), args) }
+			asJSON := fs.Bool("json", false, "print as JSON")
+			return func(ctx context.Context, a *app, args []string) error {
+				return a.pull(ctx, v, a.path(*to), *asJSON, args)
+			}
 		},
 		complete: jobAddresses,
 	}
 }
 
-func (a *app) pull(ctx context.Context, v varFlags, to string, args []string) error {
+// A pullReport is the JSON of `muster pull -json`.
+type pullReport struct {
+	FormatVersion string       `json:"format_version"`
+	To            string       `json:"to"`
+	Files         []pulledFile `json:"files"`
+	Failed        []unpulled   `json:"failed"`
+}
+
+type pulledFile struct {
+	Address string `json:"address"`
+	Output  string `json:"output"`
+	Path    string `json:"path"` // as the job wrote it
+	File    string `json:"file"` // here
+	Size    int64  `json:"size"`
+	Digest  string `json:"digest,omitempty"` // that was compared; "" where only the output as a whole has one
+	Kept    bool   `json:"kept"`             // was here already
+}
+
+type unpulled struct {
+	Address string `json:"address"`
+	Output  string `json:"output"`
+	Error   string `json:"error"`
+}
+
+func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON bool, args []string) error {
 	c, st, err := a.open(ctx, v)
 	if err != nil {
 		return err
@@ -49,99 +75,99 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, args []string) er
 	if err != nil {
 		return err
 	}
-	var files int
-	var bytes int64
-	var failed []error
+	from := origins(connect, c, st)
+	r := pullReport{FormatVersion: formatVersion, To: to, Files: []pulledFile{}, Failed: []unpulled{}}
 	for _, address := range s.list(c) {
 		j := st.Job(address)
 		if j == nil || j.Status != state.Completed {
 			continue
 		}
 		for _, o := range j.Outputs {
-			n, size, err := pullOutput(ctx, connect, o, to)
-			files, bytes = files+n, bytes+size
+			files, err := pullOutput(ctx, from, j, o, to)
+			for _, f := range files {
+				f.Address, f.Output = address, o.Name
+				r.Files = append(r.Files, f)
+			}
 			if err != nil {
-				failed = append(failed, fmt.Errorf("%s, output %q: %w", address, o.Name, err))
+				r.Failed = append(r.Failed, unpulled{address, o.Name, err.Error()})
 			}
 		}
 	}
-	a.printf("%s, %s, in %s: every digest is as recorded.\n", plural(files, "file"), units.FormatSize(bytes), to)
-	return errors.Join(failed...)
+	return a.printPulled(r, asJSON)
+}
+
+func (a *app) printPulled(r pullReport, asJSON bool) error {
+	if asJSON {
+		if err := a.encode(r); err != nil {
+			return err
+		}
+	} else {
+		var bytes int64
+		for _, f := range r.Files {
+			bytes += f.Size
+		}
+		text := fmt.Sprintf("%s, %s, in %s: every digest is as recorded", plural(len(r.Files), "file"), units.FormatSize(bytes), r.To)
+		switch n := len(r.Failed); {
+		case n == 1:
+			text += "; 1 output was not copied"
+		case n > 1:
+			text += fmt.Sprintf("; %d outputs were not copied", n)
+		}
+		a.printf("%s.\n", text)
+	}
+	var l diag.List
+	for _, f := range r.Failed {
+		l.Append(diag.Diagnostic{Summary: "An output was not copied", Detail: fmt.Sprintf("%s, output %q: %s.", f.Address, f.Output, f.Error)})
+	}
+	return a.report(l)
 }
 
 // pullOutput copies the files of one output.
-func pullOutput(ctx context.Context, connect connector, o state.Output, to string) (files int, bytes int64, err error) {
-	p, err := connect(o.Backend)
+func pullOutput(ctx context.Context, from origin, j *state.Job, o state.Output, to string) (files []pulledFile, err error) {
+	end, err := from(ctx, j, o)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	found, err := p.List(ctx, o.Backend, []string{filepath.Join(o.Workdir, o.Path)})
-	if err != nil {
-		return 0, 0, err
+	fetched, err := haul.Fetch(ctx, end, o, to)
+	var gone *providers.Error
+	if errors.As(err, &gone) && gone.Class == providers.NotFound {
+		err = fmt.Errorf("%s is not on backend.%s any more", term.CleanLine(o.Path), o.Backend)
 	}
-	for _, f := range found {
-		if f.Dir {
-			continue
-		}
-		rel, err := filepath.Rel(o.Workdir, f.Path)
-		if err != nil || strings.HasPrefix(rel, "..") {
-			rel = filepath.Join("absolute", f.Path)
-		}
-		digest := ""
-		if o.Files <= 1 && len(found) == 1 {
-			digest = o.Digest
-		}
-		if err := pullFile(ctx, p, o.Backend, f, filepath.Join(to, rel), digest); err != nil {
-			return files, bytes, err
-		}
-		files, bytes = files+1, bytes+f.Size
+	for _, f := range fetched {
+		files = append(files, pulledFile{Path: f.Path, File: f.File, Size: f.Size, Digest: f.Digest, Kept: f.Kept})
 	}
-	if len(found) == 0 {
-		return 0, 0, fmt.Errorf("%s is not on backend.%s any more", term.CleanLine(o.Path), o.Backend)
-	}
-	return files, bytes, nil
+	return files, err
 }
 
-// pullFile copies one file by way of FILE.part, from where an earlier attempt
-// stopped.
-func pullFile(ctx context.Context, p providers.Provider, backend string, f providers.FileInfo, to, digest string) error {
-	if digest != "" && digestOf(to) == digest {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return fmt.Errorf("pull to %s: %w", to, err)
-	}
-	part := to + ".part"
-	out, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("pull to %s: %w", to, err)
-	}
-	offset, err := out.Seek(0, io.SeekEnd)
-	if err == nil && offset > f.Size {
-		offset, err = 0, out.Truncate(0)
-	}
-	if err == nil {
-		err = p.Pull(ctx, backend, f.Path, offset, out)
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("pull %s: %w", f.Path, err)
-	}
-	if got := digestOf(part); digest != "" && got != digest {
-		os.Remove(part)
-		return fmt.Errorf("%s has digest %s, recorded was %s: it changed after its job ended", term.CleanLine(f.Path), shortDigest(got), shortDigest(digest))
-	}
-	return os.Rename(part, to)
-}
+// An origin is where an output is read from.
+type origin func(ctx context.Context, j *state.Job, o state.Output) (haul.End, error)
 
-func digestOf(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
+// origins finds where outputs lie, and asks each backend once what it has.
+func origins(connect connector, c *lang.Campaign, st *state.State) origin {
+	pools := map[string][]offer.Pool{}
+	return func(ctx context.Context, j *state.Job, o state.Output) (haul.End, error) {
+		p, err := connect(o.Backend)
+		if err != nil {
+			return haul.End{}, err
+		}
+		conf, err := backendOf(c, st, o.Backend)
+		if err != nil {
+			return haul.End{}, err
+		}
+		if _, known := pools[o.Backend]; !known {
+			if pools[o.Backend], err = p.Pools(ctx, o.Backend); err != nil {
+				return haul.End{}, err
+			}
+		}
+		pool := ""
+		if a := j.Last(); a != nil && a.Backend == o.Backend {
+			pool = a.Pool
+		}
+		spot := site.SpotOf(conf, pools[o.Backend], pool)
+		workdir := site.AtHome(o.Workdir, pools[o.Backend], pool)
+		if workdir == "" {
+			workdir = spot.Workdir
+		}
+		return haul.End{Files: p, Backend: spot.Name(), Workdir: workdir}, nil
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

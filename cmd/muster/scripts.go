@@ -14,6 +14,9 @@ import (
 // run where it is placed; paths that only the backend knows stand by name.
 func (a *app) printScripts(w *work) error {
 	for _, pp := range w.plan.Phases {
+		if err := a.printSlurm(w, pp); err != nil {
+			return err
+		}
 		for i, kind := range pp.Kind {
 			if !kind.Starts() {
 				continue

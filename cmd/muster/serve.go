@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/sdk"
 	"github.com/muster-run/muster/providers/slurm"
+	"github.com/muster-run/muster/providers/slurm/node"
 	"github.com/muster-run/muster/providers/ssh"
 )
 
@@ -28,8 +29,8 @@ type builtin struct {
 
 var builtins = map[string]builtin{
 	"local": {local.Schema, func() providers.Provider { return local.New() }},
-	"ssh":   {schema: ssh.Schema},
-	"slurm": {schema: slurm.Schema},
+	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
+	"slurm": {slurm.Schema, func() providers.Provider { return slurm.New() }},
 }
 
 // schemas are the schemas a campaign is checked against: the built-in ones,
@@ -77,6 +78,8 @@ func helperProcess(args []string) (int, bool) {
 		return host.Main(context.Background(), args[2:]), true
 	case "serve":
 		return serve(args[2:]), true
+	case "node":
+		return node.Main(args[2:]), true
 	}
 	return 0, false
 }

@@ -42,7 +42,7 @@ func showCommand() *command {
 // showSaved prints a saved plan for people. It needs the campaign it was made
 // from for the names of jobs; when that has changed, it says so.
 func (a *app) showSaved(file *planfile.File, v varFlags, verbose bool) error {
-	c, err := a.mustLoad(v)
+	c, err := a.lookLoad(v)
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,7 @@ is fenced out: it can write nothing more, and backends refuse what it sends.`,
 			v.register(fs)
 			force := fs.Bool("force", false, "do not ask")
 			return func(ctx context.Context, a *app, args []string) error {
-				c, err := a.mustLoad(v)
-				if err != nil {
-					return err
-				}
-				s, err := a.store(c)
+				_, s, err := a.openStore(v)
 				if err != nil {
 					return err
 				}

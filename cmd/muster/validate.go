@@ -30,7 +30,7 @@ variables without a value are taken as unknown.`,
 				for _, p := range c.Phases {
 					jobs += p.Len()
 				}
-				a.printf("The campaign %q is valid: %d phases, %d jobs.\n", c.Name, len(c.Phases), jobs)
+				a.printf("The campaign %q is valid: %s, %s.\n", c.Name, plural(len(c.Phases), "phase"), plural(jobs, "job"))
 				return nil
 			}
 		},
@@ -49,7 +49,7 @@ func (a *app) validateJSON(diags diag.List) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
 	err := enc.Encode(map[string]any{
-		"format_version": "1.0", "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, a.sources),
+		"format_version": formatVersion, "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, a.sources),
 	})
 	if err == nil && errors > 0 {
 		err = exitStatus(exitError)

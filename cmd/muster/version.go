@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"runtime"
 )
@@ -16,7 +15,7 @@ func versionCommand() *command {
 			asJSON := fs.Bool("json", false, "print as JSON")
 			return func(_ context.Context, a *app, _ []string) error {
 				if *asJSON {
-					return json.NewEncoder(a.stdout).Encode(map[string]string{"format_version": "1.0", "muster": version, "platform": platform(), "go": runtime.Version()})
+					return a.encode(map[string]string{"format_version": formatVersion, "muster": version, "platform": platform(), "go": runtime.Version()})
 				}
 				a.printf("muster %s\non %s\n", version, platform())
 				return nil

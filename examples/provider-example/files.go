@@ -189,7 +189,8 @@ func (x *example) Clean(_ context.Context, backend string) ([]string, error) {
 			return nil, providers.Errorf(providers.Conflict, "Job %s has not ended", j.spec.Token)
 		}
 	}
-	if err := os.RemoveAll(b.dir); err != nil {
+	away := b.dir + ".removed" // all at once: no shell that is late finds half of it
+	if err := errors.Join(os.Rename(b.dir, away), os.RemoveAll(away)); err != nil {
 		return nil, err
 	}
 	b.jobs, b.order, b.size = map[string]*job{}, nil, 0

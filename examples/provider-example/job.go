@@ -35,8 +35,8 @@ type job struct {
 	spec providers.Job
 	text []byte // of job.json
 	seen offer.Observation
-	// asked is when the shell was started by this process.
-	asked time.Time
+	// gone is closed when the shell that this process started has ended; nil: it started none.
+	gone chan struct{}
 }
 
 // shell is run as: sh -c SHELL sh FOLDER WORD…
@@ -101,7 +101,23 @@ func (j *job) has(name string) bool {
 	return err == nil
 }
 
-func (j *job) claimed() bool { return j.has("claim") || time.Since(j.asked) < time.Second }
+// claimed reports whether a shell has the job, or is on its way to it.
+func (j *job) claimed() bool {
+	select {
+	case <-j.gone:
+		return j.has("claim")
+	default:
+		return j.gone != nil || j.has("claim")
+	}
+}
+
+// beaten waits for a shell that found its claim taken. One that came to look
+// when the folder is being removed would find no claim, and run.
+func (j *job) beaten() {
+	if j.gone != nil {
+		<-j.gone
+	}
+}
 
 func (j *job) over() bool {
 	switch j.seen.Status {
@@ -143,8 +159,12 @@ func (b *backend) start(j *job) error {
 		o.Status, o.Class, o.Reason, o.Ended = offer.Failed, "missing_file", err.Error(), time.Now()
 		return b.record(j, o)
 	}
-	j.asked = time.Now()
-	go func() { _ = cmd.Wait() }() // no zombies; what it wrote counts, not what it returns
+	gone := make(chan struct{})
+	j.gone = gone
+	go func() {
+		_ = cmd.Wait() // no zombies; what it wrote counts, not what it returns
+		close(gone)
+	}()
 	return nil
 }
 
@@ -168,7 +188,7 @@ func (b *backend) look(j *job) (ended bool, err error) {
 	switch {
 	case j.has("exit"):
 		return true, b.end(j, o)
-	case j.has("cancel") && !j.has("claim"):
+	case j.has("cancel") && os.Mkdir(j.path("claim"), 0o700) == nil: // an earlier process came no further
 		o.Status, o.Ended = offer.Cancelled, time.Now()
 		return true, b.record(j, o)
 	case j.has("pid") && !running(j.pid()) && !j.has("exit"):

@@ -183,6 +183,7 @@ func (b *backend) cancel(j *job, grace time.Duration) error {
 		return err
 	}
 	if err := os.Mkdir(j.path("claim"), 0o700); err == nil {
+		j.beaten()
 		o := j.seen
 		o.Status, o.Ended = offer.Cancelled, time.Now()
 		return b.record(j, o)
@@ -199,7 +200,11 @@ func (b *backend) cancel(j *job, grace time.Duration) error {
 
 func (b *backend) kill(j *job, grace time.Duration) {
 	for !j.has("pid") && !j.has("exit") { // the claim was a moment ago
-		time.Sleep(time.Millisecond)
+		select {
+		case <-time.After(time.Millisecond):
+		case <-b.halt:
+			return
+		}
 	}
 	_ = syscall.Kill(-j.pid(), syscall.SIGTERM)
 	for end := time.Now().Add(grace); time.Now().Before(end); time.Sleep(poll) {

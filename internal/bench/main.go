@@ -16,7 +16,7 @@ import (
 func main() {
 	muster := flag.String("muster", "bin/muster", "the binary to measure")
 	short := flag.Bool("short", false, "smaller sizes, for CI")
-	only := flag.String("only", "", "plan, join, state or jobs: only that part")
+	only := flag.String("only", "", "plan, join, replan or jobs: only that part")
 	flag.Parse()
 	bin, err := filepath.Abs(*muster)
 	if err != nil {
@@ -31,7 +31,7 @@ func main() {
 	for _, part := range []struct {
 		name string
 		run  func() error
-	}{{"plan", b.plans}, {"join", b.join}, {"jobs", b.jobs}} {
+	}{{"plan", b.plans}, {"join", b.join}, {"replan", b.replans}, {"jobs", b.jobs}} {
 		if *only != "" && *only != part.name {
 			continue
 		}

@@ -147,3 +147,16 @@ func (l *LineWriter) Write(p []byte) (int, error) {
 	l.Err = err
 	return n, err
 }
+
+// Columns is how wide the terminal behind w is now, at most MaxWidth;
+// otherwise what it was.
+func Columns(w io.Writer, was int) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return was
+	}
+	if now, _, err := term.GetSize(int(f.Fd())); err == nil && now > 0 {
+		return min(now, MaxWidth)
+	}
+	return was
+}

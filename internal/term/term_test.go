@@ -97,3 +97,24 @@ func TestFit(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestWrap(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"one two three", 7, "one two|three"},
+		{"abcdefgh ij", 3, "abc|def|gh|ij"},
+		{"日本語 ab", 4, "日本|語|ab"},
+		{"日", 1, "日"},
+		{"  ", 5, ""},
+		{"fits", 4, "fits"},
+	} {
+		t.Run(test.in, func(t *testing.T) {
+			if got := strings.Join(Wrap(test.in, test.width), "|"); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

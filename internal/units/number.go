@@ -49,7 +49,7 @@ func NumberText(v cty.Value) (text string, canonical cty.Value, err error) {
 	}
 	f, _ := bf.Float64()
 	if f == 0 || math.IsInf(f, 0) {
-		return "", cty.NilVal, fmt.Errorf("the number %s does not fit a float64 (about 5e-324 to 1.8e308)", bf.Text('g', 6))
+		return "", cty.NilVal, fmt.Errorf("the number %s does not fit a float64 (about 5e-324 to 1.8e308)", about(bf))
 	}
 	text = Number(f)
 	canonical, err = cty.ParseNumberVal(text)
@@ -64,8 +64,19 @@ func integerText(v cty.Value, bf *big.Float) (string, cty.Value, error) {
 		return strconv.FormatInt(i64, 10), v, nil
 	}
 	if bf.MantExp(nil) > maxIntegerBits {
-		return "", cty.NilVal, fmt.Errorf("the number %s is too large: integers have at most 154 digits", bf.Text('g', 6))
+		return "", cty.NilVal, fmt.Errorf("the number %s is too large: integers have at most 154 digits", about(bf))
 	}
 	n, _ := bf.Int(nil)
 	return n.String(), v, nil
+}
+
+// about is a number for a message. The digits of one with a huge exponent
+// would take time and memory with its size.
+func about(bf *big.Float) string {
+	const most = 1 << 14 // powers of two
+	exp := bf.MantExp(nil)
+	if exp < most && exp > -most {
+		return bf.Text('g', 6)
+	}
+	return fmt.Sprintf("1e%+d or so", int(float64(exp)*math.Log10(2)))
 }

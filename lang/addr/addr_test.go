@@ -82,7 +82,7 @@ func jobs() []Candidate {
 			out = append(out, Candidate{Job{"students", "N=" + n + ",seed=" + s}, "s" + s + "_N" + n})
 		}
 	}
-	return append(out, Candidate{Job{Phase: "figure"}, "figure"})
+	return append(out, Candidate{Job{Phase: "figure"}, "figure"}, Candidate{Job{Phase: "table"}, "dpi=300"})
 }
 
 func TestSelect(t *testing.T) {
@@ -101,7 +101,8 @@ func TestSelect(t *testing.T) {
 		`seed=20?`:                        4,
 		`s42_N384`:                        1,
 		`teacher-*`:                       2,
-		`phase.*`:                         9,
+		`phase.*`:                         10,
+		`dpi=300`:                         1,
 		`phase.figure`:                    1,
 	} {
 		t.Run(in, func(t *testing.T) {

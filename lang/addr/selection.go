@@ -144,6 +144,9 @@ func (s Selection) Match(j Job, label string) bool {
 	if s.Label != "" {
 		return j.String() == s.Label || label != "" && globMatch(s.Label, label)
 	}
+	if s.Phase == "" && label == s.Text {
+		return true // a label may look like axis=value
+	}
 	if s.Phase != "" && !globMatch(s.Phase, j.Phase) {
 		return false
 	}

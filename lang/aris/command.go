@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/shell"
 )
 
 // A command is what a job runs: a text for the shell, or a list.
@@ -237,13 +238,58 @@ func (c *composer) flag(m member) []text {
 // bashisms are what /bin/sh need not know. The queue ran commands in bash.
 var bashisms = regexp.MustCompile(`\[\[ |(^|[;&|]\s*)source |&>|<\(|<<<|\$'|\bpipefail\b|\(\(|\$\{[A-Za-z_][A-Za-z0-9_]*(\[|//|:[0-9]|\^|,)|\{[0-9]+\.\.[0-9]+\}|(^|[;&]\s*)(function|declare|shopt|pushd|readarray|mapfile) `)
 
-// inBash hands a command that needs bash to bash.
-func (c *command) inBash(r *reader, where string) {
-	if c.argv != nil || !slices.ContainsFunc(c.shell, func(p piece) bool { return bashisms.MatchString(p.lit) }) {
+// inBash hands a command that needs bash to bash, and one with values that the
+// shell is to take apart: the queue put them into the shell's text as they are.
+func (t *target) inBash(r *reader) {
+	c := &t.command
+	switch ref := t.takenApart(); {
+	case c.argv != nil:
+		return
+	case slices.ContainsFunc(c.shell, func(p piece) bool { return bashisms.MatchString(p.lit) }):
+		r.note("phase.%s: the command needs bash and is handed to it", t.id)
+	case ref != "":
+		r.note("phase.%s: values of %s hold blanks or other signs of the shell, which takes them apart here as it did in the queue; write shellquote(%s) in a command of one text where a value is one word", t.id, ref, ref)
+	default:
 		return
 	}
 	c.argv = []text{literal("bash"), literal("-c"), c.shell}
-	r.note("%s: the command needs bash and is handed to it", where)
+}
+
+// takenApart is the first reference whose values a shell does not take as
+// they are where they stand in the command; "" when there is none.
+func (t *target) takenApart() string {
+	q := shell.Bare
+	for _, p := range t.command.shell {
+		if p.ref == "" {
+			q = q.After(p.lit)
+			continue
+		}
+		if !p.quoted && slices.ContainsFunc(t.values(p.ref), func(s string) bool { return strings.ContainsAny(s, q.Special()) }) {
+			return p.ref
+		}
+	}
+	return ""
+}
+
+// values are those of an axis, or of an attribute of the job axis.
+func (t *target) values(ref string) (out []string) {
+	for _, c := range t.grid {
+		if "cell."+c.name == ref {
+			for _, v := range c.values {
+				out = append(out, v.text)
+			}
+		}
+	}
+	if name, ok := strings.CutPrefix(ref, jobRef); ok {
+		for _, r := range t.rows {
+			if name == "key" {
+				out = append(out, r.key)
+			} else {
+				out = append(out, r.values[name].text)
+			}
+		}
+	}
+	return out
 }
 
 func capital(s string) string {

@@ -21,7 +21,7 @@ type listed struct {
 // like groups jobs that one template can hold: commands of one form and
 // outputs of the same kinds.
 func (l *listed) like() string {
-	s := fmt.Sprint(len(l.command.argv))
+	s := fmt.Sprint(len(l.command.argv), l.command.shell.refs())
 	for _, o := range l.outputs {
 		s += " " + o.kind
 	}
@@ -47,6 +47,9 @@ func (c *converter) fromJobs(p *phase) (out []*target) {
 			groups = append(groups, form)
 		}
 		byForm[form] = append(byForm[form], l)
+	}
+	if c.r.ds.HasErrors() {
+		return nil // a job may have no command
 	}
 	for i, form := range groups {
 		t := &target{src: p, id: p.id}

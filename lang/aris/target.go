@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -91,7 +92,7 @@ func (c *converter) convert() {
 	c.preconditions()
 	for _, t := range c.targets {
 		c.edges(t)
-		t.command.inBash(c.r, "phase."+t.id)
+		t.inBash(c.r)
 		t.repeats(c.r)
 	}
 	c.analysis()
@@ -115,16 +116,28 @@ func (c *converter) fromTemplate(p *phase) *target {
 	for _, o := range p.template.outputs {
 		path, unknown := parseText(o.text, lookup)
 		c.known(o, "the output", unknown, names)
-		if out, ok := c.output(o.at, path); ok {
+		if t.control(path) {
+			c.r.warn(o.at, "A control character in an output", "A value of the grid puts one into %q, so this output is not carried over.", clip(o.text))
+		} else if out, ok := c.output(o.at, path); ok {
 			t.addOutput(out)
 		}
 	}
 	if id := p.template.id; id != nil {
 		name, unknown := parseText(id.text, lookup)
 		c.known(id, "the id", unknown, names)
-		t.name = c.safe(id, name)
+		if t.name = c.safe(id, name); t.control(name) {
+			c.r.warn(id.at, "A control character in an id", "A value of the grid puts one into %q, so the jobs have the labels that muster gives them.", clip(id.text))
+			t.name = nil
+		}
 	}
 	return t
+}
+
+// control reports whether a value puts a control character into a text.
+func (t *target) control(x text) bool {
+	return slices.ContainsFunc(x.refs(), func(ref string) bool {
+		return slices.ContainsFunc(t.values(ref), func(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) })
+	})
 }
 
 func (c *converter) needVariable(j *job, missing bool) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // write writes the campaign; hclwrite.Format lays it out.
 func (c *converter) write(b *bytes.Buffer) {
 	c.comment(b)
-	fmt.Fprintf(b, "campaign %s {\n  description = %s\n}\n\n", quote(c.project()), quote("Converted from "+path.Base(c.r.name)))
+	fmt.Fprintf(b, "campaign %s {\n  description = %s\n}\n\n", quote(c.project()), quote(c.description()))
 	if c.variable {
 		fmt.Fprint(b, "variable \"command\" {\n  type = string\n  description = \"The program that the args belong to, such as python train.py\"\n}\n\n")
 	}
@@ -27,16 +28,31 @@ func (c *converter) write(b *bytes.Buffer) {
 	}
 }
 
+// project names the campaign; a name that is none is said again in the
+// description.
 func (c *converter) project() string {
-	if p := strings.Join(strings.Fields(c.m.project), " "); p != "" {
+	if p := campaignName(c.m.project); p != "" {
 		return p
 	}
 	name := path.Base(c.r.name)
 	name = strings.TrimSuffix(name, path.Ext(name))
-	if name == "" || name == "-" || name == "." || name == "/" {
-		return "queue"
+	return or(campaignName(name), "queue")
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// campaignName is a text as the name of a campaign may be; "" when nothing of
+// it is left.
+func campaignName(s string) string {
+	return strings.Trim(notInNames.ReplaceAllString(strings.TrimSpace(s), "-"), "-.")
+}
+
+func (c *converter) description() string {
+	s := "Converted from " + path.Base(c.r.name)
+	if p := strings.Join(strings.Fields(c.m.project), " "); p != "" && p != c.project() {
+		s += ", project " + p
 	}
-	return name
+	return s
 }
 
 // comment tells where the campaign came from and what became of what could

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -29,6 +30,8 @@ type Session struct {
 	Out      io.Writer
 	// Fail prints diagnostics; src is the expression they are about.
 	Fail func(l diag.List, src []byte)
+	// Show prints the value of an expression; nil writes it to Out as HCL does.
+	Show func(src string, v cty.Value, sensitive bool) error
 	// Prompt is written before each line; "" in a pipe.
 	Prompt func(more bool)
 }
@@ -145,9 +148,12 @@ func (s *Session) eval(src string) bool {
 	if ds.HasErrors() {
 		return false
 	}
-	if hidden {
+	switch {
+	case s.Show != nil:
+		return s.Show(trimmed, v, hidden) == nil
+	case hidden:
 		fmt.Fprintln(s.Out, "(sensitive value)")
-	} else {
+	default:
 		fmt.Fprintln(s.Out, Format(v))
 	}
 	return true

@@ -117,6 +117,8 @@ func TestMistakesGoOn(t *testing.T) {
 		"1 / 0":                      "",
 		`file("/nonexistent")`:       "nonexistent",
 		strings.Repeat("[", 100_000): "",
+		"\"a\xffb\"":                 "line 1: the byte 0xff is not valid UTF-8",
+		"[\n\"\xc3\"]":               "line 2: the byte 0xc3 is not valid UTF-8",
 	} {
 		t.Run(in[:min(len(in), 20)], func(t *testing.T) {
 			t.Parallel()

@@ -104,9 +104,13 @@ func base64Text(s string) (string, error) {
 }
 
 // onText is a function of one text.
-func onText(f func(string) (string, error)) function.Function {
+func onText(f func(string) (string, error)) function.Function { return ofOne("text", f) }
+
+func onPath(f func(string) (string, error)) function.Function { return ofOne("path", f) }
+
+func ofOne(param string, f func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "text", Type: cty.String}},
+		Params: []function.Parameter{{Name: param, Type: cty.String}},
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			s, err := f(args[0].AsString())

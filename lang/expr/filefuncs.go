@@ -23,24 +23,24 @@ const maxTemplate = 1 << 20
 
 func fileFunctions(base string) []Function {
 	return []Function{
-		{Name: "file", Doc: "the text of a file", impl: onText(func(p string) (string, error) {
+		{Name: "file", Doc: "the text of a file", impl: onPath(func(p string) (string, error) {
 			b, err := readFile(base, p)
 			if err == nil && !utf8.Valid(b) {
 				err = fmt.Errorf("%s is not UTF-8 text", p)
 			}
 			return string(b), err
 		})},
-		{Name: "filebase64", Doc: "the content of a file in base 64", impl: onText(func(p string) (string, error) {
+		{Name: "filebase64", Doc: "the content of a file in base 64", impl: onPath(func(p string) (string, error) {
 			b, err := readFile(base, p)
 			return base64.StdEncoding.EncodeToString(b), err
 		})},
-		{Name: "filesha256", Doc: "the SHA-256 of a file, hexadecimal", impl: onText(fileSHA256(base))},
+		{Name: "filesha256", Doc: "the SHA-256 of a file, hexadecimal", impl: onPath(fileSHA256(base))},
 		{Name: "fileexists", Doc: "whether a regular file is there", impl: fileExists(base)},
 		{Name: "fileset", Doc: "the files in a folder that match a glob, sorted", impl: fileSet(base)},
-		{Name: "basename", Doc: "the last part of a path", impl: onText(func(p string) (string, error) { return filepath.Base(p), nil })},
-		{Name: "dirname", Doc: "a path without its last part", impl: onText(func(p string) (string, error) { return filepath.Dir(p), nil })},
-		{Name: "abspath", Doc: "the absolute path, from the campaign's folder", impl: onText(func(p string) (string, error) { return filepath.Abs(resolvePath(base, p)) })},
-		{Name: "pathexpand", Doc: "the path with ~ replaced by the home folder", impl: onText(func(p string) (string, error) { return expandHome(p), nil })},
+		{Name: "basename", Doc: "the last part of a path", impl: onPath(func(p string) (string, error) { return filepath.Base(p), nil })},
+		{Name: "dirname", Doc: "a path without its last part", impl: onPath(func(p string) (string, error) { return filepath.Dir(p), nil })},
+		{Name: "abspath", Doc: "the absolute path, from the campaign's folder", impl: onPath(func(p string) (string, error) { return filepath.Abs(resolvePath(base, p)) })},
+		{Name: "pathexpand", Doc: "the path with ~ replaced by the home folder", impl: onPath(func(p string) (string, error) { return expandHome(p), nil })},
 	}
 }
 

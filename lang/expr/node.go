@@ -39,7 +39,7 @@ func (n *numberText) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	t, err := textOf(v)
 	if err != nil {
-		return cty.UnknownVal(cty.String), append(ds, problem("Invalid number in a template", err.Error(), n.of.Range()))
+		return cty.UnknownVal(cty.String), append(ds, problem("Invalid number in a template", capitalised(err.Error())+".", n.of.Range()))
 	}
 	return t, ds
 }
@@ -91,7 +91,7 @@ func (n *canonical) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	c, err := units.Canonical(v)
 	if err != nil {
-		return cty.DynamicVal, append(ds, problem("Invalid number", err.Error(), n.of.Range()))
+		return cty.DynamicVal, append(ds, problem("Invalid number", capitalised(err.Error())+".", n.of.Range()))
 	}
 	return c, ds
 }

@@ -19,7 +19,7 @@ func (r *rewriter) resolve(n *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression
 	root, name, rest := split(n.Traversal)
 	s := r.scope
 	if names, ok := s.Symbols[root]; ok && !(root == "cell" && s.Grid != nil) {
-		if name == "" && len(names) > 0 {
+		if name == "" && (len(names) > 0 || named[root]) {
 			r.ds.Errorat(n.SrcRange, "A name is missing", "Write %s.NAME; there is %s.", root, listed(root, names))
 			return n
 		}
@@ -75,6 +75,9 @@ func (r *rewriter) cell(n *hclsyntax.ScopeTraversalExpr, name string, rest hcl.T
 	switch {
 	case name == "" && len(rest) == 0:
 		ref.axis = wholeCell
+	case name == "":
+		r.ds.Errorat(n.SrcRange, "A name is missing", "Write cell.AXIS or cell.key; a cell has no numbered parts.")
+		return n
 	case name == "key":
 		ref.axis = wholeKey
 	default:
@@ -111,34 +114,14 @@ func suggestion(name string, known []string, are string) string {
 }
 
 func listed(root string, names []string) string {
+	if len(names) == 0 {
+		return "none here"
+	}
 	full := make([]string, len(names))
 	for i, n := range names {
 		full[i] = root + "." + n
 	}
 	return strings.Join(full, ", ")
-}
-
-func (r *rewriter) unknownName(n *hclsyntax.ScopeTraversalExpr, root, name string, names []string) {
-	r.ds.Errorat(n.SrcRange, "Unknown "+root, "There is no %s named %q; %s", root, name, suggestion(name, slices.Sorted(slices.Values(names)), root+"s are"))
-}
-
-func (r *rewriter) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
-	known := r.scope.roots()
-	detail := fmt.Sprintf("There is no value named %q here; ", root)
-	if s := diag.Suggest(root, known); s != "" {
-		detail += fmt.Sprintf("did you mean %q?", s)
-	} else {
-		detail += "expressions here begin with " + strings.Join(known, ", ") + "."
-	}
-	switch {
-	case root == "checkpoint":
-		detail = "The phase has no checkpoint block. Add one: checkpoint { path = \"…\" }."
-	case root == "secret":
-		detail = "A secret is a variable of the job's environment, and its value is in no expression. In a shell write $NAME."
-	case r.inTemplate && len(n.Traversal) == 1:
-		detail += fmt.Sprintf(" For the shell's own variable write $${%s}.", root)
-	}
-	r.ds.Errorat(n.SrcRange, fmt.Sprintf("Unknown name %q", clipName(root)), "%s", detail)
 }
 
 // known tells a function that is not there, beside all else that is wrong in
@@ -158,9 +141,12 @@ func (r *rewriter) known(n *hclsyntax.FunctionCallExpr) {
 		return
 	}
 	detail := fmt.Sprintf("There is no function named %q", clipName(n.Name))
-	if s := diag.Suggest(n.Name, names); s != "" {
+	switch s := diag.Suggest(n.Name, names); {
+	case s != "":
 		detail += fmt.Sprintf("; did you mean %q?", s)
-	} else {
+	case changing[n.Name] != "":
+		detail += ": " + changing[n.Name]
+	default:
 		detail += "; docs/reference/functions.md lists those there are."
 	}
 	r.ds.Errorat(n.NameRange, "Unknown function", "%s", detail)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/diag"
 )
@@ -64,8 +65,26 @@ func (r *rewriter) expr(e hclsyntax.Expression, arith bool) hclsyntax.Expression
 		c.Condition = r.expr(n.Condition, false)
 		c.TrueResult, c.FalseResult = r.branch(n.TrueResult, arith), r.branch(n.FalseResult, arith)
 		return &c
+	case *hclsyntax.LiteralValueExpr:
+		r.bounded(n)
+		return n
 	default:
 		return r.structure(e)
+	}
+}
+
+// maxExponent bounds what is written as a number, in powers of two: twice
+// what a 64-bit float holds. Beyond it reckoning takes time and memory with
+// the number's size, not its text's.
+const maxExponent = 2048
+
+func (r *rewriter) bounded(n *hclsyntax.LiteralValueExpr) {
+	if n.Val.Type() != cty.Number || !n.Val.IsKnown() || n.Val.IsNull() || n.Val.IsMarked() {
+		return
+	}
+	bf := n.Val.AsBigFloat()
+	if exp := bf.MantExp(nil); !bf.IsInf() && (exp > maxExponent || exp < -maxExponent) {
+		r.ds.Errorat(n.SrcRange, "A number beyond all bounds", "Numbers are those of a 64-bit float, about 5e-324 to 1.8e308, and whole numbers of up to 154 digits.")
 	}
 }
 

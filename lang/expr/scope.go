@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -150,13 +151,22 @@ func (f *frame) eval(e hcl.Expression) (v cty.Value, ds hcl.Diagnostics) {
 // numbers follow the language's rule, and it never panics.
 func Eval(e hcl.Expression, static *hcl.EvalContext) (cty.Value, diag.List) {
 	f := newFrame(nil, static)
-	v, hds := f.eval(Rewrite(e))
+	if syn, ok := e.(hclsyntax.Expression); ok {
+		r := rewriter{}
+		if e = r.expr(syn, false); r.ds.HasErrors() {
+			return cty.DynamicVal, r.ds
+		}
+	}
+	v, hds := f.eval(e)
 	ds := diag.FromHCL(hds)
 	if !ds.HasErrors() {
 		ds.Append(tooBig(v, e.Range())...)
 	}
 	return v, ds
 }
+
+// TooLarge is the summary of what is told of values beyond all bounds.
+const TooLarge = "The value is too large"
 
 // tooBig refuses values whose text would fill the memory when used again and
 // again.
@@ -167,8 +177,8 @@ func tooBig(v cty.Value, at hcl.Range) (ds diag.List) {
 			size = len(raw.AsString())
 		}
 	} else if !v.Type().IsPrimitiveType() {
-		_ = cty.Walk(v, func(_ cty.Path, e cty.Value) (bool, error) {
-			size += 16
+		_ = cty.Walk(v, func(p cty.Path, e cty.Value) (bool, error) {
+			size += 16 * max(1, len(p)) // deep values cost more than flat ones wherever they are looked at
 			if raw, _ := e.Unmark(); raw.Type() == cty.String && raw.IsKnown() && !raw.IsNull() {
 				size += len(raw.AsString())
 			}
@@ -176,7 +186,7 @@ func tooBig(v cty.Value, at hcl.Range) (ds diag.List) {
 		})
 	}
 	if size > maxBytes/4 {
-		ds.Errorat(at, "The value is too large", "Its text is over %d MiB. Keep bulky data in files and hand over their paths.", maxBytes/4>>20)
+		ds.Errorat(at, TooLarge, "It holds over %d MiB. Keep bulky data in files and hand over their paths.", maxBytes/4>>20)
 	}
 	return ds
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Bounds of a source that HCL is asked to read. Its parser and its evaluation
@@ -14,9 +15,13 @@ const (
 	maxDirectives = 10_000 // %{ } in all of the source
 )
 
-// CheckSource refuses a source that is nested too deeply to be read, in one
-// pass and without parsing it. The bounds are far beyond what people write.
+// CheckSource refuses a source that is no text, or nested too deeply to be
+// read, without parsing it. The bounds are far beyond what people write.
 func CheckSource(src []byte) error {
+	if !utf8.Valid(src) {
+		at := InvalidAt(src)
+		return fmt.Errorf("line %d: the byte %#02x is not valid UTF-8", line(src, at), src[at])
+	}
 	if n := bytes.Count(src, []byte("%{")); n > maxDirectives {
 		return fmt.Errorf("it has %d template directives, at most %d are read", n, maxDirectives)
 	}
@@ -58,3 +63,15 @@ func CheckSource(src []byte) error {
 }
 
 func line(src []byte, at int) int { return bytes.Count(src[:at], []byte("\n")) + 1 }
+
+// InvalidAt is where the first byte lies that is not UTF-8.
+func InvalidAt(src []byte) int {
+	for i := 0; i < len(src); {
+		r, n := utf8.DecodeRune(src[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return i
+		}
+		i += n
+	}
+	return 0
+}

@@ -42,6 +42,23 @@ func Compile(e hcl.Expression, s *Scope) (*Template, diag.List) {
 }
 
 func compile(e hcl.Expression, s *Scope) (*Template, diag.List) {
+	t, ds := resolved(e, s)
+	if ds.HasErrors() {
+		return t, ds
+	}
+	c := compiler{t: t}
+	c.root(t.expr)
+	t.segs = c.segs
+	ds.Append(c.ds...)
+	if len(t.segs) > maxSegments {
+		ds.Errorat(t.at, "The expression is too large", "With its params written out it has over %d parts.", maxSegments)
+		return t.broken(), ds
+	}
+	return t, ds
+}
+
+// resolved is a template whose names are checked, without its text.
+func resolved(e hcl.Expression, s *Scope) (*Template, diag.List) {
 	t := &Template{scope: s, at: e.Range()}
 	syn, ok := e.(hclsyntax.Expression)
 	if !ok {
@@ -61,15 +78,18 @@ func compile(e hcl.Expression, s *Scope) (*Template, diag.List) {
 	d := depends(t.expr)
 	t.axes, t.params, t.symbols, t.secret = d.axes, d.params, d.symbols, d.secret
 	t.values = table{t: t, e: t.expr, axes: t.axes}
-	c := compiler{t: t}
-	c.root(t.expr)
-	t.segs = c.segs
-	r.ds.Append(c.ds...)
-	if len(t.segs) > maxSegments {
-		r.ds.Errorat(t.at, "The expression is too large", "With its params written out it has over %d parts.", maxSegments)
-		return t.broken(), r.ds
-	}
 	return t, r.ds
+}
+
+// Static is the value of an expression outside any cell.
+func Static(e hcl.Expression, static *hcl.EvalContext) (cty.Value, diag.List) {
+	t, ds := resolved(e, &Scope{Static: static})
+	if ds.HasErrors() {
+		return cty.DynamicVal, once(ds)
+	}
+	v, late := t.Value(0)
+	ds.Append(late...)
+	return v, once(ds)
 }
 
 // maxSegments bounds a template with its params written out.
@@ -154,12 +174,12 @@ func evalIn(f *frame, e hclsyntax.Expression) (cty.Value, hcl.Diagnostics) {
 	if ds.HasErrors() {
 		return cty.DynamicVal, ds
 	}
+	if big := tooBig(v, e.Range()); big.HasErrors() {
+		return cty.DynamicVal, append(ds, problem(big[0].Summary, big[0].Detail, e.Range()))
+	}
 	v, err := units.Canonical(v)
 	if err != nil {
-		return cty.DynamicVal, append(ds, problem("Invalid number", err.Error(), e.Range()))
-	}
-	for _, d := range tooBig(v, e.Range()) {
-		ds = append(ds, problem(d.Summary, d.Detail, e.Range()))
+		return cty.DynamicVal, append(ds, problem("Invalid number", capitalised(err.Error())+".", e.Range()))
 	}
 	return v, ds
 }
@@ -310,4 +330,11 @@ type table struct {
 	vals    []cty.Value // NilVal: not evaluated yet
 	failed  map[int]hcl.Diagnostics
 	strings []string
+}
+
+func capitalised(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -70,7 +71,7 @@ func (e *expansion) memo(p Predicate) (memo, bool) {
 	for _, name := range p.Axes {
 		a := e.g.AxisIndex(name)
 		if a < 0 {
-			e.errorf("No such axis", "where reads the axis %q, which %s does not have%s", name, e.name(), didYouMean(name, e.g.AxisNames()))
+			e.errorf(e.spec.At.Where, "No such axis", "where reads the axis %q, which %s does not have%s", name, e.name(), didYouMean(name, e.g.AxisNames()))
 			return memo{}, false
 		}
 		axes = append(axes, a)
@@ -111,12 +112,12 @@ func (e *expansion) sample() {
 		return
 	}
 	if s.Count < 0 {
-		e.errorf("Invalid sample", "sample of %s asks for %d cells.", e.name(), s.Count)
+		e.errorf(e.spec.At.Sample, "Invalid sample", "sample of %s asks for %d cells.", e.name(), s.Count)
 		return
 	}
 	if s.Count >= e.g.n {
 		if s.Count > e.g.n {
-			e.ds.Append(e.at(diag.Warning, "The sample is larger than the grid", "sample asks for more cells than "+e.name()+" has; all are kept."))
+			e.ds.Append(e.at(e.spec.At.Sample, diag.Warning, "The sample is larger than the grid", fmt.Sprintf("sample asks for %d cells, and %s has %d; all are kept.", s.Count, e.name(), e.g.n)))
 		}
 		return
 	}

@@ -11,6 +11,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/muster-run/muster/lang/addr"
 )
 
@@ -19,6 +21,7 @@ import (
 type Axis struct {
 	Name   string
 	Values []Value
+	At     hcl.Range // where its values are written; for messages
 }
 
 // A Grid is a set of cells in canonical order: by the values of the axis

@@ -251,7 +251,7 @@ func TestReorderingChangesNothing(t *testing.T) {
 		other := s
 		other.Axes = nil
 		for _, a := range rapid.Permutation(s.Axes).Draw(rt, "axes order") {
-			other.Axes = append(other.Axes, Axis{a.Name, rapid.Permutation(a.Values).Draw(rt, "values order")})
+			other.Axes = append(other.Axes, Axis{Name: a.Name, Values: rapid.Permutation(a.Values).Draw(rt, "values order")})
 		}
 		other.Include = rapid.Permutation(s.Include).Draw(rt, "include order")
 		if h := expand(t, other); !slices.Equal(keys(g), keys(h)) {

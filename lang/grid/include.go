@@ -11,17 +11,17 @@ import (
 // include adds whole cells. Their values may be new to the axes, so the cells
 // there are get new codes.
 func (e *expansion) include() {
-	if len(e.spec.Include) == 0 || !e.checkIncludes() {
+	if len(e.spec.Include) == 0 {
 		return
 	}
 	old := *e.g
 	wide := &Grid{Repeat: old.Repeat}
-	for a, axis := range old.Axes {
+	for _, axis := range old.Axes {
 		values := slices.Clone(axis.Values)
 		for _, row := range e.spec.Include {
 			values = append(values, row[axis.Name])
 		}
-		wide.Axes = append(wide.Axes, Axis{axis.Name, e.merged(axis.Name, values, &old, a)})
+		wide.Axes = append(wide.Axes, Axis{Name: axis.Name, Values: e.merged(axis, values), At: axis.At})
 	}
 	wide.finish()
 	if e.ds.HasErrors() {
@@ -36,18 +36,21 @@ func (e *expansion) include() {
 	}
 	wide.setRows(rows)
 	if dups := old.n + len(e.spec.Include) - wide.n; dups > 0 {
-		e.ds.Append(e.at(diag.Warning, "An included cell is there already", "Some entries of include in "+e.name()+" are cells that the grid has without them; they count once."))
+		e.ds.Append(e.at(e.spec.At.includes(), diag.Warning, "An included cell is there already", "Some entries of include in "+e.name()+" are cells that the grid has without them; they count once."))
 	}
 	e.g = wide
 }
 
 // checkIncludes tells of entries that miss an axis or have one too many.
-func (e *expansion) checkIncludes() bool {
+func (e *expansion) checkIncludes() {
 	names := e.g.AxisNames()
+	told := 0
 	for k, row := range e.spec.Include {
+		at := e.spec.At.include(k)
 		for _, name := range slices.Sorted(maps.Keys(row)) {
 			if !slices.Contains(names, name) {
-				e.errorf("No such axis", "Entry %d of include has a value for %q, which is not an axis of %s%s", k+1, name, e.name(), didYouMean(name, names))
+				told++
+				e.errorf(at, "No such axis", "Entry %d of include has a value for %q, which is not an axis of %s%s", k+1, name, e.name(), didYouMean(name, names))
 			}
 		}
 		var missing []string
@@ -57,18 +60,18 @@ func (e *expansion) checkIncludes() bool {
 			}
 		}
 		if len(missing) > 0 {
-			e.errorf("An included cell is incomplete", "Entry %d of include in %s has no value for %s; it must name every axis.", k+1, e.name(), strings.Join(missing, ", "))
+			told++
+			e.errorf(at, "An included cell is incomplete", "Entry %d of include in %s has no value for %s; it must name every axis.", k+1, e.name(), strings.Join(missing, ", "))
 		}
-		if len(e.ds) > 20 { // the rest is the same mistake
+		if told > 20 { // the rest is the same mistake
 			break
 		}
 	}
-	return !e.ds.HasErrors()
 }
 
 // merged sorts the axis's values with those of the included cells. Values
 // that are there already are expected; only a differing type or object is told.
-func (e *expansion) merged(name string, values []Value, old *Grid, axis int) []Value {
+func (e *expansion) merged(axis Axis, values []Value) []Value {
 	slices.SortStableFunc(values, compare)
 	byText := make(map[string]Value, len(values))
 	return slices.DeleteFunc(values, func(v Value) bool {
@@ -78,7 +81,7 @@ func (e *expansion) merged(name string, values []Value, old *Grid, axis int) []V
 			return false
 		}
 		if !kept.V.Type().Equals(v.V.Type()) || kept.Object && !kept.V.RawEquals(v.V) {
-			e.twice(name, kept, v)
+			e.twice(axis, kept, v)
 		}
 		return true
 	})

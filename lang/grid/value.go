@@ -76,7 +76,7 @@ func plainValue(v cty.Value) (val Value, err error) {
 		}
 		val.Num, _ = val.V.AsBigFloat().Float64()
 	default:
-		return Value{}, fmt.Errorf("a %s is not an axis value: axes hold strings, numbers, bools, or objects with a key attribute", v.Type().FriendlyName())
+		return Value{}, fmt.Errorf("%s is not an axis value: axes hold strings, numbers, bools, or objects with a key attribute", kind(v.Type()))
 	}
 	switch {
 	case !utf8.ValidString(val.Text):
@@ -109,4 +109,12 @@ func (v *Value) number() *big.Float {
 		return v.V.GetAttr("key").AsBigFloat()
 	}
 	return v.V.AsBigFloat()
+}
+
+// kind names what is not an axis value, as people call it.
+func kind(ty cty.Type) string {
+	if ty.IsTupleType() || ty.IsListType() || ty.IsSetType() {
+		return "a list"
+	}
+	return "a " + ty.FriendlyName()
 }

@@ -63,7 +63,7 @@ func (e *engine) begun() {
 		ev.Variables = variables(e.Campaign, lineage)
 	}
 	for _, b := range e.Campaign.Backends {
-		conf := site.Backend(e.Campaign, b, lineage)
+		conf := site.Kept(e.Campaign, b, lineage)
 		text, err := json.Marshal(conf)
 		if err != nil {
 			continue
@@ -104,7 +104,7 @@ func (e *engine) conclude() {
 		return // to be resumed
 	case e.halted == Budget:
 		word = "stopped by budget"
-	case e.holds.any():
+	case e.holds.Any():
 		return // resume, then the same command
 	case o.Failed+o.Held+o.Blocked+o.Cancelled > 0:
 		word = "held"

@@ -2,60 +2,78 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"runtime"
 	"time"
 
-	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 const (
-	batchMax    = 500                    // jobs of one Submit call
-	askTimeout  = 20 * time.Second       // for what a backend should answer at once
-	feedWindow  = 150 * time.Millisecond // of work kept ahead of slots that empty fast
-	backoffMin  = 200 * time.Millisecond // before a backend that failed is asked again
-	backoffMax  = 30 * time.Second
-	reachBound  = 6 // tries to hand over before jobs count as unknown
-	secondLook  = time.Minute
-	ackInterval = 4096 // events after which a watch is told what is durable
+	batchMax   = 500 // jobs of one Submit call
+	reachBound = 6   // tries to hand over before jobs count as unknown
+	secondLook = time.Minute
 )
 
-// A backend is one configured place and what of ours is there.
-type backend struct {
-	lang  *lang.Backend // nil when it left the campaign
-	name  string
-	ord   int
-	conf  providers.Backend
-	p     providers.Provider
-	can   offer.Capabilities
-	env   []providers.EnvVar
-	slots int // jobs it runs at once; 0 = unknown
-	pools map[string]offer.Pool
+// A contact is one configured place in this run.
+type contact struct {
+	line.Place
+	lines []*backend
 
-	inflight int
-	byPool   map[string]int
-	window   time.Time // of the feed's measure
-	ended    int       // in this window
-	rate     int       // jobs that ended in the last whole window
-
-	work   chan func() // to its sender
-	busy   bool
-	calls  []func()  // waiting for the sender, in order
-	outbox []*flight // minted, to be submitted
-	quiet  time.Time // nothing is submitted before; after an error
-	tries  int
-
+	given   int // jobs that it has, on all its queues
 	watched bool
 	cursor  string // of what was folded
 	durable string // of what is durable
 	seen    int    // events since the watch was last acknowledged
-	down    string // why it cannot be asked, "" when it can
-	told    bool   // in this run, whether it may start jobs
-	held    bool   // what it was told
+}
+
+// A backend is one queue of a configured place, and what of ours is there:
+// the place itself, or one of its hosts where each has a queue of its own.
+type backend struct {
+	*contact
+	line.Feed
+	line.Calls
+	pool string // "" for all
+	ord  int
+
+	outbox []*flight // minted, to be submitted
+	quiet  time.Time // nothing is submitted before; after an error
+	tries  int
+	silent int    // look-ups in a row that could not say of some job
+	down   string // why it cannot be asked, "" when it can
+	told   bool   // in this run, whether it may start jobs
+	held   bool   // what it was told
+}
+
+// title is how a backend is spoken of.
+func (b *backend) title() string { return "backend." + providers.At(b.Name, b.pool) }
+
+// at is the queue where jobs of a pool go; nil when the place is not in this
+// run.
+func (e *engine) at(name, pool string) *backend {
+	c := e.contacts[name]
+	if c == nil {
+		return nil
+	}
+	if !c.Splits() {
+		pool = ""
+	}
+	key := providers.At(name, pool)
+	if b := e.backends[key]; b != nil {
+		return b
+	}
+	b := &backend{contact: c, pool: pool, ord: len(e.backends)}
+	e.backends[key] = b
+	c.lines = append(c.lines, b)
+	for _, p := range e.phases {
+		p.queues = append(p.queues, cells.Queue{})
+	}
+	b.Slots = b.SlotsOf(pool)
+	b.Begin(e)
+	return b
 }
 
 // loadBackends configures every backend that the plan or a job in flight
@@ -75,6 +93,7 @@ func (e *engine) loadBackends() error {
 			need[g.Place.Backend] = true
 		}
 	}
+	e.needInputs(need)
 	for _, j := range e.st.InFlight() {
 		if a := j.Last(); a != nil {
 			need[a.Backend] = true
@@ -106,148 +125,126 @@ func (e *engine) loadBackends() error {
 	return nil
 }
 
-func (e *engine) openBackend(name string) error {
-	b := &backend{name: name, lang: e.backendOf(name), ord: len(e.backends), byPool: map[string]int{}, work: make(chan func())}
-	if b.lang != nil {
-		b.conf = site.Backend(e.Campaign, b.lang, e.st.Lineage)
-	} else if err := e.recall(b); err != nil {
-		return err
+// needInputs adds the backends where what is to be read lies.
+func (e *engine) needInputs(need map[string]bool) {
+	if len(e.st.Backends) < 2 && len(e.Campaign.Backends) < 2 || e.halted != None {
+		return
 	}
-	e.backends[name] = b
+	read := map[string]bool{} // phases
 	for _, p := range e.phases {
-		p.queues = append(p.queues, queue{})
+		for _, ed := range p.inputs {
+			read[ed.from.Name] = true
+		}
 	}
-	if b.conf.Type == "local" {
-		b.conf.Environ = site.Environ(e.Environ)
+	for _, j := range e.st.Jobs {
+		if !read[j.Phase] || j.Status != state.Completed {
+			continue
+		}
+		for i := range j.Outputs {
+			if name := j.Outputs[i].Backend; e.backendOf(name) != nil || e.st.Backends[name].Type != "" {
+				need[name] = true
+			}
+		}
 	}
-	if err := e.configure(b); err != nil {
-		e.unreachable(b, err)
-	}
-	e.spawn(func() { e.sender(b) })
-	return nil
 }
 
-// recall takes a backend that left the campaign from the state.
-func (e *engine) recall(b *backend) error {
-	kept, ok := e.st.Backends[b.name]
-	if !ok {
-		return fmt.Errorf("backend.%s is in neither the campaign nor the state, but the plan names it", b.name)
+// openSpares gets to know, beside the run, the approved candidates that the
+// plan does not use: they take over where another one is away or refuses.
+func (e *engine) openSpares() {
+	if e.halted != None {
+		return
 	}
-	if err := json.Unmarshal(kept.Config, &b.conf); err != nil {
-		return fmt.Errorf("read backend.%s from the state: %w", b.name, err)
+	for _, p := range e.phases {
+		for i := range p.plan.Placements {
+			for _, c := range p.plan.Placements[i].Candidates {
+				if c.Fits && e.contacts[c.Backend] == nil && e.backendOf(c.Backend) != nil {
+					e.openSpare(c.Backend)
+				}
+			}
+		}
 	}
-	b.conf.Name, b.conf.Type, b.conf.Lineage = b.name, kept.Type, e.st.Lineage
-	b.lang = &lang.Backend{Type: kept.Type, Workdir: b.conf.Workdir, Setup: b.conf.Setup, Env: b.conf.Env, Config: b.conf.Config}
+}
+
+func (e *engine) openSpare(name string) {
+	c := &contact{Place: line.Place{Name: name, Lang: e.backendOf(name)}}
+	c.Conf = site.Backend(e.Campaign, c.Lang, e.st.Lineage)
+	if c.Conf.Type == "local" {
+		c.Conf.Environ = site.Environ(e.Environ)
+	}
+	e.contacts[name] = c
+	e.at(name, "")
+	e.opening++
+	e.Spawn(func() {
+		a, err := line.Probe(e.ctx, e.Provider, c.Conf)
+		e.Post(func() {
+			e.opening--
+			if err == nil {
+				e.greet(c, a)
+				e.follow(c)
+			}
+		})
+	})
+}
+
+func (e *engine) openBackend(name string) error {
+	c := &contact{Place: line.Place{Name: name, Lang: e.backendOf(name)}}
+	if c.Lang != nil {
+		c.Conf = site.Backend(e.Campaign, c.Lang, e.st.Lineage)
+	} else if err := c.Recall(e.st); err != nil {
+		return err
+	}
+	e.contacts[name] = c
+	if c.Conf.Type == "local" {
+		c.Conf.Environ = site.Environ(e.Environ)
+	}
+	if err := e.configure(c); err != nil {
+		e.unreachable(e.at(name, ""), err)
+	}
 	return nil
 }
 
 // configure readies a backend before the first turn.
-func (e *engine) configure(b *backend) error {
-	defer e.report.slow(e, "waiting for backend."+b.name)()
-	a, err := e.probe(e.ctx, b.conf)
+func (e *engine) configure(b *contact) error {
+	defer e.report.slow(e, "waiting for backend."+b.Name)()
+	a, err := line.Probe(e.ctx, e.Provider, b.Conf)
 	if err == nil {
 		e.greet(b, a)
 	}
 	return err
 }
 
-// An acquaintance is what a backend says of itself.
-type acquaintance struct {
-	p     providers.Provider
-	can   offer.Capabilities
-	pools []offer.Pool
-}
-
-// probe asks a backend for its schema and pools. It may run anywhere.
-func (e *engine) probe(ctx context.Context, conf providers.Backend) (a acquaintance, err error) {
-	if a.p, err = e.Provider(conf.Type); err != nil {
-		return a, err
+func (e *engine) greet(c *contact, a line.Acquaintance) {
+	c.Meet(a)
+	e.oneSpot = nil
+	for i := range a.Pools {
+		e.at(c.Name, a.Pools[i].Name)
 	}
-	ctx, cancel := contextWithTimeout(ctx, askTimeout)
-	defer cancel()
-	schema, err := a.p.Schema(ctx)
-	if err != nil {
-		return a, err
-	}
-	a.can = schema.Can
-	if err := a.p.Configure(ctx, conf); err != nil {
-		return a, err
-	}
-	a.pools, err = a.p.Pools(ctx, conf.Name)
-	return a, err
-}
-
-func (e *engine) greet(b *backend, a acquaintance) {
-	b.p, b.can = a.p, a.can
-	b.env = site.Env(b.lang)
-	b.measure(a.pools)
-}
-
-// measure derives how much a backend takes.
-func (b *backend) measure(pools []offer.Pool) {
-	b.pools, b.slots = map[string]offer.Pool{}, 0
-	for _, p := range pools {
-		b.pools[p.Name] = p
-		n := p.MaxJobs
-		if n == 0 {
-			n = p.Total
-		}
-		b.slots += n
-	}
-	if b.slots == 0 {
-		b.slots = runtime.NumCPU()
-	}
-	if cap := b.conf.MaxParallel; cap > 0 && cap < b.slots {
-		b.slots = cap
+	e.at(c.Name, "")
+	for _, b := range c.lines {
+		b.Slots = c.SlotsOf(b.pool)
 	}
 }
 
 // room reports whether a backend takes one more job of a pool now.
 func (e *engine) room(b *backend, pool string) bool {
-	if b.p == nil || b.tries > 0 || e.Clock().Before(b.quiet) {
+	if b.Provider == nil || b.tries > 0 || e.Clock().Before(b.quiet) {
 		return false
 	}
-	if e.Mode == Drive && b.can.FeedSlots > 0 && b.inflight >= max(b.can.FeedSlots*b.slots, b.slots+b.rate) {
-		return false
-	}
-	if limit := b.pools[pool].MaxSubmit; limit > 0 && b.byPool[pool] >= limit {
-		return false
-	}
-	if b.can.HostQueue {
-		return true // its queue keeps the other caps
-	}
-	if limit := b.pools[pool].MaxJobs; limit > 0 && b.pools[pool].MaxSubmit == 0 && !b.can.Arrays && b.byPool[pool] >= limit {
-		return false
-	}
-	return b.conf.MaxParallel <= 0 || b.inflight < b.conf.MaxParallel
-}
-
-// pulse measures how fast slots empty, so that the feed is deep enough for
-// jobs that are over before an answer could travel.
-func (b *backend) pulse(now time.Time) {
-	if now.Sub(b.window) >= feedWindow {
-		if now.Sub(b.window) < 2*feedWindow {
-			b.rate = b.ended
-		} else {
-			b.rate = 0
-		}
-		b.window, b.ended = now, 0
-	}
-	b.ended++
+	return b.Takes(&b.Place, pool, e.Mode == Drive, b.given)
 }
 
 // stuck counts what a hold or a breaker keeps in the queues of backends.
 func (e *engine) stuck() int {
-	stopped := e.holds.any()
+	stopped := e.holds.Any()
 	for _, p := range e.phases {
-		stopped = stopped || p.breaker.open
+		stopped = stopped || p.breaker.Open
 	}
 	if !stopped {
 		return 0
 	}
 	n := 0
 	for _, f := range e.flights {
-		if (f.status == queued || f.status == waiting) && e.queues(f.b) && (e.holds.covers(f.p, f.cell) || f.p != nil && f.p.breaker.open) {
+		if (f.status == cells.Queued || f.status == cells.Waiting) && e.queues(f.b) && (e.covers(f.p, f.cell) || f.p != nil && f.p.breaker.Open) {
 			n++
 		}
 	}
@@ -258,7 +255,7 @@ func (e *engine) stuck() int {
 // its jobs.
 func (e *engine) unreachable(b *backend, err error) {
 	if b.down == "" {
-		e.report.note(e, "backend."+b.name, "backend."+b.name+" cannot be reached: "+err.Error(), true)
+		e.report.note(e, b.title(), b.title()+" cannot be reached: "+err.Error(), true)
 	}
 	b.down = err.Error()
 }
@@ -266,53 +263,31 @@ func (e *engine) unreachable(b *backend, err error) {
 func (e *engine) reachable(b *backend) {
 	if b.down != "" {
 		b.down = ""
-		e.report.note(e, "backend."+b.name, "backend."+b.name+" answers again", false)
-	}
-}
-
-// sender makes the calls of one backend, one after another.
-func (e *engine) sender(b *backend) {
-	for {
-		select {
-		case f := <-b.work:
-			f()
-		case <-e.ctx.Done():
-			return
+		if _, known := b.Pools[b.pool]; b.Splits() && b.pool != "" && !known {
+			e.askPools(b.contact)
 		}
+		e.report.note(e, b.title(), b.title()+" answers again", false)
 	}
 }
 
-// call queues a call to a backend; then runs in the loop when it is over.
-func (e *engine) call(b *backend, do func(), then func()) {
-	f := func() {
-		do()
-		e.post(func() {
-			b.busy = false
-			then()
-			e.pump(b)
-		})
-	}
-	b.calls = append(b.calls, f)
-	e.pump(b)
-}
-
-// pump starts the next call if the sender is free.
-func (e *engine) pump(b *backend) {
-	if b.busy || len(b.calls) == 0 {
-		return
-	}
-	f := b.calls[0]
-	b.calls = b.calls[1:]
-	b.busy = true
-	select {
-	case b.work <- f:
-	case <-e.ctx.Done():
-	}
+// askPools asks a place anew what it has: a host of it is back.
+func (e *engine) askPools(c *contact) {
+	var pools []offer.Pool
+	var err error
+	c.lines[0].Call(func() {
+		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
+		defer cancel()
+		pools, err = c.Provider.Pools(ctx, c.Name)
+	}, func() {
+		if err == nil {
+			e.greet(c, line.Acquaintance{Provider: c.Provider, Can: c.Can, Pools: pools})
+		}
+	})
 }
 
 func (e *engine) sending() bool {
 	for _, b := range e.backends {
-		if b.busy || len(b.calls) > 0 || (len(b.outbox) > 0 && e.halted != LeaseLost && e.halted != StoreFailed && b.tries < reachBound) {
+		if !b.Idle() || (len(b.outbox) > 0 && e.halted != LeaseLost && e.halted != StoreFailed && b.tries < reachBound) {
 			return true
 		}
 	}
@@ -321,7 +296,7 @@ func (e *engine) sending() bool {
 
 func (e *engine) outgoing() bool {
 	for _, b := range e.backends {
-		if len(b.outbox) > 0 || len(b.calls) > 0 {
+		if len(b.outbox) > 0 || b.Queued() {
 			return true
 		}
 	}

@@ -52,8 +52,15 @@ func campaignOf(t *rapid.T) string {
 	x := axis("x")
 	smoke := rapid.Bool().Draw(t, "smoke")
 	pilot := rapid.Bool().Draw(t, "pilot")
+	far := [3]string{} // phases that run elsewhere
+	for i := range far {
+		if rapid.Bool().Draw(t, "far") {
+			far[i] = "  place { candidates = [backend.far.x] }\n"
+		}
+	}
+	b.WriteString("backend \"far\" \"x\" { workdir = \"/w\" }\n")
 	retry := "  retry {\n    on = [\"oom\"]\n    max_attempts = 3\n    delay = \"1ms\"\n  }\n"
-	fmt.Fprintf(&b, "phase \"a\" {\n  grid { axes = { %s } }\n%s  job {\n    command = \"run ${cell.x} > ${output.o}\"\n    output \"o\" { path = \"a${cell.x}\" }\n  }\n", x, retry)
+	fmt.Fprintf(&b, "phase \"a\" {\n  grid { axes = { %s } }\n%s  job {\n    command = \"run ${cell.x} > ${output.o}\"\n    output \"o\" { path = \"a${cell.x}\" }\n  }\n", x, retry+far[0])
 	if smoke {
 		b.WriteString("  smoke { cells = \"ends\" }\n")
 	}
@@ -62,10 +69,10 @@ func campaignOf(t *rapid.T) string {
 	}
 	b.WriteString("}\n")
 	if rapid.Bool().Draw(t, "b") {
-		fmt.Fprintf(&b, "phase \"b\" {\n  grid { axes = {\n    %s\n    %s\n  } }\n%s  job {\n    command = \"run ${input.i} ${cell.x} ${cell.y} > ${output.o}\"\n    input \"i\" { from = phase.a.output.o }\n    output \"o\" { path = \"b${cell.x}_${cell.y}\" }\n  }\n}\n", x, axis("y"), retry)
-		b.WriteString("phase \"c\" {\n" + retry + "  job {\n    command = \"sum ${input_file.all} > ${output.o}\"\n    input \"all\" { from_all = phase.b.output.o }\n    output \"o\" { path = \"c\" }\n  }\n}\n")
+		fmt.Fprintf(&b, "phase \"b\" {\n  grid { axes = {\n    %s\n    %s\n  } }\n%s  job {\n    command = \"run ${input.i} ${cell.x} ${cell.y} > ${output.o}\"\n    input \"i\" { from = phase.a.output.o }\n    output \"o\" { path = \"b${cell.x}_${cell.y}\" }\n  }\n}\n", x, axis("y"), retry+far[1])
+		b.WriteString("phase \"c\" {\n" + retry + far[2] + "  job {\n    command = \"sum ${input_file.all} > ${output.o}\"\n    input \"all\" { from_all = phase.b.output.o }\n    output \"o\" { path = \"c\" }\n  }\n}\n")
 	} else if rapid.Bool().Draw(t, "d") {
-		b.WriteString("phase \"d\" {\n  depends_on = [phase.a]\n" + retry + "  job {\n    command = \"run > ${output.o}\"\n    output \"o\" { path = \"d\" }\n  }\n}\n")
+		b.WriteString("phase \"d\" {\n  depends_on = [phase.a]\n" + retry + far[1] + "  job {\n    command = \"run > ${output.o}\"\n    output \"o\" { path = \"d\" }\n  }\n}\n")
 	}
 	return b.String()
 }

@@ -19,31 +19,41 @@ const (
 // deleteOutputs deletes what the plan lists, under the fence of this run, and
 // forgets the jobs whose results these were: a later apply makes them anew.
 func (e *engine) deleteOutputs() {
-	by := map[string][]planner.Deletion{}
+	by := map[string][]planner.Deletion{} // by where they lie
 	for _, d := range e.Plan.Deletions {
-		by[d.Backend] = append(by[d.Backend], d)
+		name := e.liesAt(d)
+		by[name] = append(by[name], d)
 	}
 	for _, name := range sortedKeys(by) {
-		b := e.backends[name]
-		if b == nil || b.p == nil {
+		b := e.at(providers.CutAt(name))
+		if b == nil || b.Provider == nil {
 			e.report.note(e, "backend."+name, fmt.Sprintf("%d outputs on backend.%s are not deleted: it cannot be reached", len(by[name]), name), true)
 			e.undeleted += len(by[name])
 			continue
 		}
 		for ds := by[name]; len(ds) > 0; {
 			n := min(len(ds), deleteMax)
-			e.deleteSome(b, ds[:n])
+			e.deleteSome(b, name, ds[:n])
 			ds = ds[n:]
 		}
 	}
 }
 
-func (e *engine) deleteSome(b *backend, ds []planner.Deletion) {
+// liesAt names whose files an output to be deleted is among.
+func (e *engine) liesAt(d planner.Deletion) string {
+	c, j := e.contacts[d.Backend], e.st.Jobs[d.Address]
+	if c == nil || j == nil || j.Last() == nil || j.Last().Backend != d.Backend {
+		return d.Backend
+	}
+	return c.Spot(j.Last().Pool).Name()
+}
+
+func (e *engine) deleteSome(b *backend, name string, ds []planner.Deletion) {
 	var err error
-	e.call(b, func() {
+	b.Call(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, deleteTime)
 		defer cancel()
-		r := providers.RemoveRequest{Backend: b.name, Fence: e.Session.Fence()}
+		r := providers.RemoveRequest{Backend: name, Fence: e.Session.Fence()}
 		for _, d := range ds {
 			file := d.Path
 			if d.Workdir != "" && !path.IsAbs(file) {
@@ -53,7 +63,7 @@ func (e *engine) deleteSome(b *backend, ds []planner.Deletion) {
 				r.Paths = append(r.Paths, file)
 				continue
 			}
-			found, lerr := b.p.List(ctx, b.name, []string{file})
+			found, lerr := b.Provider.List(ctx, name, []string{file})
 			if lerr != nil {
 				err = lerr
 				return
@@ -63,11 +73,11 @@ func (e *engine) deleteSome(b *backend, ds []planner.Deletion) {
 			}
 		}
 		if len(r.Paths) > 0 {
-			err = b.p.Remove(ctx, r)
+			err = b.Provider.Remove(ctx, r)
 		}
 	}, func() {
 		if err != nil {
-			e.report.note(e, "backend."+b.name, fmt.Sprintf("outputs on backend.%s were not deleted: %v", b.name, err), true)
+			e.report.note(e, "backend."+b.Name, fmt.Sprintf("outputs on backend.%s were not deleted: %v", name, err), true)
 			e.undeleted += len(ds)
 			return
 		}

@@ -26,6 +26,8 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -50,14 +52,19 @@ type engine struct {
 	phases []*phase
 	byName map[string]*phase
 
-	backends map[string]*backend
-	flights  map[string]*flight // by token
-	byJob    map[string]*flight // by state address
+	contacts map[string]*contact // by name
+	backends map[string]*backend // by name, and host where hosts have queues of their own
+	flights  map[string]*flight  // by token
+	byJob    map[string]*flight  // by state address
 	budgets  budgets
-	holds    holds
+	holds    brake.Holds
 	retries  retryQueue
-	rate     rate
-	lanes    map[string]*lane
+	rate     brake.Rate
+	lanes    map[string]*lane // by the spots they join
+	cargoes  map[cargoKey]*cargo
+	delayed  int   // cargoes that are tried again later
+	opening  int   // spare candidates that have yet to answer
+	oneSpot  *bool // see together; nil: to be worked out
 	report   reporter
 	approval string // plan id that new attempts are recorded under
 
@@ -69,11 +76,12 @@ type engine struct {
 	wake      time.Time // earliest timer
 	handed    int
 	cancelled int
-	shippings int
+	shipments map[shipmentKey]*shipment
+	shippings int    // of these, on their way
 	removed   int    // outputs that a destroy deleted
 	undeleted int    // and that it could not
 	first     string // first thing that needs muster, in a hand-over
-	spent     tally
+	spent     ledger.Amounts
 }
 
 func newEngine(c Config) *engine {
@@ -88,8 +96,8 @@ func newEngine(c Config) *engine {
 	}
 	return &engine{
 		Config: c, st: c.Session.State(), inbox: make(chan func(), inboxSize),
-		byName: map[string]*phase{}, backends: map[string]*backend{},
-		flights: map[string]*flight{}, byJob: map[string]*flight{}, lanes: map[string]*lane{},
+		byName: map[string]*phase{}, contacts: map[string]*contact{}, backends: map[string]*backend{},
+		flights: map[string]*flight{}, byJob: map[string]*flight{}, lanes: map[string]*lane{}, cargoes: map[cargoKey]*cargo{}, shipments: map[shipmentKey]*shipment{},
 	}
 }
 
@@ -135,9 +143,10 @@ func (e *engine) open() error {
 	e.loadTransfers()
 	e.loadGates()
 	e.loadBreakers()
-	e.ship()
+	e.loadCode()
 	e.recover()
-	if e.holds.any() {
+	e.openSpares()
+	if e.holds.Any() {
 		e.controlAll()
 	}
 	e.serveRequests()
@@ -151,8 +160,9 @@ func (e *engine) loop(ctx context.Context) {
 			return
 		}
 		if e.finished() {
-			if e.budgets.short && e.halted == None {
-				e.halt(Budget, e.budgets.why)
+			// What was handed over may cost less than its ceiling, and free some.
+			if e.budgets.Short && e.halted == None && (e.Mode == Drive || len(e.flights) == 0) {
+				e.halt(Budget, e.budgets.Why)
 			}
 			return
 		}
@@ -227,19 +237,22 @@ func earliest(a, b time.Time) time.Time {
 
 func (e *engine) wakeAt(t time.Time) { e.wake = earliest(e.wake, t) }
 
-// post hands a closure to the loop. It gives up when the run has ended.
-func (e *engine) post(f func()) {
+// Post hands a closure to the loop. It gives up when the run has ended.
+func (e *engine) Post(f func()) {
 	select {
 	case e.inbox <- f:
 	case <-e.ctx.Done():
 	}
 }
 
-// spawn starts a goroutine that ends with the run.
-func (e *engine) spawn(f func()) {
+// Spawn starts a goroutine that ends with the run.
+func (e *engine) Spawn(f func()) {
 	e.wg.Add(1)
 	go func() { defer e.wg.Done(); f() }()
 }
+
+// Done is closed when the run is over.
+func (e *engine) Done() <-chan struct{} { return e.ctx.Done() }
 
 // drainUntilGone empties the inbox while goroutines end.
 func (e *engine) drainUntilGone() {
@@ -295,8 +308,8 @@ func (e *engine) sync() bool {
 		return false
 	}
 	e.unsynced = time.Time{}
-	for _, b := range e.backends {
-		b.durable = b.cursor
+	for _, c := range e.contacts {
+		c.durable = c.cursor
 	}
 	return true
 }
@@ -346,15 +359,15 @@ func (e *engine) finished() bool {
 // waitsForBackend reports whether something could start if only its backend
 // answered.
 func (e *engine) waitsForBackend() bool {
-	if e.halted != None || e.holds.all {
+	if e.halted != None || e.holds.All {
 		return false
 	}
 	for _, b := range e.backends {
-		if b.p != nil && b.tries == 0 {
+		if b.Provider != nil && b.tries == 0 {
 			continue
 		}
 		for _, p := range e.phases {
-			if p.queues[b.ord].len() > 0 && !p.breaker.open && !e.holds.phase[p.Name] && !p.gate.failed && p.code.ready {
+			if p.queues[b.ord].Len() > 0 && !p.breaker.Open && !e.holds.Phases[p.Name] && !p.gate.Failed {
 				return true
 			}
 		}

@@ -39,8 +39,12 @@ type world struct {
 	stall  bool // nothing is started
 	reject func(providers.Job) *providers.Error
 	// result says how a launch ends; nil = exit 0.
-	result func(j providers.Job, launch int) result
-	lists  map[string][]string
+	result   func(j providers.Job, launch int) result
+	lists    map[string][]string
+	mtimes   map[string]time.Time // of listed files
+	ended    []string             // handles of second jobs that were cancelled
+	walltime time.Duration        // longest of the pool
+	broken   map[string]bool      // outputs that do not verify, by path
 }
 
 type result struct {
@@ -180,7 +184,7 @@ func (f *fake) Schema(context.Context) (offer.Schema, error) {
 }
 func (f *fake) Configure(context.Context, providers.Backend) error { return f.op() }
 func (f *fake) Pools(_ context.Context, b string) ([]offer.Pool, error) {
-	return []offer.Pool{{Backend: b, CPUs: 64, Memory: 1 << 40, MaxJobs: f.slots, Total: f.slots, Idle: f.slots, Wait: 0, Price: f.poolPrice()}}, f.op()
+	return []offer.Pool{{Backend: b, CPUs: 64, Memory: 1 << 40, MaxJobs: f.slots, Total: f.slots, Idle: f.slots, MaxTime: f.walltime, Wait: 0, Price: f.poolPrice()}}, f.op()
 }
 func (f *fake) poolPrice() offer.Price { p := f.price; p.Known = true; return p }
 func (f *fake) Quote(_ context.Context, b string, shapes []offer.Shape) (out []offer.Quote, err error) {
@@ -285,6 +289,7 @@ func (f *fake) Cancel(_ context.Context, r providers.CancelRequest) ([]providers
 	if r.Fence < f.fence {
 		return nil, providers.Errorf(providers.StaleFence, "fence %d is smaller than %d", r.Fence, f.fence)
 	}
+	f.ended = append(f.ended, r.Handles...)
 	var out []providers.Outcome
 	for _, t := range r.Tokens {
 		j := f.jobs[t]
@@ -326,7 +331,7 @@ func (f *fake) Logs(context.Context, providers.LogRequest, io.Writer) error { re
 
 func (f *fake) Verify(_ context.Context, r providers.VerifyRequest) (out []offer.Output, err error) {
 	for _, o := range r.Outputs {
-		out = append(out, offer.Output{Name: o.Name, Path: o.Path, Size: 1, Digest: fakeDigest(o.Path), OK: true})
+		out = append(out, offer.Output{Name: o.Name, Path: o.Path, Size: 1, Digest: fakeDigest(o.Path), OK: !f.broken[o.Path], Verdict: "empty"})
 	}
 	return out, f.op()
 }
@@ -347,7 +352,7 @@ func (f *fake) Pull(_ context.Context, _, _ string, offset int64, w io.Writer) e
 func (f *fake) List(_ context.Context, _ string, patterns []string) (out []providers.FileInfo, err error) {
 	for _, p := range patterns {
 		for _, l := range f.lists[p] {
-			out = append(out, providers.FileInfo{Path: l, Size: 1})
+			out = append(out, providers.FileInfo{Path: l, Size: 1, MTime: f.mtimes[l].UnixNano()})
 		}
 	}
 	return out, f.op()

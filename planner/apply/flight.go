@@ -3,8 +3,11 @@ package apply
 import (
 	"strings"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -35,31 +38,28 @@ type flight struct {
 	first int // launch that this token began with
 	max   int // launches that it may come to, all in all
 
-	status status
+	status cells.Status
 	job    *providers.Job // until its backend has it
 	where  *place.Decision
-	due    dues // what it may still cost, in every budget's units
-	paid   int  // launches whose cost is in the ledger
+	due    ledger.Dues // what it may still cost, in every budget's units
+	paid   int         // launches whose cost is in the ledger
 
-	end    endKind
-	by     string // who cancelled it
-	told   bool   // the cancel is under way
-	missed int    // look-ups in a row that did not find it
-	handle string
-	plan   string // under whose approval it was launched
-}
-
-func stem(token string) string {
-	token, _, _ = strings.Cut(token, "/")
-	return token
+	end      endKind
+	by       string // who cancelled it
+	told     bool   // the cancel is under way
+	missed   int    // look-ups in a row that did not find it
+	handle   string
+	imported bool            // it was started without muster
+	seconds  map[string]bool // other jobs under the same token, as their backend names them
+	plan     string          // under whose approval it was launched
 }
 
 // adopt puts a flight where the engine finds it.
 func (e *engine) adopt(f *flight) {
 	e.flights[f.token] = f
 	e.byJob[f.key] = f
-	f.b.inflight++
-	f.b.byPool[f.pool]++
+	f.b.Give(f.pool, 1)
+	f.b.given++
 	if f.p != nil {
 		f.p.inflight++
 	}
@@ -75,8 +75,8 @@ func (e *engine) land(f *flight) {
 	if e.byJob[f.key] == f {
 		delete(e.byJob, f.key)
 	}
-	f.b.inflight--
-	f.b.byPool[f.pool]--
+	f.b.Give(f.pool, -1)
+	f.b.given--
 	if f.p != nil {
 		f.p.inflight--
 	}
@@ -84,16 +84,16 @@ func (e *engine) land(f *flight) {
 }
 
 // mark moves a flight, and its cell, to a status.
-func (f *flight) mark(s status) {
+func (f *flight) mark(s cells.Status) {
 	f.status = s
 	if f.p == nil {
 		return
 	}
 	if f.smoke {
-		f.p.gate.mark(f.cell, s)
+		f.p.gate.Mark(f.cell, s)
 		return
 	}
-	f.p.set(f.cell, s)
+	f.p.Set(f.cell, s)
 }
 
 // loadFlights makes a flight of every job that a backend has or may have.
@@ -102,30 +102,30 @@ func (e *engine) loadFlights() {
 		a := j.Last()
 		b := (*backend)(nil)
 		if a != nil {
-			b = e.backends[a.Backend]
+			b = e.at(a.Backend, a.Pool)
 		}
 		if b == nil {
 			continue
 		}
 		f := &flight{
-			key: j.Key(), addr: j.Address, smoke: j.Smoke, token: stem(a.Token), b: b, pool: a.Pool, n: a.N,
+			key: j.Key(), addr: j.Address, smoke: j.Smoke, token: line.Stem(a.Token), b: b, pool: a.Pool, n: a.N,
 			status: statusOf(j.Status), handle: a.Handle, plan: a.Plan,
 		}
-		f.first, f.max = firstLaunch(j, f.token), a.N
+		f.first, f.max, f.imported = firstLaunch(j, f.token), a.N, a.Why == imported
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
 			if i, ok := p.Index(keyOf(j.Address)); ok {
 				f.p, f.cell = p, int32(i)
-				if !f.smoke {
-					f.max = max(a.N, p.Retry.MaxAttempts)
-				}
-				f.where = p.decisionOn(f.cell, b.name, a.Pool)
+				f.where = p.decisionOn(f.cell, b.Name, a.Pool)
 				if f.where == nil || f.smoke {
 					f.where = e.whereItWas(f)
+				}
+				if !f.smoke {
+					f.max = max(a.N, relaunch.Launches(p.Retry, f.segments()))
 				}
 				e.plannedEnd(f)
 			}
 		}
-		f.due = e.budgets.ceilingOf(e, f, a.Ceiling)
+		f.due = e.budgets.ceilingOf(f, a.Ceiling)
 		e.adopt(f)
 	}
 }
@@ -133,17 +133,14 @@ func (e *engine) loadFlights() {
 // whereItWas is a decision for a flight that the plan did not place, since it
 // was placed before: its launches go on there.
 func (e *engine) whereItWas(f *flight) *place.Decision {
-	v := lang.Run
-	if f.smoke {
-		v = lang.SmokeRun
-	}
-	pool := f.b.pools[f.pool]
-	d := &place.Decision{Backend: f.b.name, Pool: f.pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
-		Price: pool.Price, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
+	v := f.variant()
+	pool := f.b.Pools[f.pool]
+	d := &place.Decision{Backend: f.b.Name, Pool: f.pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
+		Price: place.NodePrice(pool, pool.Price), WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
 	if !f.smoke {
 		f.p.replace(f.cell, d)
 	} else if g := f.p.plan.Smoke; g == nil || g.Place.Backend == "" {
-		f.p.gate.place = d
+		f.p.gate.Place = d
 	}
 	return d
 }
@@ -168,27 +165,27 @@ func (e *engine) plannedEnd(f *flight) {
 
 func firstLaunch(j *state.Job, token string) int {
 	for i := range j.Attempts {
-		if stem(j.Attempts[i].Token) == token {
+		if line.Stem(j.Attempts[i].Token) == token {
 			return j.Attempts[i].N
 		}
 	}
 	return 1
 }
 
-func statusOf(s state.Status) status {
+func statusOf(s state.Status) cells.Status {
 	switch s {
 	case state.Submitting:
-		return submitting
+		return cells.Submitting
 	case state.Queued, state.Held:
-		return queued
+		return cells.Queued
 	case state.Running:
-		return running
+		return cells.Running
 	case state.Verifying:
-		return verifying
+		return cells.Verifying
 	case state.Waiting:
-		return queued
+		return cells.Queued
 	}
-	return queued
+	return cells.Queued
 }
 
 // keyOf is KEY of phase.NAME["KEY"].

@@ -1,25 +1,29 @@
 package apply
 
 import (
+	"context"
 	"slices"
-	"strconv"
 
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // observe folds what was seen of one job. What it says twice changes nothing.
-func (e *engine) observe(b *backend, o *offer.Observation) {
-	f := e.flights[stem(o.Token)]
-	if f == nil || f.b != b || o.Presence == offer.Absent {
+func (e *engine) observe(b *contact, o *offer.Observation) {
+	f := e.flights[line.Stem(o.Token)]
+	if f == nil || f.b.contact != b || o.Presence == offer.Absent {
 		return
 	}
-	if f.status == submitting && o.Status != "" {
+	if f.status == cells.Submitting && o.Status != "" {
 		e.accepted(f, o.Handle)
 	}
-	if o.Duplicate != "" && o.Duplicate != f.handle {
-		e.report.note(e, f.addr, f.addr+" is known twice on backend."+b.name+": the one that claimed its token runs, "+o.Duplicate+" does not", true)
+	if o.Duplicate != "" {
+		e.second(f, o.Duplicate)
 	}
 	n := o.Attempt
 	if n < f.first {
@@ -29,15 +33,21 @@ func (e *engine) observe(b *backend, o *offer.Observation) {
 		e.late(f, o, n)
 		return
 	}
+	if f.b.down != "" {
+		e.reachable(f.b)
+	}
+	if f.status == cells.Unknown {
+		e.proceed(f)
+	}
 	f.n = n // more than before: a launch that its queue made by itself
 	f.missed = 0
 	switch o.Status {
 	case offer.Queued:
-		e.seen(f, o, n, state.Queued, queued)
+		e.seen(f, o, n, state.Queued, cells.Queued)
 	case offer.Running:
-		e.seen(f, o, n, state.Running, running)
+		e.seen(f, o, n, state.Running, cells.Running)
 	case offer.Verifying:
-		e.seen(f, o, n, state.Verifying, verifying)
+		e.seen(f, o, n, state.Verifying, cells.Verifying)
 	case offer.Waiting:
 		e.launchEnded(f, o, n)
 	case offer.Completed:
@@ -47,6 +57,34 @@ func (e *engine) observe(b *backend, o *offer.Observation) {
 	case offer.Cancelled:
 		e.cancelledAttempt(f, o, n)
 	}
+}
+
+// second ends another job that carries a flight's token: the one that claimed
+// the token goes on, the other would come up, find the claim and leave.
+func (e *engine) second(f *flight, handle string) {
+	if handle == f.handle || f.seconds[handle] {
+		return
+	}
+	set(&f.seconds, handle)
+	e.report.note(e, f.addr, f.addr+" is known twice on backend."+f.b.Name+": the one that claimed its token goes on, "+handle+" is cancelled", true)
+	var err error
+	f.b.Call(func() {
+		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
+		defer cancel()
+		_, err = f.b.Provider.Cancel(ctx, providers.CancelRequest{Backend: f.b.Name, Fence: e.Session.Fence(), Handles: []string{handle}})
+	}, func() {
+		if err != nil && line.ClassOf(err) != "" {
+			delete(f.seconds, handle)
+			e.report.note(e, f.addr, handle+" was not cancelled: "+err.Error(), true)
+		}
+	})
+}
+
+func set(m *map[string]bool, key string) {
+	if *m == nil {
+		*m = map[string]bool{}
+	}
+	(*m)[key] = true
 }
 
 // late folds the end of a launch that is heard of after a later one: it is
@@ -65,17 +103,17 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 	}
 	spent := e.bill(f, o, n)
 	f.paid = max(f.paid, was)
-	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: attemptOf(f, o, n), Reason: o.Reason, Spent: spent, At: e.Clock()})
+	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: spent, At: e.Clock()})
 }
 
 // seen notes a step that is not an end. A step that says nothing new leaves
 // no event.
-func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to status) {
+func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to cells.Status) {
 	if f.status == to && o.Expected.IsZero() && o.Reason == "" {
 		return
 	}
-	if to != queued || !o.Expected.IsZero() || o.Reason != "" {
-		e.emit(state.Observed{Address: f.addr, Token: f.token, Status: s, Attempt: attemptOf(f, o, n), Reason: o.Reason, At: e.Clock()})
+	if to != cells.Queued || !o.Expected.IsZero() || o.Reason != "" {
+		e.emit(state.Observed{Address: f.addr, Token: f.token, Status: s, Attempt: f.attemptOf(o, n), Reason: o.Reason, At: e.Clock()})
 	}
 	if f.end == endNot {
 		f.mark(to)
@@ -85,47 +123,30 @@ func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to
 }
 
 // attemptOf is an observation as the state keeps it.
-func attemptOf(f *flight, o *offer.Observation, n int) state.Attempt {
-	a := state.Attempt{
-		N: n, Token: launchToken(f, n), Backend: f.b.name, Pool: o.Pool, Handle: o.Handle, Started: o.Started, Ended: o.Ended,
-		Node: o.Node, GPUs: o.GPUs, Exit: o.Exit, Signal: o.Signal, Class: o.Class, Tail: o.Tail, Expected: o.Expected,
-	}
-	if o.Status == offer.Completed {
-		a.Tail = nil // the log keeps it
-	}
-	if u := o.Usage; u != nil {
-		a.Usage = &state.Usage{Elapsed: u.Elapsed.Seconds(), CPU: u.CPU.Seconds(), MaxRSS: u.MaxRSS, GPUSeconds: u.GPUSeconds, GPUMaxMem: u.GPUMaxMem}
-		if u.CPU < 0 {
-			a.Usage.CPU = -1
-		}
-		if u.Elapsed < 0 {
-			a.Usage.Elapsed = -1
-		}
-	}
-	return a
+func (f *flight) attemptOf(o *offer.Observation, n int) state.Attempt {
+	return sheet.Attempt(f.b.Name, f.launchToken(n), o, n)
 }
 
-// launchToken is TOKEN/N for a launch that a queue made by itself.
-func launchToken(f *flight, n int) string {
-	if n <= f.first {
-		return f.token
-	}
-	return f.token + "/" + strconv.Itoa(n)
-}
+// launchToken is the token of a flight's launch.
+func (f *flight) launchToken(n int) string { return sheet.LaunchToken(f.token, n-f.first, n) }
 
 // launchEnded is for a launch that failed and that its queue tries again.
 func (e *engine) launchEnded(f *flight, o *offer.Observation, n int) {
-	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: attemptOf(f, o, n), Reason: o.Reason,
+	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason,
 		Retry: o.Expected, Spent: e.bill(f, o, n), At: e.Clock()})
-	f.mark(waiting)
+	f.mark(cells.Waiting)
 	e.report.note(e, f.addr, f.key+" failed ("+o.Class+") and is tried again", false)
 }
 
 // succeeded is the end that everything waits for: exit 0, every output
 // verified and fresh.
 func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
-	ev := state.Observed{Address: f.addr, Token: f.token, Status: state.Completed, Attempt: attemptOf(f, o, n),
-		Outputs: outputsOf(f, o), Spent: e.bill(f, o, n), At: e.Clock()}
+	if f.imported && len(o.Outputs) == 0 && f.p != nil && len(f.p.Outputs) > 0 {
+		e.verifyImport(f, o, n)
+		return
+	}
+	ev := state.Observed{Address: f.addr, Token: f.token, Status: state.Completed, Attempt: f.attemptOf(o, n),
+		Outputs: sheet.OutputsOf(o, f.b.Name, f.spot().Workdir), Spent: e.bill(f, o, n), At: e.Clock()}
 	if len(o.Metrics) > 0 {
 		ev.Metrics = make(map[string]string, len(o.Metrics))
 		for name, m := range o.Metrics {
@@ -146,29 +167,17 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 	case f.end == endRerun:
 		e.again(f)
 	default:
-		f.p.set(f.cell, done)
-		f.p.breaker.success()
-		f.p.gate.piloted(f.cell)
+		f.p.Set(f.cell, cells.Done)
+		f.p.breaker.Success()
+		f.p.gate.Piloted(f.cell)
 		e.completed(f.p, f.cell)
 	}
 }
 
 // arrived lands a flight whose attempt is over.
 func (e *engine) arrived(f *flight) {
-	f.b.pulse(e.Clock())
+	f.b.Pulse(e.Clock())
 	e.land(f)
-}
-
-func outputsOf(f *flight, o *offer.Observation) []state.Output {
-	if len(o.Outputs) == 0 {
-		return nil
-	}
-	out := make([]state.Output, len(o.Outputs))
-	for i, v := range o.Outputs {
-		out[i] = state.Output{Name: v.Name, Backend: f.b.name, Path: v.Path, Workdir: f.b.conf.Workdir, Size: v.Size,
-			Digest: v.Digest, MTime: v.MTime, Inode: v.Inode, Files: v.Files}
-	}
-	return out
 }
 
 // cancelledAttempt tells our own cancels from those of somebody else.
@@ -177,7 +186,7 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 		f.end, f.by = endAgain, "" // its queue gave it up since what it came after failed
 	}
 	reason := o.Reason
-	a := attemptOf(f, o, n)
+	a := f.attemptOf(o, n)
 	if f.end == endNot {
 		a.Class = failure.CancelledOutside
 		if reason == "" {
@@ -192,7 +201,7 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 
 // ended closes a flight without an observation: its backend does not have it.
 func (e *engine) ended(f *flight, s state.Status, reason string) {
-	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: s, Attempt: state.Attempt{N: f.n, Token: launchToken(f, f.n), Ended: e.Clock()},
+	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: s, Attempt: state.Attempt{N: f.n, Token: f.launchToken(f.n), Ended: e.Clock()},
 		Reason: reason, At: e.Clock()})
 	e.conclude1(f)
 }
@@ -207,14 +216,14 @@ func (e *engine) conclude1(f *flight) {
 			e.emit(state.Forgot{Address: f.key, At: e.Clock()})
 		}
 	case f.smoke:
-		f.p.gate.mark(f.cell, cancelled)
+		f.p.gate.Mark(f.cell, cells.Cancelled)
 		if f.end == endRerun || f.end == endAgain {
-			f.p.gate.retry(f.cell)
+			f.p.gate.Retry(f.cell)
 		}
 	case f.end == endRerun, f.end == endAgain:
 		e.again(f)
 	default:
-		f.p.set(f.cell, cancelled)
+		f.p.Set(f.cell, cells.Cancelled)
 		if f.end == endNot {
 			e.report.note(e, f.addr, f.addr+" was cancelled from outside; it is held until `muster resume`", true)
 		}

@@ -3,6 +3,9 @@ package apply
 import (
 	"fmt"
 	"slices"
+
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/sheet"
 )
 
 // handingOver reports whether this run leaves jobs to run without muster.
@@ -12,20 +15,20 @@ func (e *engine) handingOver() bool { return e.Mode != Drive }
 // ready, and what comes after jobs that lie on the same backend. It stops, in
 // each phase, at the first thing that needs the engine, and names it.
 func (e *engine) handOver() {
-	if e.halted != None || e.recovered > 0 || e.holds.all || e.shipping() {
+	if e.halted != None || e.recovered > 0 || e.holds.All || e.shipping() {
 		return
 	}
 	for _, p := range e.phases {
-		if p.breaker.open || e.holds.phase[p.Name] || !p.code.ready {
+		if p.breaker.Open || e.holds.Phases[p.Name] {
 			continue
 		}
 		e.handSmokes(p)
-		if p.gate.shut() && !e.gateRides(p) {
+		if p.gate.Shut() && !e.gateRides(p) {
 			e.needs(fmt.Sprintf("phase.%s waits for its smoke", p.Name))
 			continue
 		}
-		for c := range int32(len(p.at)) {
-			if p.at[c] != pending || p.waits[c] == 0 {
+		for c := range int32(len(p.At)) {
+			if p.At[c] != cells.Pending || p.Waits[c] == 0 {
 				continue
 			}
 			if why := e.ridesAfter(p, c); why != "" {
@@ -33,8 +36,7 @@ func (e *engine) handOver() {
 				continue
 			}
 			if e.start(p, c, false) == full {
-				e.needs(orText(e.budgets.why, "phase."+p.Name+" waits for room"))
-				return
+				return // it said why
 			}
 		}
 	}
@@ -50,23 +52,23 @@ func (e *engine) needs(what string) {
 // gateRides reports whether a phase's jobs may be queued behind its smokes:
 // only if nothing but their success is expected, on the backend where they run.
 func (e *engine) gateRides(p *phase) bool {
-	if p.gate.failed || p.Smoke == nil || len(p.Smoke.Expect) > 0 {
+	if p.gate.Failed || p.Smoke == nil || len(p.Smoke.Expect) > 0 {
 		return false
 	}
-	if p.gate.place == nil {
+	if p.gate.Place == nil {
 		return false
 	}
-	b := e.backends[p.gate.place.Backend]
-	if b == nil || !b.can.Dependencies {
+	b := e.at(p.gate.Place.Backend, p.gate.Place.Pool)
+	if b == nil || !b.Can.Dependencies {
 		return false
 	}
-	for _, o := range e.placesOf(p) {
-		if o != b {
+	for i := range p.plan.Placements {
+		if d := &p.plan.Placements[i]; i > 0 && d.Backend != "" && e.at(d.Backend, d.Pool) != b {
 			return false
 		}
 	}
-	for _, c := range p.gate.order {
-		if !p.gate.smokes[c].inFlight() {
+	for _, c := range p.gate.Order {
+		if !p.gate.Smokes[c].InFlight() {
 			return false
 		}
 	}
@@ -80,21 +82,21 @@ func (e *engine) handSmokes(p *phase) { e.dispatchSmokes(p) }
 // them, "" if it can.
 func (e *engine) ridesAfter(p *phase, cell int32) string {
 	d := p.decision(cell)
-	if d == nil || e.backends[d.Backend] == nil {
+	if d == nil || e.contacts[d.Backend] == nil {
 		return p.Address(int(cell)) + " has no place"
 	}
-	b := e.backends[d.Backend]
-	if !b.can.Dependencies {
-		return fmt.Sprintf("backend.%s does not order jobs by itself", b.name)
+	b := e.at(d.Backend, d.Pool)
+	if !b.Can.Dependencies {
+		return fmt.Sprintf("backend.%s does not order jobs by itself", b.Name)
 	}
 	for _, ed := range p.inputs {
-		if out := ed.from.output(ed.in.Output, -1); out != nil && string(out.Kind) == "glob" && ed.need[ed.in.GroupOf(int(cell))] > 0 {
+		if out := sheet.OutputOf(ed.from.Phase, ed.In.Output, -1); out != nil && string(out.Kind) == "glob" && ed.Need[ed.In.GroupOf(int(cell))] > 0 {
 			return fmt.Sprintf("the files of phase.%s are a set that is known when they are there", ed.from.Name)
 		}
-		for _, m := range ed.in.Members(ed.in.GroupOf(int(cell))) {
+		for _, m := range ed.In.Members(ed.In.GroupOf(int(cell))) {
 			switch from := ed.from; {
-			case from.at[m].satisfied() && !ed.carries(int32(m)):
-			case ed.carries(int32(m)):
+			case from.At[m].Satisfied() && (e.together() || e.lies(ed, int32(m), b.Spot(d.Pool))):
+			case from.At[m].Satisfied():
 				return fmt.Sprintf("files of phase.%s move between backends", from.Name)
 			case !e.on(from, int32(m), b):
 				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, from.Name)
@@ -110,8 +112,8 @@ func (e *engine) ridesAfterPhases(p *phase, b *backend) string {
 		if from == nil || from.undone == 0 {
 			continue
 		}
-		for m := range int32(len(from.at)) {
-			if !from.at[m].satisfied() && !e.on(from, m, b) {
+		for m := range int32(len(from.At)) {
+			if !from.At[m].Satisfied() && !e.on(from, m, b) {
 				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, name)
 			}
 		}
@@ -121,7 +123,7 @@ func (e *engine) ridesAfterPhases(p *phase, b *backend) string {
 
 // on reports whether a cell is handed over to a backend.
 func (e *engine) on(p *phase, cell int32, b *backend) bool {
-	if !p.at[cell].inFlight() && p.at[cell] != waiting {
+	if !p.At[cell].InFlight() && p.At[cell] != cells.Waiting {
 		return false
 	}
 	f := e.byJob[p.Address(int(cell))]
@@ -141,16 +143,16 @@ func (e *engine) after(f *flight) []string {
 	}
 	p := f.p
 	for _, ed := range p.inputs {
-		for _, m := range ed.in.Members(ed.in.GroupOf(int(f.cell))) {
-			if !ed.from.at[m].satisfied() {
+		for _, m := range ed.In.Members(ed.In.GroupOf(int(f.cell))) {
+			if !ed.from.At[m].Satisfied() {
 				add(ed.from.Address(m))
 			}
 		}
 	}
 	for _, name := range p.DependsOn {
 		if from := e.byName[name]; from != nil && from.undone > 0 {
-			for m := range from.at {
-				if !from.at[m].satisfied() {
+			for m := range from.At {
+				if !from.At[m].Satisfied() {
 					add(from.Address(m))
 				}
 			}
@@ -165,7 +167,7 @@ func (e *engine) after(f *flight) []string {
 // the smokes before it, a pilot after all smokes, the rest after the pilots.
 func (e *engine) afterGate(f *flight) []string {
 	var tokens []string
-	for _, c := range f.p.gate.order {
+	for _, c := range f.p.gate.Order {
 		if f.smoke && (c >= f.cell || f.p.Smoke.Parallel) {
 			continue
 		}
@@ -173,10 +175,10 @@ func (e *engine) afterGate(f *flight) []string {
 			tokens = append(tokens, o.token)
 		}
 	}
-	if f.smoke || f.p.gate.pilots[f.cell] {
+	if f.smoke || f.p.gate.Pilots[f.cell] {
 		return tokens
 	}
-	for c := range f.p.gate.pilots {
+	for c := range f.p.gate.Pilots {
 		if o := e.byJob[f.p.Address(int(c))]; o != nil && o.b == f.b {
 			tokens = append(tokens, o.token)
 		}

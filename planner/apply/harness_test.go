@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -47,7 +48,7 @@ func (s *stage) write(hcl string) {
 
 func (s *stage) load() *lang.Campaign {
 	s.t.Helper()
-	c, diags := lang.Load(lang.LoadOptions{Dir: s.dir, Schemas: map[string]offer.Schema{"local": {Type: "local", Can: s.world.can}}})
+	c, diags := lang.Load(lang.LoadOptions{Dir: s.dir, Schemas: map[string]offer.Schema{"local": {Type: "local", Can: s.world.can}, "far": {Type: "far", Can: s.world.can}}})
 	if diags.HasErrors() {
 		s.t.Fatalf("load: %v", diags.Err())
 	}
@@ -133,7 +134,7 @@ func (s *stage) agree() {
 		if rec == nil {
 			continue
 		}
-		if last := rec.Last(); last != nil && stem(last.Token) == j.Token && rec.Status != state.Held {
+		if last := rec.Last(); last != nil && line.Stem(last.Token) == j.Token && rec.Status != state.Held {
 			want := map[offer.Status]state.Status{offer.Completed: state.Completed, offer.Failed: state.Failed, offer.Cancelled: state.Cancelled}[j.status]
 			if want != "" && rec.Status != want {
 				s.t.Errorf("%s is %s in the state and %s in the world", key, rec.Status, j.status)
@@ -141,7 +142,7 @@ func (s *stage) agree() {
 		}
 	}
 	for key, rec := range st.Jobs {
-		if rec.Status == state.Completed && s.world.jobs[stem(rec.Last().Token)] == nil {
+		if rec.Status == state.Completed && s.world.jobs[line.Stem(rec.Last().Token)] == nil {
 			s.t.Errorf("%s is completed, and the world never saw it", key)
 		}
 	}
@@ -149,7 +150,7 @@ func (s *stage) agree() {
 
 func (s *stage) check(o Outcome, want string) {
 	s.t.Helper()
-	got := fmt.Sprintf("%s done=%d failed=%d held=%d blocked=%d left=%d", or(string(o.Stopped), "end"), o.Done, o.Failed, o.Held, o.Blocked, o.Left)
+	got := fmt.Sprintf("%s done=%d failed=%d held=%d blocked=%d left=%d", orText(string(o.Stopped), "end"), o.Done, o.Failed, o.Held, o.Blocked, o.Left)
 	if got != want {
 		s.t.Errorf("outcome\n got %s (%s)\nwant %s\nnotes: %s", got, o.Why, want, strings.Join(s.notes, "\n       "))
 	}

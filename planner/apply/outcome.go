@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/cells"
 )
 
 // counts sums the cells by what they are at the end.
@@ -13,19 +14,19 @@ func (e *engine) counts() Outcome {
 	var o Outcome
 	blocked := e.blocked()
 	for i, p := range e.phases {
-		c := &p.counts
-		o.Done += c[done]
-		o.Failed += c[failed]
-		o.Held += c[held]
-		o.Unknown += c[unknown]
-		o.Running += c[running] + c[verifying] + c[ending]
-		o.Queued += c[queued] + c[submitting]
-		o.Cancelled += c[cancelled]
-		o.Skipped += c[skipped] + c[skippedDone]
+		c := &p.Counts
+		o.Done += c[cells.Done]
+		o.Failed += c[cells.Failed]
+		o.Held += c[cells.Held]
+		o.Unknown += c[cells.Unknown]
+		o.Running += c[cells.Running] + c[cells.Verifying] + c[cells.Ending]
+		o.Queued += c[cells.Queued] + c[cells.Submitting]
+		o.Cancelled += c[cells.Cancelled]
+		o.Skipped += c[cells.Skipped] + c[cells.SkippedDone]
 		o.Blocked += blocked[i]
-		o.Left += c[pending] + c[ready] + c[waiting] - blocked[i]
-		o.Total += len(p.at) - c[skipped] - c[skippedDone]
-		o.Smokes += p.gate.flying()
+		o.Left += c[cells.Pending] + c[cells.Ready] + c[cells.Waiting] - blocked[i]
+		o.Total += len(p.At) - c[cells.Skipped] - c[cells.SkippedDone]
+		o.Smokes += p.gate.Flying()
 	}
 	return o
 }
@@ -44,8 +45,8 @@ func (e *engine) blocked() []int {
 			stuck = map[*phase][]bool{}
 		}
 		stuck[p] = mine
-		for c, s := range p.at {
-			if mine[c] && (s == pending || s == ready) {
+		for c, s := range p.At {
+			if mine[c] && (s == cells.Pending || s == cells.Ready) {
 				out[i]++
 			}
 		}
@@ -59,13 +60,13 @@ func (e *engine) stuckCells(p *phase, before map[*phase][]bool) []bool {
 	var out []bool
 	mark := func(c int32) {
 		if out == nil {
-			out = make([]bool, len(p.at))
+			out = make([]bool, len(p.At))
 		}
 		out[c] = true
 	}
-	if p.counts[failed]+p.counts[held]+p.counts[cancelled]+p.counts[skipped] > 0 {
-		for c, s := range p.at {
-			if s == failed || s == held || s == cancelled || s == skipped {
+	if p.Counts[cells.Failed]+p.Counts[cells.Held]+p.Counts[cells.Cancelled]+p.Counts[cells.Skipped] > 0 {
+		for c, s := range p.At {
+			if s == cells.Failed || s == cells.Held || s == cells.Cancelled || s == cells.Skipped {
 				mark(int32(c))
 			}
 		}
@@ -73,27 +74,27 @@ func (e *engine) stuckCells(p *phase, before map[*phase][]bool) []bool {
 	for _, ed := range p.inputs {
 		from := before[ed.from]
 		for m, bad := range from {
-			if g := ed.group[m]; bad && g >= 0 {
-				for _, c := range ed.consumers(int(g)) {
+			if g := ed.Group[m]; bad && g >= 0 {
+				for _, c := range ed.Consumers(int(g)) {
 					mark(c)
 				}
 			}
 		}
 	}
-	whole := p.gate.failed
+	whole := p.gate.Failed
 	for _, name := range p.DependsOn {
 		if from := e.byName[name]; from != nil && slices.Contains(before[from], true) {
 			whole = true
 		}
 	}
-	for c := range p.gate.pilots {
-		if s := p.at[c]; s == failed || s == held || s == cancelled {
+	for c := range p.gate.Pilots {
+		if s := p.At[c]; s == cells.Failed || s == cells.Held || s == cells.Cancelled {
 			whole = true
 		}
 	}
 	if whole {
-		for c := range p.at {
-			if p.at[c] == pending || p.at[c] == ready {
+		for c := range p.At {
+			if p.At[c] == cells.Pending || p.At[c] == cells.Ready {
 				mark(int32(c))
 			}
 		}
@@ -106,13 +107,13 @@ func (e *engine) outcome() Outcome {
 	o := e.counts()
 	o.Stopped, o.Why = e.halted, e.why
 	o.Deleted, o.Undeleted = e.removed, e.undeleted
-	o.Handed, o.First, o.Spent = e.handed, e.first, e.spent.text()
+	o.Handed, o.First, o.Spent = e.handed, e.first, e.spent.Text()
 	if o.Stopped == None {
 		switch {
 		case e.Mode == Detach:
 			o.Stopped = Detached
-		case e.holds.any() && o.Left+o.Queued > 0:
-			o.Stopped, o.Why = Hold, e.holds.text
+		case e.holds.Any() && o.Left+o.Queued > 0:
+			o.Stopped, o.Why = Hold, e.holds.Text
 		}
 	}
 	if e.Mode != Drive && o.Left+o.Running+o.Queued > 0 || o.Stopped == Interrupted {
@@ -123,8 +124,8 @@ func (e *engine) outcome() Outcome {
 	}
 	by := map[string]int{}
 	for _, f := range e.flights {
-		if f.status == queued || f.status == submitting {
-			by[f.b.name]++
+		if f.status == cells.Queued || f.status == cells.Submitting {
+			by[f.b.Name]++
 		}
 	}
 	for name, n := range by {

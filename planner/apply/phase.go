@@ -3,55 +3,24 @@ package apply
 import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
 
-// status is where a cell is for the engine. One byte a job.
-type status uint8
-
-const (
-	skipped     status = iota // not selected, and not completed
-	skippedDone               // not selected, but its outputs are there
-	pending                   // waits for inputs
-	ready                     // in a queue of its phase
-	submitting                // intent minted, no answer yet
-	queued
-	running
-	verifying
-	waiting // failed, will be tried again
-	done
-	failed
-	held
-	cancelled
-	unknown // in flight, and its backend cannot be asked
-	ending  // being cancelled
-	statuses
-)
-
-// inFlight reports whether a backend has or may have the job.
-func (s status) inFlight() bool {
-	switch s {
-	case submitting, queued, running, verifying, unknown, ending:
-		return true
-	}
-	return false
-}
-
-func (s status) satisfied() bool { return s == done || s == skippedDone }
-
-// A phase holds the cells of one phase: 5 bytes a cell, and its edges.
+// A phase holds the cells of one phase, and its edges.
 type phase struct {
 	*lang.Phase
 	ord  int
 	plan *planner.PhasePlan
 
-	at     []status
-	waits  []int32 // inputs and phases that a cell still waits for
-	counts [statuses]int
+	cells.Tally
 	before int // completed before this run
 
-	queues   []queue // ready cells by ordinal of their backend
+	queues   []cells.Queue // ready cells by ordinal of their backend
 	unplaced bool
 	inflight int     // runs and smokes handed over
 	edges    []*edge // to the phases that read its outputs
@@ -59,60 +28,20 @@ type phase struct {
 	after    []*phase
 	undone   int // cells that depends_on waits for
 
-	gate     gate
-	breaker  breaker
+	gate     cells.Gate
+	breaker  brake.Breaker
 	code     code // its source
 	defined  string
-	base     spec                      // what all jobs of the phase share
+	base     sheet.Spec                // what all jobs of the phase share
+	baseOn   *backend                  // where base is for
 	replaced map[int32]*place.Decision // where cells go that were re-placed
-}
-
-// A queue of cells, first in first out; its front is at head.
-type queue struct {
-	cells []int32
-	head  int
-}
-
-func (q *queue) push(cell int32) { q.cells = append(q.cells, cell) }
-func (q *queue) len() int        { return len(q.cells) - q.head }
-func (q *queue) front() int32    { return q.cells[q.head] }
-
-func (q *queue) pop() {
-	q.head++
-	if q.head == len(q.cells) {
-		q.cells, q.head = q.cells[:0], 0
-	}
-}
-
-// remove takes a cell out of the middle; rare, so linear.
-func (q *queue) remove(cell int32) bool {
-	for i := q.head; i < len(q.cells); i++ {
-		if q.cells[i] == cell {
-			q.cells = append(q.cells[:i], q.cells[i+1:]...)
-			return true
-		}
-	}
-	return false
-}
-
-func (p *phase) set(cell int32, s status) {
-	old := p.at[cell]
-	if old == s {
-		return
-	}
-	p.counts[old]--
-	p.counts[s]++
-	p.at[cell] = s
 }
 
 // loadPhases makes the engine's view of the plan's phases and the edges
 // between them. Cells are not looked at yet.
 func (e *engine) loadPhases() {
 	for _, pp := range e.Plan.Phases {
-		p := &phase{Phase: pp.Phase, ord: len(e.phases), plan: pp}
-		n := pp.Phase.Len()
-		p.at, p.waits = make([]status, n), make([]int32, n)
-		p.counts[skipped] = n
+		p := &phase{Phase: pp.Phase, ord: len(e.phases), plan: pp, Tally: cells.NewTally(pp.Phase.Len())}
 		e.phases = append(e.phases, p)
 		e.byName[p.Name] = p
 	}
@@ -146,19 +75,19 @@ func (p *phase) kind(cell int32) planner.Kind {
 // and counts what each waits for.
 func (e *engine) loadCells() {
 	for _, p := range e.phases {
-		for i := range int32(len(p.at)) {
-			p.set(i, e.begin(p, i))
+		for i := range int32(len(p.At)) {
+			p.Set(i, e.begin(p, i))
 		}
-		p.before = p.counts[done]
-		p.undone = len(p.at) - p.counts[done] - p.counts[skippedDone]
+		p.before = p.Counts[cells.Done]
+		p.undone = len(p.At) - p.Counts[cells.Done] - p.Counts[cells.SkippedDone]
 	}
 	for _, p := range e.phases {
 		for _, ed := range p.inputs {
-			ed.count(func(cell int) bool { return p.arrived(ed, cell) })
-			for g := range ed.need {
-				if ed.need[g] > 0 {
-					for _, c := range ed.consumers(g) {
-						p.waits[c]++
+			ed.Count(func(cell int) bool { return ed.from.At[cell].Satisfied() })
+			for g := range ed.Need {
+				if ed.Need[g] > 0 {
+					for _, c := range ed.Consumers(g) {
+						p.Waits[c]++
 					}
 				}
 			}
@@ -169,8 +98,8 @@ func (e *engine) loadCells() {
 			continue
 		}
 		for _, d := range p.after {
-			for c := range d.waits {
-				d.waits[c]++
+			for c := range d.Waits {
+				d.Waits[c]++
 			}
 		}
 	}
@@ -185,27 +114,22 @@ func (e *engine) unchainAll() {
 	e.recovered++ // the cancels wait for the first look-up
 	defer func() { e.recovered-- }()
 	for _, p := range e.phases {
-		if p.counts[failed]+p.counts[held]+p.counts[cancelled] == 0 {
+		if p.Counts[cells.Failed]+p.Counts[cells.Held]+p.Counts[cells.Cancelled] == 0 {
 			continue
 		}
-		for c, s := range p.at {
-			if s == failed || s == held || s == cancelled {
+		for c, s := range p.At {
+			if s == cells.Failed || s == cells.Held || s == cells.Cancelled {
 				e.unchain(p, int32(c))
 			}
 		}
 	}
 }
 
-// arrived reports whether a producer's output is where consumers read it.
-func (p *phase) arrived(ed *edge, producer int) bool {
-	return ed.from.at[producer].satisfied() && !ed.carries(int32(producer))
-}
-
 // enqueue puts every cell that waits for nothing into its queue.
 func (e *engine) enqueue() {
 	for _, p := range e.phases {
-		for i := range int32(len(p.at)) {
-			if p.at[i] == pending && p.waits[i] == 0 {
+		for i := range int32(len(p.At)) {
+			if p.At[i] == cells.Pending && p.Waits[i] == 0 {
 				e.makeReady(p, i)
 			}
 		}
@@ -213,7 +137,7 @@ func (e *engine) enqueue() {
 }
 
 // begin is a cell's first status.
-func (e *engine) begin(p *phase, cell int32) status {
+func (e *engine) begin(p *phase, cell int32) cells.Status {
 	k := p.kind(cell)
 	var rec *state.Job
 	if len(e.st.Jobs) > 0 {
@@ -222,35 +146,35 @@ func (e *engine) begin(p *phase, cell int32) status {
 	if rec != nil && e.byJob[rec.Address] != nil {
 		f := e.byJob[rec.Address]
 		if f.end != endNot {
-			return ending
+			return cells.Ending
 		}
 		return f.status
 	}
 	switch k {
 	case planner.Run, planner.Rerun, planner.Retry, planner.Restart, planner.Resubmit, planner.Blocked:
-		return pending
+		return cells.Pending
 	case planner.HeldKind:
 		return heldAs(rec)
 	case planner.Skipped:
 		if rec != nil && rec.Status == state.Completed {
-			return skippedDone
+			return cells.SkippedDone
 		}
-		return skipped
+		return cells.Skipped
 	}
 	return e.beginFromRecord(p, cell, rec)
 }
 
 // heldAs tells what holds a job apart: its failure, a cancel, or a person.
-func heldAs(rec *state.Job) status {
+func heldAs(rec *state.Job) cells.Status {
 	if rec != nil {
 		switch rec.Status {
 		case state.Failed:
-			return failed
+			return cells.Failed
 		case state.Cancelled:
-			return cancelled
+			return cells.Cancelled
 		}
 	}
-	return held
+	return cells.Held
 }
 
 // re-placed cells keep their place until they are done.
@@ -262,24 +186,24 @@ func (p *phase) replace(cell int32, d *place.Decision) {
 }
 
 // beginFromRecord is for kinds that leave a cell as its record says.
-func (e *engine) beginFromRecord(p *phase, cell int32, rec *state.Job) status {
+func (e *engine) beginFromRecord(p *phase, cell int32, rec *state.Job) cells.Status {
 	if rec == nil {
-		return skipped // nothing is launched that the plan does not launch
+		return cells.Skipped // nothing is launched that the plan does not launch
 	}
 	switch rec.Status {
 	case state.Completed:
-		return done
+		return cells.Done
 	case state.Failed:
-		if e.attemptsLeft(p, rec) > 0 && retryable(p.Retry, rec.Class) {
-			return pending
+		if e.attemptsLeft(p, rec) > 0 && relaunch.Covers(p.Retry, rec.Class) {
+			return cells.Pending
 		}
-		return failed
+		return cells.Failed
 	case state.Cancelled:
-		return cancelled
+		return cells.Cancelled
 	case state.Held:
-		return held
+		return cells.Held
 	case state.Waiting:
-		return pending
+		return cells.Pending
 	}
-	return pending
+	return cells.Pending
 }

@@ -1,10 +1,14 @@
 package apply
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -12,9 +16,9 @@ import (
 // makeReady puts a cell that waits for nothing into the queue of its backend,
 // unless its smoke has yet to run: then the smoke is what became ready.
 func (e *engine) makeReady(p *phase, cell int32) {
-	p.gate.reached(p, cell)
+	p.gate.Reached(cell)
 	d := p.decision(cell)
-	if d == nil || e.backends[d.Backend] == nil {
+	if d == nil || e.contacts[d.Backend] == nil {
 		// The plan had no reason to place it. The next one has.
 		if !p.unplaced {
 			p.unplaced = true
@@ -22,34 +26,34 @@ func (e *engine) makeReady(p *phase, cell int32) {
 		}
 		return
 	}
-	b := e.backends[d.Backend]
-	p.set(cell, ready)
-	p.queues[b.ord].push(cell)
+	b := e.at(d.Backend, d.Pool)
+	p.Set(cell, cells.Ready)
+	p.queues[b.ord].Push(cell)
 }
 
 // dispatch mints what may start now. Earlier phases come first: the campaign
 // lists producers before consumers.
 func (e *engine) dispatch() {
-	if e.halted != None || e.recovered > 0 || e.holds.all || e.Plan.Destroy {
+	if e.halted != None || e.recovered > 0 || e.holds.All || e.Plan.Destroy {
 		return
 	}
-	e.budgets.short = false
+	e.budgets.Short = false
 	for _, p := range e.phases {
-		if e.holds.phase[p.Name] || p.breaker.open || !p.code.ready {
+		if e.holds.Phases[p.Name] || p.breaker.Open {
 			continue
 		}
 		e.dispatchSmokes(p)
-		if p.gate.shut() && !(e.handingOver() && e.gateRides(p)) {
+		if p.gate.Shut() && !(e.handingOver() && e.gateRides(p)) {
 			continue
 		}
-		if p.gate.piloting() {
+		if p.gate.Piloting() {
 			e.dispatchPilots(p)
 			if !e.handingOver() {
 				continue
 			}
 		}
 		for ord := range p.queues {
-			if p.queues[ord].len() > 0 {
+			if p.queues[ord].Len() > 0 {
 				e.dispatchQueue(p, ord)
 			}
 		}
@@ -59,18 +63,18 @@ func (e *engine) dispatch() {
 // dispatchQueue starts cells of one queue until something says stop.
 func (e *engine) dispatchQueue(p *phase, ord int) {
 	q := &p.queues[ord]
-	for q.len() > 0 {
-		cell := q.front()
-		if p.at[cell] != ready { // held or moved meanwhile
-			q.pop()
+	for q.Len() > 0 {
+		cell := q.Front()
+		if p.At[cell] != cells.Ready { // held or moved meanwhile
+			q.Pop()
 			continue
 		}
 		switch e.start(p, cell, false) {
 		case started, refused:
-			q.pop()
+			q.Pop()
 		case parked: // its files are being looked for; it comes back
-			q.pop()
-			p.set(cell, pending)
+			q.Pop()
+			p.Set(cell, cells.Pending)
 		case full:
 			return
 		}
@@ -90,35 +94,124 @@ const (
 func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
 	d := p.decision(cell)
 	if smoke {
-		d = p.gate.place
+		d = p.gate.Place
 	}
-	b := e.backends[d.Backend]
-	if !e.room(b, d.Pool) || e.capped(p, b) || !e.rate.allows(e, p, b, 1) {
+	b := e.at(d.Backend, d.Pool)
+	if !smoke && b.away() && e.evade(p, cell, d) {
+		return refused
+	}
+	if why := e.noRoom(p, b, d.Pool); why != "" {
+		if e.handingOver() {
+			e.needs(why)
+		}
 		return full
 	}
-	if len(e.holds.some) > 0 && e.holds.covers(p, cell) {
+	if len(e.holds.Some) > 0 && e.covers(p, cell) {
 		if smoke {
 			return full
 		}
-		p.set(cell, held)
+		p.Set(cell, cells.Held)
 		return refused
 	}
-	if !e.inputsKnown(p, cell, b, smoke) {
-		return parked
+	if v, why := e.codeHere(p, b, d.Pool); v != started {
+		if v == refused {
+			e.refuseCell(p, cell, smoke, why)
+		}
+		return v
+	}
+	if v := e.inputsHere(p, cell, b, d.Pool, smoke); v != started {
+		return v
 	}
 	return e.launch(p, cell, smoke, d, b)
 }
 
-// capped applies the caps of the campaign and the phase. A host queue keeps
-// its own phase cap, and is fed beyond it only when it takes everything.
+// tooFast reports whether a launch would pass the ceiling on launches; the
+// loop is woken when it would not any more.
+func (e *engine) tooFast(p *phase, b *backend) bool {
+	until := e.rate.Until(rateOf(p, b, false), e.Clock())
+	if until.IsZero() {
+		return false
+	}
+	e.wakeAt(until)
+	return true
+}
+
+func rateOf(p *phase, b *backend, again bool) brake.Launch {
+	l := brake.Launch{Phase: p.Name, Repeat: again}
+	if b.Can.Rents {
+		l.Rents = b.Name
+	}
+	return l
+}
+
+// noRoom is why a job cannot start now, "" when it can.
+func (e *engine) noRoom(p *phase, b *backend, pool string) string {
+	switch {
+	case !e.room(b, pool):
+		return b.title() + " takes no more jobs now"
+	case e.cappedAll(b):
+		return fmt.Sprintf("max_parallel = %d of the campaign is reached", e.Campaign.MaxParallel)
+	case e.capped(p, b):
+		return fmt.Sprintf("max_parallel = %d of phase.%s is reached", p.MaxParallel, p.Name)
+	case e.tooFast(p, b):
+		return fmt.Sprintf("phase.%s has had its launches of this minute", p.Name)
+	}
+	return ""
+}
+
+// cappedAll applies the cap of the campaign. A host queue that is handed
+// everything keeps it, when there is no other.
+func (e *engine) cappedAll(b *backend) bool {
+	limit := e.Campaign.MaxParallel
+	if limit <= 0 || len(e.flights) < limit {
+		return false
+	}
+	return !e.handingOver() || !b.Can.HostQueue || e.queuesInUse() > 1
+}
+
+// queuesInUse counts the queues that this run may hand jobs to.
+func (e *engine) queuesInUse() int {
+	n := 0
+	for _, c := range e.contacts {
+		if c.Splits() {
+			n += len(c.Offers)
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// capped applies the cap of a phase. A host queue keeps it, and is fed beyond
+// it only when it takes everything, and when the phase runs nowhere else: two
+// queues do not know of one another.
 func (e *engine) capped(p *phase, b *backend) bool {
-	if limit := e.Campaign.MaxParallel; limit > 0 && len(e.flights) >= limit {
+	limit := p.MaxParallel
+	switch {
+	case limit <= 0 || p.inflight < limit:
+		return false
+	case e.spans(p):
 		return true
 	}
-	if limit := p.MaxParallel; limit > 0 && (!b.can.HostQueue || b.can.FeedSlots > 0) && p.inflight >= limit {
-		return e.Mode == Drive
+	// A scheduler's array keeps the cap by itself, however many are in it.
+	return !b.Can.Arrays && (!b.Can.HostQueue || b.Can.FeedSlots > 0) && e.Mode == Drive
+}
+
+// spans reports whether the jobs of a phase go to more than one queue.
+func (e *engine) spans(p *phase) bool {
+	var only *backend
+	for i := range p.plan.Placements {
+		d := &p.plan.Placements[i]
+		if i == 0 || d.Backend == "" || e.contacts[d.Backend] == nil {
+			continue
+		}
+		b := e.at(d.Backend, d.Pool)
+		if only != nil && only != b {
+			return true
+		}
+		only = b
 	}
-	return false
+	return len(p.replaced) > 0
 }
 
 func (e *engine) recordKey(p *phase, cell int32, smoke bool) string {
@@ -144,22 +237,25 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 		return refused
 	}
 	f.job = job
-	f.due = e.budgets.ceilingOf(e, f, nil)
+	f.due = e.budgets.ceilingOf(f, nil)
 	if !e.budgets.afford(e, f) {
+		if e.handingOver() {
+			e.needs(e.budgets.Why)
+		}
 		return full
 	}
 	rec.Status = ""
 	e.emit(state.Intended{Job: rec, Fresh: fresh, At: e.Clock(), Attempt: state.Attempt{
-		N: f.n, Token: f.token, Backend: b.name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
-		Ceiling: f.due.one, Why: d.Why, Scaled: scaledText(d.Shape, job.Shape), Replaces: job.MoveAside,
+		N: f.n, Token: f.token, Backend: b.Name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
+		Ceiling: f.due.One, Why: d.Why, Scaled: relaunch.Changes(d.Shape, job.Shape), Replaces: job.MoveAside,
 	}})
 	if e.err != nil {
 		return full
 	}
-	f.status = submitting
+	f.status = cells.Submitting
 	e.adopt(f)
-	f.mark(submitting)
-	e.rate.count(e, f)
+	f.mark(cells.Submitting)
+	e.rate.Count(rateOf(p, b, f.n > 1), e.Clock())
 	b.outbox = append(b.outbox, f)
 	return started
 }
@@ -169,7 +265,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 func (e *engine) number(f *flight) (fresh bool) {
 	f.n, f.max = 1, 1
 	if !f.smoke {
-		f.max = max(1, f.p.Retry.MaxAttempts)
+		f.max = relaunch.Launches(f.p.Retry, f.segments())
 	}
 	rec := e.st.Jobs[f.key]
 	last := rec.Last()
@@ -210,6 +306,6 @@ func (e *engine) refuse(f *flight, diags diag.List) {
 // holdJob holds one cell, with a reason that the state keeps.
 func (e *engine) holdJob(p *phase, cell int32, why string) {
 	e.emit(state.HeldJob{Address: p.Address(int(cell)), Reason: why, By: "muster", At: e.Clock()})
-	p.set(cell, held)
+	p.Set(cell, cells.Held)
 	e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" is held: "+why, true)
 }

@@ -3,6 +3,8 @@ package apply
 import (
 	"slices"
 
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -10,75 +12,108 @@ import (
 // new is started: an intent without outcome is found, or surely absent and
 // sent again under its token, or unknown. Then the watches begin.
 func (e *engine) recover() {
-	for _, b := range e.backends {
-		var open []*flight
-		for _, f := range e.flights {
-			if f.b == b {
-				open = append(open, f)
-			}
-		}
-		slices.SortFunc(open, func(a, b *flight) int { return compareText(a.key, b.key) })
-		if b.p == nil || b.down != "" {
-			for _, f := range open {
-				f.mark(unknown)
-			}
-			e.reopen(b, open, 1)
-			continue
-		}
-		if len(open) == 0 {
-			e.follow(b)
-			continue
-		}
-		e.recovered++
-		tokens := make([]string, len(open))
-		for i, f := range open {
-			tokens[i] = f.token
-		}
-		var obs []offer.Observation
-		var err error
-		e.call(b, func() { obs, err = b.find(e.ctx, tokens) }, func() {
-			e.recovered--
-			e.found(b, open, obs, err)
-			e.cancelFlights()
-			e.follow(b)
-		})
+	open := map[*backend][]*flight{}
+	for _, f := range e.flights {
+		open[f.b] = append(open[f.b], f)
 	}
+	for _, c := range e.contacts {
+		left := 0
+		for _, b := range c.lines {
+			if c.Provider != nil && len(open[b]) > 0 {
+				left++
+			}
+		}
+		if c.Provider != nil && left == 0 {
+			e.follow(c)
+		}
+		for _, b := range slices.Clone(c.lines) {
+			fs := open[b]
+			slices.SortFunc(fs, func(a, b *flight) int { return compareText(a.key, b.key) })
+			switch {
+			case c.Provider == nil:
+				for _, f := range fs {
+					f.mark(cells.Unknown)
+				}
+				if b == c.lines[0] {
+					e.reopen(c, 1)
+				}
+			case len(fs) > 0:
+				e.ask(b, fs, func() {
+					if left--; left == 0 {
+						e.follow(c)
+					}
+				})
+			}
+		}
+	}
+}
+
+// ask looks for flights before anything new is started.
+func (e *engine) ask(b *backend, open []*flight, then func()) {
+	e.recovered++
+	tokens := make([]string, len(open))
+	for i, f := range open {
+		tokens[i] = f.token
+	}
+	var obs []offer.Observation
+	var err error
+	b.Call(func() { obs, err = b.Find(e.ctx, tokens) }, func() {
+		e.recovered--
+		e.found(b, open, obs, err)
+		e.cancelFlights()
+		then()
+	})
 }
 
 // follow begins to watch a backend.
-func (e *engine) follow(b *backend) {
-	if b.watched || b.p == nil || e.Mode != Drive {
+func (e *engine) follow(c *contact) {
+	if c.watched || c.Provider == nil || e.Mode != Drive {
 		return
 	}
-	b.watched = true
-	e.spawn(func() { e.watch(b) })
+	c.watched = true
+	e.Spawn(func() { e.watch(c) })
 }
 
 // reopen tries to reach a backend that did not answer at the start.
-func (e *engine) reopen(b *backend, open []*flight, tries int) {
+func (e *engine) reopen(c *contact, tries int) {
 	if e.Mode != Drive && tries > 2 {
 		return
 	}
-	e.later(backoff(tries), func() {
-		var a acquaintance
+	first := c.lines[0]
+	e.later(line.Backoff(tries), func() {
+		var a line.Acquaintance
 		var err error
-		e.call(b, func() { a, err = e.probe(e.ctx, b.conf) }, func() {
+		first.Call(func() { a, err = line.Probe(e.ctx, e.Provider, c.Conf) }, func() {
 			if err != nil {
-				e.unreachable(b, err)
-				e.reopen(b, open, tries+1)
+				e.unreachable(first, err)
+				e.reopen(c, tries+1)
 				return
 			}
-			e.greet(b, a)
-			e.reachable(b)
-			e.lookFor(b, open)
-			e.follow(b)
+			lines := slices.Clone(c.lines)
+			e.greet(c, a)
+			e.reachable(first)
+			for _, b := range lines {
+				e.lookFor(b, e.of(b))
+			}
+			e.follow(c)
 		})
 	})
 }
 
+// of are the flights of a backend, by key.
+func (e *engine) of(b *backend) (out []*flight) {
+	for _, f := range e.flights {
+		if f.b == b {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b *flight) int { return compareText(a.key, b.key) })
+	return out
+}
+
 // proceed goes on with a flight that was found and is not over.
 func (e *engine) proceed(f *flight) {
-	if e.flights[f.token] == f && f.status == unknown {
-		f.mark(queued)
+	if e.flights[f.token] == f && f.status == cells.Unknown {
+		f.mark(cells.Queued)
 	}
 }

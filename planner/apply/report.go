@@ -3,6 +3,8 @@ package apply
 import (
 	"strings"
 	"time"
+
+	"github.com/muster-run/muster/planner/apply/cells"
 )
 
 const reportEvery = 100 * time.Millisecond
@@ -44,8 +46,9 @@ func (r *reporter) note(e *engine, address, text string, bad bool) {
 	if e.Progress == nil {
 		return
 	}
-	// The address stands in front of the note wherever it is shown.
-	if rest, ok := strings.CutPrefix(text, address); ok && address != "" {
+	// The address stands in front of the note wherever it is shown, unless the
+	// note has it.
+	if rest, ok := strings.CutPrefix(text, address); ok && address != "" && !strings.Contains(rest, address) {
 		text = strings.TrimLeft(rest, ": ")
 	}
 	p := Progress{At: e.Clock(), Started: r.started, Address: address, Note: text, Bad: bad, Waits: r.waits}
@@ -75,12 +78,12 @@ func (r *reporter) snapshot(e *engine) Progress {
 	p := Progress{At: e.Clock(), Started: r.started, Waits: r.waits, Phases: make([]PhaseProgress, 0, len(e.phases))}
 	blocked := e.blocked()
 	for i, ph := range e.phases {
-		c := &ph.counts
+		c := &ph.Counts
 		pp := PhaseProgress{
-			Phase: ph.Name, Total: len(ph.at) - c[skipped] - c[skippedDone], Done: c[done], Before: ph.before,
-			Running: c[running], Queued: c[queued] + c[submitting] + c[unknown], Verifying: c[verifying], Waiting: c[waiting],
-			Pending: c[pending] + c[ready] - blocked[i], Failed: c[failed], Held: c[held], Blocked: blocked[i],
-			Cancelled: c[cancelled] + c[ending], Smoke: ph.gate.flying(), Gate: e.gateText(ph),
+			Phase: ph.Name, Total: len(ph.At) - c[cells.Skipped] - c[cells.SkippedDone], Done: c[cells.Done], Before: ph.before,
+			Running: c[cells.Running], Queued: c[cells.Queued] + c[cells.Submitting] + c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
+			Pending: c[cells.Pending] + c[cells.Ready] - blocked[i], Failed: c[cells.Failed], Held: c[cells.Held], Blocked: blocked[i],
+			Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: ph.gate.Flying(), Gate: e.gateText(ph),
 		}
 		p.Phases = append(p.Phases, pp)
 	}
@@ -89,13 +92,13 @@ func (r *reporter) snapshot(e *engine) Progress {
 
 func (e *engine) gateText(p *phase) string {
 	switch {
-	case e.holds.all || e.holds.phase[p.Name]:
+	case e.holds.All || e.holds.Phases[p.Name]:
 		return "hold"
-	case p.breaker.open:
+	case p.breaker.Open:
 		return "breaker"
-	case p.gate.shut():
+	case p.gate.Shut():
 		return "smoke"
-	case p.gate.piloting():
+	case p.gate.Piloting():
 		return "pilot"
 	}
 	return ""

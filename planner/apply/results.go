@@ -2,6 +2,7 @@ package apply
 
 import (
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/haul"
 	"github.com/muster-run/muster/state"
 )
 
@@ -42,7 +43,7 @@ func completedOf(p *lang.Phase, st *state.State) lang.Completed {
 		for j := range rec.Outputs {
 			o := &rec.Outputs[j]
 			if m := out.Outputs[o.Name]; m != nil {
-				m[key] = absolute(o.Workdir, o.Path)
+				m[key] = haul.Absolute(o.Workdir, o.Path)
 			}
 		}
 	}

@@ -4,10 +4,14 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/haul"
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -43,38 +47,39 @@ func (e *engine) releaseRetries() {
 			return
 		}
 		r := heap.Pop(&e.retries).(dueRetry)
-		if r.p.at[r.cell] != waiting {
+		if r.p.At[r.cell] != cells.Waiting {
 			continue // held or cancelled meanwhile
 		}
-		r.p.set(r.cell, pending)
-		if r.p.waits[r.cell] == 0 {
+		r.p.Set(r.cell, cells.Pending)
+		if r.p.Waits[r.cell] == 0 {
 			e.makeReady(r.p, r.cell)
 		}
 	}
 }
 
 // ridingRetry is the policy that goes with a job where its queue retries.
-func (e *engine) ridingRetry(f *flight, s *spec) providers.Retry {
-	if f.smoke || !f.b.can.Retries && !f.b.can.HostQueue {
+func (e *engine) ridingRetry(f *flight, s *sheet.Spec) providers.Retry {
+	if f.smoke || !f.b.Can.Retries && !f.b.Can.HostQueue {
 		return providers.Retry{Max: 1}
 	}
-	r := s.retry
-	r.Max = f.max
+	r := s.Retry
+	r.On, r.Max = f.policy().On, f.max
 	return r
 }
 
-// rides reports whether the flight's queue retries by itself.
-func (f *flight) rides() bool { return !f.smoke && (f.b.can.HostQueue || f.b.can.Retries) }
-
-// retryable reports whether a class is in retry.on.
-func retryable(r lang.Retry, class string) bool {
-	for _, on := range r.On {
-		if failure.Is(class, on) {
-			return true
-		}
+// segments is how many launches in a row a flight's work is cut into.
+func (f *flight) segments() int {
+	if f.where == nil || f.smoke {
+		return 1
 	}
-	return false
+	return max(1, f.where.Segments)
 }
+
+// policy is the retry policy of a flight's job.
+func (f *flight) policy() lang.Retry { return relaunch.Policy(f.p.Retry, f.segments()) }
+
+// rides reports whether the flight's queue retries by itself.
+func (f *flight) rides() bool { return !f.smoke && (f.b.Can.HostQueue || f.b.Can.Retries) }
 
 // attemptsLeft is how many launches a record still has.
 func (e *engine) attemptsLeft(p *phase, rec *state.Job) int {
@@ -89,134 +94,64 @@ func (e *engine) attemptsLeft(p *phase, rec *state.Job) int {
 // decides what follows.
 func (e *engine) failedAttempt(f *flight, o *offer.Observation, n int) {
 	if o.Class == "" || o.Status == offer.Lost {
-		o = classified(e, f, o)
+		o = relaunch.Classified(o, relaunch.Rules(e.Campaign))
 	}
 	if f.end != endNot { // it failed before the cancel reached it
 		e.cancelledAttempt(f, o, n)
 		return
 	}
-	action := e.actionFor(f, o)
-	if action == "retry" && o.Class == failure.Walltime && f.p.Checkpoint != nil {
+	action := e.verdict(f, o)
+	if action == relaunch.Retry && o.Class == failure.Walltime && f.p.Checkpoint != nil {
 		e.askCheckpoint(f, o, n)
 		return
 	}
 	e.settleFailure(f, o, n, action)
 }
 
-// classified fills in a class where the backend gave none.
-func classified(e *engine, f *flight, o *offer.Observation) *offer.Observation {
-	c := *o
-	if o.Status == offer.Lost {
-		c.Class = failure.NodeFailure
-		return &c
+// verdict is what follows a launch that failed.
+func (e *engine) verdict(f *flight, o *offer.Observation) relaunch.Action {
+	if f.p == nil {
+		return relaunch.Fail
 	}
-	v := failure.Classify(evidence(&c), Rules(e.Campaign))
-	if c.Class = v.Class; c.Class == "" {
-		c.Class = failure.Unknown
+	// A scheduler starts again what ended by itself, as it was: what needs more
+	// of something, or lost its place in the queue, is ours to launch.
+	rides := f.rides() && f.b.Can.HostQueue
+	c := relaunch.Case{Class: o.Class, Launch: f.n, Most: f.max, Smoke: f.smoke, Rides: rides, Paid: e.paid(f),
+		Policy: f.policy(), Checkpoint: f.p.Checkpoint != nil}
+	if rec := e.st.Jobs[f.key]; rec != nil {
+		c.Before = rec.Attempts
 	}
-	return &c
-}
-
-func evidence(o *offer.Observation) failure.Evidence {
-	return failure.Evidence{Exit: o.Exit, Signal: o.Signal, OOMKills: -1, HostOOMKills: -1, Tail: []byte(strings.Join(o.Tail, "\n")), GPUs: len(o.GPUs) > 0}
-}
-
-// actionFor is "retry", "hold" or "fail".
-func (e *engine) actionFor(f *flight, o *offer.Observation) string {
-	if f.smoke || f.p == nil {
-		return "fail"
-	}
-	rule := ""
-	for _, c := range e.Campaign.Failures {
-		class := c.Class
-		if class == "" {
-			class = c.Name
-		}
-		if class == o.Class && c.Action != "" {
-			rule = c.Action
-			break
-		}
-	}
-	if rule == "hold" || rule == "fail" {
-		return rule
-	}
-	if infrastructure(o.Class) && e.paid(f) {
-		// A paid machine that fails costs money each time: once more, whatever
-		// the policy says of it.
-		if e.infraRetries(f, n1(f)) < 1 {
-			return "retry"
-		}
-		return "fail"
-	}
-	if f.rides() || f.n >= f.max {
-		return "fail" // its queue has tried what the policy allows
-	}
-	if o.Class == failure.Walltime && f.p.Checkpoint == nil {
-		return "fail" // it would come to the same end
-	}
-	if rule == "retry" || retryable(f.p.Retry, o.Class) {
-		return "retry"
-	}
-	return "fail"
-}
-
-func n1(f *flight) int { return f.n }
-
-func infrastructure(class string) bool {
-	switch class {
-	case failure.NodeFailure, failure.GPULost, failure.Transport, failure.NCCLHang:
-		return true
-	}
-	return false
+	return relaunch.Decide(c, e.Campaign.Failures)
 }
 
 // paid reports whether a launch costs money.
 func (e *engine) paid(f *flight) bool {
-	if f.b.can.Rents {
-		return true
-	}
-	if f.where == nil {
-		return false
-	}
-	p := f.where.Price
-	return p.Known && (positive(p.USDPerGPUHour) || positive(p.USDPerHour))
-}
-
-// infraRetries counts the earlier launches that their machine failed.
-func (e *engine) infraRetries(f *flight, n int) int {
-	count := 0
-	if rec := e.st.Jobs[f.key]; rec != nil {
-		for i := range rec.Attempts {
-			if a := &rec.Attempts[i]; a.N < n && infrastructure(a.Class) {
-				count++
-			}
-		}
-	}
-	return count
+	return f.b.Can.Rents || f.where != nil && f.tariff().Paid()
 }
 
 // askCheckpoint looks whether the checkpoint moved: a walltime hit without
 // progress would only come to the same end.
 func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
-	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: f.b.conf.Workdir, Backend: f.b.name, Pool: f.pool,
-		SourceDir: f.p.code.dir(f.b.conf.Workdir), Input: func(name string) []string { return e.inputPaths(f, name) }})
+	at := f.spot()
+	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.b.Name, Pool: f.pool,
+		SourceDir: f.p.code.dir(at.Workdir), Input: func(name string) []string { return e.inputPaths(f, name) }})
 	if diags.HasErrors() || r.Checkpoint == "" {
-		e.settleFailure(f, o, n, "fail")
+		e.settleFailure(f, o, n, relaunch.Fail)
 		return
 	}
-	f.mark(verifying)
+	f.mark(cells.Verifying)
 	kept := *o
 	var files []providers.FileInfo
 	var err error
-	e.call(f.b, func() {
-		ctx, cancel := context.WithTimeout(e.ctx, askTimeout)
+	f.b.Call(func() {
+		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
 		defer cancel()
-		files, err = f.b.p.List(ctx, f.b.name, []string{r.Checkpoint})
+		files, err = f.b.Provider.List(ctx, at.Name(), []string{haul.Absolute(at.Workdir, r.Checkpoint)})
 	}, func() {
-		action := "fail"
+		action := relaunch.Fail
 		for _, fi := range files {
 			if err == nil && time.Unix(0, fi.MTime).After(kept.Started) {
-				action = "retry"
+				action = relaunch.Retry
 			}
 		}
 		e.settleFailure(f, &kept, n, action)
@@ -224,9 +159,9 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 }
 
 // settleFailure records a failed launch and what follows.
-func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action string) {
-	ev := state.Observed{Address: f.addr, Token: f.token, Status: state.Failed, Attempt: attemptOf(f, o, n), Reason: o.Reason, Spent: e.bill(f, o, n), At: e.Clock()}
-	if action == "retry" {
+func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action relaunch.Action) {
+	ev := state.Observed{Address: f.addr, Token: f.token, Status: state.Failed, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: e.bill(f, o, n), At: e.Clock()}
+	if action == relaunch.Retry {
 		ev.Status, ev.Retry = state.Waiting, e.Clock().Add(f.p.Retry.Delay)
 	}
 	e.emit(ev)
@@ -235,54 +170,31 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action st
 	case f.p == nil:
 		return
 	case f.smoke:
-		e.smokeFailed(f, failureText(o))
-	case action == "retry":
-		f.p.set(f.cell, waiting)
+		e.smokeFailed(f, relaunch.Text(o))
+	case action == relaunch.Retry:
+		f.p.Set(f.cell, cells.Waiting)
 		heap.Push(&e.retries, dueRetry{at: ev.Retry, p: f.p, cell: f.cell})
 		e.report.note(e, f.addr, fmt.Sprintf("%s failed (%s); launch %d of %d in %s", f.addr, o.Class, n+1, max(f.max, n+1), f.p.Retry.Delay), false)
 		e.elsewhere(f, o.Class)
-	case action == "hold":
-		e.holdJob(f.p, f.cell, failureText(o))
+	case action == relaunch.Hold:
+		e.holdJob(f.p, f.cell, relaunch.Text(o))
 		e.countFailure(f, o)
 	default:
-		f.p.set(f.cell, failed)
+		f.p.Set(f.cell, cells.Failed)
 		e.unchain(f.p, f.cell)
-		e.report.note(e, f.addr, f.addr+" failed: "+failureText(o), true)
-		e.notify("failed", f.addr, f.addr+" failed: "+failureText(o))
+		e.report.note(e, f.addr, f.addr+" failed: "+relaunch.Text(o), true)
+		e.notify("failed", f.addr, f.addr+" failed: "+relaunch.Text(o))
 		e.countFailure(f, o)
 	}
-}
-
-// failureText is the class, the exit and the log's last line.
-func failureText(o *offer.Observation) string {
-	text := o.Class
-	switch {
-	case o.Signal != "":
-		text += ", signal " + strings.TrimPrefix(o.Signal, "SIG")
-	case o.Exit != nil:
-		text += fmt.Sprintf(", exit %d", *o.Exit)
-	}
-	if o.Reason != "" {
-		text += ": " + o.Reason
-	}
-	for i := len(o.Tail) - 1; i >= 0; i-- {
-		if line := strings.TrimSpace(o.Tail[i]); line != "" {
-			return text + ": " + line
-		}
-	}
-	return text
 }
 
 // elsewhere moves a retry to the next approved candidate where its class is
 // about the machine.
 func (e *engine) elsewhere(f *flight, class string) {
-	switch class {
-	case failure.Preempted, failure.NodeFailure, failure.GPULost:
-	default:
+	if !relaunch.Elsewhere(class) {
 		return
 	}
-	if next := e.nextCandidate(f); next != nil {
-		next.Why = "re-placed after " + class + " on " + f.b.name
+	if next := e.nextCandidate(f, "re-placed after "+class+" on "+f.b.Name); next != nil {
 		f.p.replace(f.cell, next)
 	}
 }

@@ -3,10 +3,11 @@ package apply
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -109,31 +110,6 @@ func (e *engine) move(p *phase, cell int32) {
 	e.moveFiles(p, cell, to)
 }
 
-// adoptImport takes a job over that was started without muster.
-func (e *engine) adoptImport(p *phase, cell int32) {
-	address := p.Address(int(cell))
-	if e.byJob[address] != nil {
-		return // an intent whose job arrived: its flight is there
-	}
-	for i := range e.Campaign.Imports {
-		im := &e.Campaign.Imports[i]
-		if im.To != address {
-			continue
-		}
-		b := e.backends[strings.TrimPrefix(im.Backend, "backend.")]
-		if b == nil {
-			continue
-		}
-		d := p.decisionOn(cell, b.name, "")
-		f := &flight{p: p, cell: cell, key: address, addr: address, token: im.ID, b: b, n: 1, first: 1, max: 1, where: d, status: queued, handle: im.ID}
-		req := p.Requests(0)[p.RequestOf(int(cell), 0)]
-		e.emit(state.Intended{Job: e.record(f, req, p.Label(int(cell))), Fresh: true, At: e.Clock(),
-			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.name, Plan: e.approval, Fence: e.Session.Fence(), Why: "imported"}})
-		e.emit(state.Submitted{Address: address, Token: im.ID, Handle: im.ID, At: e.Clock()})
-		e.adopt(f)
-	}
-}
-
 // cancelFlights cancels every flight that has an end.
 func (e *engine) cancelFlights() {
 	by := map[*backend][]*flight{}
@@ -155,33 +131,33 @@ func (e *engine) cancel(b *backend, fs []*flight) {
 	for i, f := range fs {
 		tokens[i] = f.token
 		if f.p != nil && !f.smoke {
-			f.p.set(f.cell, ending)
+			f.p.Set(f.cell, cells.Ending)
 		}
 	}
 	var out []providers.Outcome
 	var err error
-	e.call(b, func() {
-		if b.p == nil {
-			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.name)
+	b.Call(func() {
+		if b.Provider == nil {
+			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
 			return
 		}
-		out, err = b.p.Cancel(e.ctx, providers.CancelRequest{Backend: b.name, Fence: e.Session.Fence(), Tokens: tokens})
+		out, err = b.Provider.Cancel(e.ctx, providers.CancelRequest{Backend: b.Name, Fence: e.Session.Fence(), Tokens: tokens})
 	}, func() { e.cancelAnswered(b, fs, out, err) })
 }
 
 func (e *engine) cancelAnswered(b *backend, fs []*flight, out []providers.Outcome, err error) {
 	if err != nil {
-		switch classOf(err) {
+		switch line.ClassOf(err) {
 		case "":
 			return
 		case providers.StaleFence:
-			e.halt(LeaseLost, "backend."+b.name+" serves another muster by now")
+			e.halt(LeaseLost, "backend."+b.Name+" serves another muster by now")
 			e.err = err
 			return
 		}
 		e.unreachable(b, err)
 		b.tries++
-		e.later(backoff(b.tries), func() { e.cancel(b, fs) })
+		e.later(line.Backoff(b.tries), func() { e.cancel(b, fs) })
 		return
 	}
 	b.tries = 0
@@ -198,7 +174,7 @@ func (e *engine) awaitEnd(f *flight, tries int) {
 	}
 	var obs []offer.Observation
 	var err error
-	e.call(f.b, func() { obs, err = f.b.find(e.ctx, []string{f.token}) }, func() {
+	f.b.Call(func() { obs, err = f.b.Find(e.ctx, []string{f.token}) }, func() {
 		if err == nil && len(obs) > 0 {
 			switch obs[0].Presence {
 			case offer.Absent:
@@ -206,38 +182,38 @@ func (e *engine) awaitEnd(f *flight, tries int) {
 					e.ended(f, state.Cancelled, e.endReason(f))
 				}
 			case offer.Found:
-				e.observe(f.b, &obs[0])
+				e.observe(f.b.contact, &obs[0])
 			}
 		}
 		if e.flights[f.token] == f {
-			e.later(min(backoff(tries+1), 2*time.Second), func() { e.awaitEnd(f, tries+1) })
+			e.later(min(line.Backoff(tries+1), 2*time.Second), func() { e.awaitEnd(f, tries+1) })
 		}
 	})
 }
 
 func (e *engine) releaseRental(r *planner.Row) {
-	b := e.backends[r.Backend]
-	if b == nil || b.p == nil {
+	b := e.at(r.Backend, "")
+	if b == nil || b.Provider == nil {
 		return
 	}
-	rel, ok := b.p.(providers.Releaser)
+	rel, ok := b.Provider.(providers.Releaser)
 	if !ok {
 		return
 	}
 	var out []providers.Outcome
 	var err error
-	e.call(b, func() {
+	b.Call(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
 		defer cancel()
-		out, err = rel.Release(ctx, b.name, []string{r.Address})
+		out, err = rel.Release(ctx, b.Name, []string{r.Address})
 	}, func() {
 		if err == nil && len(out) > 0 && out[0].Err != nil {
 			err = out[0].Err
 		}
 		if err != nil {
-			e.report.note(e, "backend."+b.name, fmt.Sprintf("%s on backend.%s was not released: %v", r.Address, b.name, err), true)
+			e.report.note(e, "backend."+b.Name, fmt.Sprintf("%s on backend.%s was not released: %v", r.Address, b.Name, err), true)
 			return
 		}
-		e.emit(state.Rented{Rental: state.Rental{ID: r.Address, Backend: b.name, Status: "released", PerHour: r.PerHour}})
+		e.emit(state.Rented{Rental: state.Rental{ID: r.Address, Backend: b.Name, Status: "released", PerHour: r.PerHour}})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -186,7 +187,7 @@ func TestRetryRidesWithTheJob(t *testing.T) {
 	s.world.can.HostQueue = true
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 	j := s.state().Jobs[`phase.a["n=1"]`]
-	if len(j.Attempts) != 3 || stem(j.Attempts[2].Token) != j.Attempts[0].Token || j.Attempts[0].Class != "oom_host" {
+	if len(j.Attempts) != 3 || line.Stem(j.Attempts[2].Token) != j.Attempts[0].Token || j.Attempts[0].Class != "oom_host" {
 		t.Errorf("attempts %s", text(j.Attempts))
 	}
 	if n := len(s.state().Ledger); n != 8 {

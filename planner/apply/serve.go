@@ -3,7 +3,10 @@ package apply
 import (
 	"fmt"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -14,10 +17,10 @@ func (e *engine) serveRequests() {
 	if e.Requests == "" {
 		return
 	}
-	e.spawn(func() {
+	e.Spawn(func() {
 		request.Serve(e.ctx, e.Requests, func(r request.Request) (request.Answer, bool) {
 			got := make(chan request.Answer, 1)
-			e.post(func() { e.handle(r, got) })
+			e.Post(func() { e.handle(r, got) })
 			select {
 			case a := <-got:
 				return a, true
@@ -53,39 +56,9 @@ func (e *engine) handle(r request.Request, got chan<- request.Answer) {
 	got <- a
 }
 
-// match is a test for the addresses of a request; none match everything.
-func match(addresses []string) (func(p *phase, cell int32) bool, error) {
-	if len(addresses) == 0 {
-		return func(*phase, int32) bool { return true }, nil
-	}
-	exact, sels := map[string]bool{}, []addr.Selection{}
-	for _, a := range addresses {
-		if _, err := addr.Parse(a); err == nil {
-			exact[a] = true
-			continue
-		}
-		s, err := addr.ParseSelection(a)
-		if err != nil {
-			return nil, err
-		}
-		sels = append(sels, s)
-	}
-	return func(p *phase, cell int32) bool {
-		if exact["phase."+p.Name] || exact[p.Address(int(cell))] {
-			return true
-		}
-		for i := range sels {
-			if sels[i].Match(addr.Job{Phase: p.Name, Key: p.Key(int(cell))}, p.Label(int(cell))) {
-				return true
-			}
-		}
-		return false
-	}, nil
-}
-
 // hold stops starts, here and in the queues.
 func (e *engine) hold(r request.Request) (int, string, error) {
-	covered, err := match(r.Addresses)
+	covered, err := request.Covers(r.Addresses)
 	if err != nil {
 		return 0, "", err
 	}
@@ -100,16 +73,16 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 	e.controlAll()
 	n := 0
 	for _, p := range e.phases {
-		for c, s := range p.at {
+		for c, s := range p.At {
 			switch s {
-			case pending, ready, waiting, submitting, queued:
-				if covered(p, int32(c)) {
+			case cells.Pending, cells.Ready, cells.Waiting, cells.Submitting, cells.Queued:
+				if covered(p.Phase, c) {
 					n++
 				}
 			}
 		}
 	}
-	e.report.note(e, "", e.holds.text, false)
+	e.report.note(e, "", e.holds.Text, false)
 	if n == 0 {
 		return 0, "held until `muster resume`; no job was waiting to start", nil
 	}
@@ -119,11 +92,12 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 // resume clears holds and breakers, and lets held, failed and cancelled jobs
 // start again, attempts from 1.
 func (e *engine) resume(r request.Request) (int, string, error) {
-	covered, err := match(r.Addresses)
+	covered, err := request.Covers(r.Addresses)
 	if err != nil {
 		return 0, "", err
 	}
 	e.clearHolds(r)
+	e.forgetBroken()
 	var closed []string
 	n := 0
 	for _, p := range e.phases {
@@ -131,9 +105,9 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		for _, a := range r.Addresses {
 			whole = whole || a == "phase."+p.Name
 		}
-		if whole && p.breaker.open {
+		if whole && p.breaker.Open {
 			e.emit(state.BreakerClosed{Phase: p.Name, By: r.Who, At: e.Clock()})
-			p.breaker = breaker{}
+			p.breaker = brake.Breaker{}
 			closed = append(closed, p.Name)
 		}
 		n += e.freeCells(p, covered, r.Who)
@@ -157,15 +131,15 @@ func (e *engine) clearHolds(r request.Request) {
 }
 
 // freeCells frees the held, failed and cancelled cells of a phase.
-func (e *engine) freeCells(p *phase, covered func(*phase, int32) bool, who string) int {
+func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who string) int {
 	n := 0
-	for c := range int32(len(p.at)) {
-		switch p.at[c] {
-		case held, failed, cancelled:
+	for c := range int32(len(p.At)) {
+		switch p.At[c] {
+		case cells.Held, cells.Failed, cells.Cancelled:
 		default:
 			continue
 		}
-		if !covered(p, c) || e.holds.covers(p, c) {
+		if !covered(p.Phase, int(c)) || e.covers(p, c) {
 			continue
 		}
 		address := p.Address(int(c))
@@ -174,20 +148,20 @@ func (e *engine) freeCells(p *phase, covered func(*phase, int32) bool, who strin
 			e.emit(state.Freed{Address: address, By: who, At: e.Clock()})
 		}
 		n++
-		p.set(c, pending)
-		if p.waits[c] == 0 {
+		p.Set(c, cells.Pending)
+		if p.Waits[c] == 0 {
 			e.makeReady(p, c)
 		}
 	}
-	for c, s := range p.gate.smokes {
-		if s == failed || s == cancelled {
-			if covered(p, c) {
+	for c, s := range p.gate.Smokes {
+		if s == cells.Failed || s == cells.Cancelled {
+			if covered(p.Phase, int(c)) {
 				if key := e.recordKey(p, c, true); e.st.Jobs[key] != nil {
 					e.emit(state.Freed{Address: key, By: who, At: e.Clock()})
 				}
-				p.gate.smokes[c], p.gate.failed = ready, false
-				if p.waits[c] > 0 {
-					p.gate.smokes[c] = pending
+				p.gate.Smokes[c], p.gate.Failed = cells.Ready, false
+				if p.Waits[c] > 0 {
+					p.gate.Smokes[c] = cells.Pending
 				}
 				n++
 			}
@@ -199,21 +173,21 @@ func (e *engine) freeCells(p *phase, covered func(*phase, int32) bool, who strin
 // placeAgain keeps a freed job where it was, if the plan does not place it.
 func (e *engine) placeAgain(p *phase, cell int32, rec *state.Job) {
 	a := rec.Last()
-	if a == nil || p.decision(cell) != nil || e.backends[a.Backend] == nil {
+	if a == nil || p.decision(cell) != nil || e.contacts[a.Backend] == nil {
 		return
 	}
-	e.whereItWas(&flight{p: p, cell: cell, b: e.backends[a.Backend], pool: a.Pool})
+	e.whereItWas(&flight{p: p, cell: cell, b: e.at(a.Backend, a.Pool), pool: a.Pool})
 }
 
 // releaseQueues lets queues start again what is held no more.
 func (e *engine) releaseQueues(phases []string) {
 	e.controlAll()
-	e.controlQueued(func(f *flight) bool { return !e.holds.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.open) }, false)
+	e.controlQueued(func(f *flight) bool { return !e.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.Open) }, false)
 	if len(phases) == 0 {
 		return
 	}
 	for _, b := range e.backends {
-		if b.p != nil && e.queues(b) {
+		if b.Provider != nil && e.queues(b) {
 			e.control(b, providers.ControlRequest{Resume: phases})
 		}
 	}
@@ -221,26 +195,26 @@ func (e *engine) releaseQueues(phases []string) {
 
 // cancelJobs holds, then cancels.
 func (e *engine) cancelJobs(r request.Request) (int, string, error) {
-	covered, err := match(r.Addresses)
+	covered, err := request.Covers(r.Addresses)
 	if err != nil {
 		return 0, "", err
 	}
 	n := 0
 	for _, f := range e.flights {
-		if f.p == nil || !covered(f.p, f.cell) || f.end == endForget {
+		if f.p == nil || !covered(f.p.Phase, int(f.cell)) || f.end == endForget {
 			continue
 		}
 		n++
 		f.end, f.by, f.told = endHold, r.Who, false
 	}
 	for _, p := range e.phases {
-		for c := range int32(len(p.at)) {
-			switch p.at[c] {
-			case pending, ready, waiting:
-				if covered(p, c) {
+		for c := range int32(len(p.At)) {
+			switch p.At[c] {
+			case cells.Pending, cells.Ready, cells.Waiting:
+				if covered(p.Phase, int(c)) {
 					n++
 					e.emit(state.HeldJob{Address: p.Address(int(c)), Reason: orText(r.Reason, "cancelled before it started"), By: r.Who, At: e.Clock()})
-					p.set(c, held)
+					p.Set(c, cells.Held)
 				}
 			}
 		}
@@ -264,7 +238,7 @@ func (e *engine) dropUnsent() {
 			e.emit(state.HeldJob{Address: f.key, Reason: "cancelled before it started", By: f.by, At: e.Clock()})
 			e.emit(state.NotSubmitted{Address: f.addr, Token: f.token, Reason: "cancelled before it started", At: e.Clock()})
 			e.land(f)
-			f.mark(held)
+			f.mark(cells.Held)
 		}
 		b.outbox = keep
 	}
@@ -283,8 +257,8 @@ func (e *engine) override(r request.Request) (int, string, error) {
 			return n, "", fmt.Errorf("there is no phase %q in this plan", j.Phase)
 		}
 		prints := []string{}
-		for _, c := range p.gate.order {
-			prints = append(prints, p.gate.print(c))
+		for _, c := range p.gate.Order {
+			prints = append(prints, p.gate.Print(c))
 		}
 		if len(prints) == 0 {
 			prints = []string{""}
@@ -292,8 +266,8 @@ func (e *engine) override(r request.Request) (int, string, error) {
 		for _, f := range prints {
 			e.emit(state.Overrode{Override: state.Override{Address: "phase." + p.Name, Fingerprint: f, Who: r.Who, Reason: r.Reason, At: e.Clock()}})
 		}
-		n += len(p.gate.order)
-		p.gate.order, p.gate.failed = nil, false
+		n += len(p.gate.Order)
+		p.gate.Order, p.gate.Failed = nil, false
 		e.report.note(e, a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
 	}
 	return n, "the gate passes", nil

@@ -1,11 +1,12 @@
 package apply
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"time"
 
-	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -18,15 +19,18 @@ func (e *engine) send() {
 		return
 	}
 	for _, b := range e.backends {
-		if b.busy || len(b.outbox) == 0 || b.p == nil {
+		if b.Calling() || len(b.outbox) == 0 || b.Provider == nil {
 			continue
 		}
 		if now := e.Clock(); now.Before(b.quiet) {
 			e.wakeAt(b.quiet)
 			continue
 		}
-		e.tell(b, e.holds.all) // a hold of an earlier run may still be in its queue
+		e.tell(b, e.holds.All) // a hold of an earlier run may still be in its queue
 		n := min(len(b.outbox), batchMax)
+		if b.Can.Arrays {
+			n = len(b.outbox) // like jobs are one array, and the whole DAG is in before its roots start
+		}
 		batch := b.outbox[:n:n]
 		b.outbox = append([]*flight(nil), b.outbox[n:]...)
 		e.submit(b, batch)
@@ -34,19 +38,19 @@ func (e *engine) send() {
 }
 
 func (e *engine) submit(b *backend, batch []*flight) {
-	r := providers.SubmitRequest{Backend: b.name, Fence: e.Session.Fence(), Batch: batch[0].token, Jobs: make([]providers.Job, len(batch))}
+	r := providers.SubmitRequest{Backend: b.Name, Fence: e.Session.Fence(), Batch: batch[0].token, Jobs: make([]providers.Job, len(batch))}
 	for i, f := range batch {
 		r.Jobs[i] = *f.job
 	}
 	var res []providers.Submitted
 	var err error
-	e.call(b, func() { res, err = b.p.Submit(e.ctx, r) }, func() { e.submitted(b, batch, res, err) })
+	b.Call(func() { res, err = b.Provider.Submit(e.ctx, r) }, func() { e.submitted(b, batch, res, err) })
 }
 
 // submitted folds the answer to a Submit call.
 func (e *engine) submitted(b *backend, batch []*flight, res []providers.Submitted, err error) {
 	if err == nil && len(res) != len(batch) {
-		err = providers.Errorf(providers.Internal, "backend.%s answered for %d of %d jobs", b.name, len(res), len(batch))
+		err = providers.Errorf(providers.Internal, "backend.%s answered for %d of %d jobs", b.Name, len(res), len(batch))
 	}
 	if err != nil {
 		e.submitFailed(b, batch, err)
@@ -71,35 +75,22 @@ func (e *engine) accepted(f *flight, handle string) {
 		e.handed++
 	}
 	f.job, f.handle = nil, handle
-	if f.status == submitting {
+	if f.status == cells.Submitting {
 		e.emit(state.Submitted{Address: f.addr, Token: f.token, Handle: handle, At: e.Clock()})
 		if f.end == endNot {
-			f.mark(queued)
+			f.mark(cells.Queued)
 		}
 	}
-}
-
-// classOf is the class of a provider's error; what is no provider's error
-// says that it could not be asked.
-func classOf(err error) providers.ErrorClass {
-	var pe *providers.Error
-	if errors.As(err, &pe) {
-		return pe.Class
-	}
-	if errors.Is(err, context.Canceled) {
-		return ""
-	}
-	return providers.Unreachable
 }
 
 // submitFailed is for a call as a whole. Whether its jobs arrived is not
 // known, so they are looked for before they are sent again.
 func (e *engine) submitFailed(b *backend, batch []*flight, err error) {
-	switch classOf(err) {
+	switch line.ClassOf(err) {
 	case "":
 		return // the run is over
 	case providers.StaleFence:
-		e.halt(LeaseLost, "backend."+b.name+" serves another muster by now")
+		e.halt(LeaseLost, "backend."+b.Name+" serves another muster by now")
 		e.err = err
 		return
 	case providers.Auth, providers.Quota, providers.Invalid, providers.NotFound:
@@ -111,31 +102,22 @@ func (e *engine) submitFailed(b *backend, batch []*flight, err error) {
 		return
 	}
 	e.unreachable(b, err)
-	b.tries++
-	b.quiet = e.Clock().Add(backoff(b.tries))
-	e.wakeAt(b.quiet)
-	e.later(backoff(b.tries), func() { e.lookFor(b, batch) })
-}
-
-// backoff doubles from backoffMin to backoffMax.
-func backoff(tries int) time.Duration {
-	d := backoffMin
-	for range tries - 1 {
-		if d *= 2; d >= backoffMax {
-			return backoffMax
-		}
+	if b.tries++; b.tries == reachBound {
+		e.turnBack(b)
 	}
-	return d
+	b.quiet = e.Clock().Add(line.Backoff(b.tries))
+	e.wakeAt(b.quiet)
+	e.later(line.Backoff(b.tries), func() { e.lookFor(b, batch) })
 }
 
 // later posts f after d, unless the run ends before.
 func (e *engine) later(d time.Duration, f func()) {
-	e.spawn(func() {
+	e.Spawn(func() {
 		t := time.NewTimer(d)
 		defer t.Stop()
 		select {
 		case <-t.C:
-			e.post(f)
+			e.Post(f)
 		case <-e.ctx.Done():
 		}
 	})
@@ -156,53 +138,33 @@ func (e *engine) lookFor(b *backend, batch []*flight) {
 	}
 	var obs []offer.Observation
 	var err error
-	e.call(b, func() { obs, err = b.find(e.ctx, tokens) }, func() { e.found(b, open, obs, err) })
+	b.Call(func() { obs, err = b.Find(e.ctx, tokens) }, func() { e.found(b, open, obs, err) })
 }
-
-// find asks in pieces, so that a call stays well under the size of a message.
-func (b *backend) find(ctx context.Context, tokens []string) ([]offer.Observation, error) {
-	if b.p == nil {
-		return nil, providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.name)
-	}
-	ctx, cancel := contextWithTimeout(ctx, askTimeout)
-	defer cancel()
-	var out []offer.Observation
-	for len(tokens) > 0 {
-		n := min(len(tokens), findMax)
-		obs, err := b.p.Find(ctx, b.name, tokens[:n])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, obs...)
-		tokens = tokens[n:]
-	}
-	return out, nil
-}
-
-const findMax = 2000 // tokens of one Find call
 
 // found folds the answer to a look-up.
 func (e *engine) found(b *backend, asked []*flight, obs []offer.Observation, err error) {
 	if err != nil {
-		if classOf(err) == "" {
+		if line.ClassOf(err) == "" {
 			return
 		}
 		e.unreachable(b, err)
-		b.tries++
+		if b.tries++; b.tries == reachBound {
+			e.turnBack(b)
+		}
 		if b.tries >= reachBound {
 			for _, f := range asked {
-				f.mark(unknown)
+				f.mark(cells.Unknown)
 			}
 		}
-		e.later(backoff(b.tries), func() { e.lookFor(b, asked) })
+		e.later(line.Backoff(b.tries), func() { e.lookFor(b, asked) })
 		return
 	}
-	e.reachable(b)
 	b.tries, b.quiet = 0, time.Time{}
 	by := make(map[string]*offer.Observation, len(obs))
 	for i := range obs {
-		by[stem(obs[i].Token)] = &obs[i]
+		by[line.Stem(obs[i].Token)] = &obs[i]
 	}
+	var unsaid []*flight
 	for _, f := range asked {
 		if e.flights[f.token] != f {
 			continue
@@ -210,21 +172,32 @@ func (e *engine) found(b *backend, asked []*flight, obs []offer.Observation, err
 		o := by[f.token]
 		switch {
 		case o == nil || o.Presence == offer.Unknown:
-			e.cannotSay(b, f)
+			unsaid = append(unsaid, f)
 		case o.Presence == offer.Absent:
 			e.absent(f)
 		default:
 			f.missed = 0
-			e.observe(b, o)
+			e.observe(b.contact, o)
 			e.proceed(f)
 		}
 	}
+	if len(unsaid) > 0 {
+		e.cannotSay(b, unsaid)
+		return
+	}
+	b.silent = 0
+	e.reachable(b)
 }
 
-// cannotSay leaves a flight as it is and asks again later.
-func (e *engine) cannotSay(b *backend, f *flight) {
-	f.mark(unknown)
-	e.later(backoffMax, func() { e.lookFor(b, []*flight{f}) })
+// cannotSay is for jobs of which a backend that answered knows nothing for
+// now: a host of it is away. They stay as they are and are asked after again.
+func (e *engine) cannotSay(b *backend, fs []*flight) {
+	e.unreachable(b, fmt.Errorf("it cannot say what became of %s", jobs(len(fs), "handed to it", "handed to it")))
+	for _, f := range fs {
+		f.mark(cells.Unknown)
+	}
+	b.silent++
+	e.later(line.Backoff(b.silent+3), func() { e.lookFor(b, fs) })
 }
 
 // absent is for a backend that answered and does not know a token. An intent
@@ -234,15 +207,15 @@ func (e *engine) absent(f *flight) {
 	switch {
 	case f.end != endNot:
 		e.ended(f, state.Cancelled, "it was gone")
-	case f.status == submitting || f.handle == "" && f.status == unknown:
+	case f.status == cells.Submitting || f.handle == "" && f.status == cells.Unknown:
 		e.resubmit(f)
 	case f.missed == 0:
 		f.missed = 1
-		f.mark(unknown)
+		f.mark(cells.Unknown)
 		e.report.note(e, f.addr, f.addr+": its backend does not list it; looking again in a minute", true)
 		e.later(secondLook, func() { e.lookFor(f.b, []*flight{f}) })
 	default:
-		e.observe(f.b, &offer.Observation{Token: f.token, Presence: offer.Found, Status: offer.Lost, Attempt: f.n})
+		e.observe(f.b.contact, &offer.Observation{Token: f.token, Presence: offer.Found, Status: offer.Lost, Attempt: f.n})
 	}
 }
 
@@ -258,8 +231,8 @@ func (e *engine) resubmit(f *flight) {
 			e.withdraw(f, "it became another job before it was handed over")
 			return
 		}
-		if !e.inputsReady(f) || !f.p.code.ready {
-			e.withdraw(f, "its inputs are gone")
+		if v, _ := e.codeHere(f.p, f.b, f.pool); v != started || !e.inputsReady(f) || !e.inputsFound(f) {
+			e.withdraw(f, "its inputs have to be looked for again")
 			return
 		}
 		job, _, diags := e.build(f)
@@ -270,7 +243,7 @@ func (e *engine) resubmit(f *flight) {
 		}
 		f.job = job
 	}
-	f.mark(submitting)
+	f.mark(cells.Submitting)
 	f.b.outbox = append(f.b.outbox, f)
 }
 
@@ -286,11 +259,11 @@ func (e *engine) again(f *flight) {
 	switch {
 	case f.p == nil:
 	case f.smoke:
-		f.p.gate.retry(f.cell)
+		f.p.gate.Retry(f.cell)
 	default:
-		f.p.set(f.cell, pending)
+		f.p.Set(f.cell, cells.Pending)
 		e.unchain(f.p, f.cell) // they came after a token that is no more
-		if f.p.waits[f.cell] == 0 {
+		if f.p.Waits[f.cell] == 0 {
 			e.makeReady(f.p, f.cell)
 		}
 	}
@@ -301,19 +274,26 @@ func (e *engine) again(f *flight) {
 func (e *engine) rejected(f *flight, err *providers.Error) {
 	switch err.Class {
 	case providers.StaleFence:
-		e.halt(LeaseLost, "backend."+f.b.name+" serves another muster by now")
+		e.halt(LeaseLost, "backend."+f.b.Name+" serves another muster by now")
 		e.err = err
 		return
 	case providers.Unreachable, providers.Internal:
 		e.submitFailed(f.b, []*flight{f}, err)
 		return
 	}
-	if next := e.nextCandidate(f); next != nil && !f.smoke {
+	if e.flights[f.token] != f {
+		return
+	}
+	if next := e.nextCandidate(f, "re-placed: "+f.b.Name+" "+f.pool+" refused it"); next != nil {
 		e.emit(state.NotSubmitted{Address: f.addr, Token: f.token, Reason: err.Error(), At: e.Clock()})
 		e.land(f)
 		e.report.note(e, f.addr, f.addr+" goes to "+next.Backend+" "+next.Pool+": "+err.Error(), false)
 		f.p.replace(f.cell, next)
 		e.again(f)
+		return
+	}
+	if e.opening > 0 && !f.smoke {
+		e.later(line.BackoffMin, func() { e.rejected(f, err) })
 		return
 	}
 	text := err.Error()
@@ -329,28 +309,4 @@ func (e *engine) rejected(f *flight, err *providers.Error) {
 	e.holdJob(f.p, f.cell, text)
 	e.emit(state.NotSubmitted{Address: f.addr, Token: f.token, Reason: text, At: e.Clock()})
 	e.land(f)
-}
-
-// nextCandidate is an approved place that was not tried, nil if there is none.
-func (e *engine) nextCandidate(f *flight) *place.Decision {
-	d := f.where
-	if d == nil {
-		return nil
-	}
-	passed := false
-	for i := range d.Candidates {
-		c := &d.Candidates[i]
-		if c.Backend == d.Backend && c.Pool == d.Pool {
-			passed = true
-			continue
-		}
-		if !passed || !c.Fits || e.backends[c.Backend] == nil {
-			continue
-		}
-		next := *d
-		next.Price, next.WholeNode = c.Price, c.WholeNode
-		next.Backend, next.Pool, next.Why = c.Backend, c.Pool, "re-placed: "+d.Backend+" "+d.Pool+" refused it"
-		return &next
-	}
-	return nil
 }

@@ -1,139 +1,190 @@
 package apply
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path"
-	"path/filepath"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/haul"
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
 
-// A lane moves files between two backends, one after another.
+const (
+	transferTries = 5 // of a source that answers
+	laneWidth     = 4 // transfers between two spots at once
+)
+
+// A lane moves files from one spot to another, in order.
 type lane struct {
-	from, to *backend
-	waiting  []cargo
-	busy     bool
+	waiting []*cargo
+	busy    int
 }
 
-// A cargo is one producer's output that an edge needs elsewhere.
+// A cargo is one producer's output that is needed at a spot. Many inputs may
+// wait for it.
 type cargo struct {
-	ed   *edge
-	cell int32
-	try  int
+	from    *phase
+	cell    int32
+	output  string
+	to      site.Spot
+	b       *backend // of to
+	tries   int
+	awaited []arrival
+	done    bool
+	failed  error
 }
 
-const transferTries = 5
+type cargoKey struct {
+	from   *phase
+	cell   int32
+	output string
+	files  string
+}
 
-// loadTransfers notes which producers' files have to be moved before their
-// consumers may start.
-func (e *engine) loadTransfers() {
-	for i := range e.Plan.Transfers {
-		t := &e.Plan.Transfers[i]
-		p := e.byName[t.Phase]
-		if p == nil || e.backends[t.From] == nil || e.backends[t.To] == nil {
+// An arrival is a group of an edge that waits for a cargo.
+type arrival struct {
+	ed *edge
+	k  *fed
+}
+
+// fetch sees that the files of a group are at a spot. It reports whether they
+// are; if not, they are on their way.
+func (e *engine) fetch(ed *edge, g int32, k *fed) bool {
+	if e.together() {
+		k.here = true
+		return true
+	}
+	if k.missing > 0 {
+		return false
+	}
+	for _, m := range ed.In.Members(int(g)) {
+		if e.lies(ed, int32(m), k.at) {
 			continue
 		}
-		for _, ed := range p.inputs {
-			if ed.in.Name != t.Input {
-				continue
-			}
-			if ed.carried == nil {
-				ed.carried, ed.to2 = map[int32]int{}, map[int32][]*backend{}
-			}
-			for _, c := range t.Cells {
-				if e.lies(ed, c, e.backends[t.To]) {
-					continue
-				}
-				if ed.carried[c]++; ed.carried[c] == 1 && ed.from.at[c].satisfied() {
-					e.await(ed, c)
-				}
-				ed.to2[c] = append(ed.to2[c], e.backends[t.To])
-			}
+		c := e.cargoFor(ed, int32(m), k.b, k.at)
+		switch {
+		case c.done:
+			continue
+		case c.failed != nil:
+			k.broken = c
+			return false
 		}
+		c.awaited = append(c.awaited, arrival{ed, k})
+		k.missing++
+	}
+	k.here = k.missing == 0
+	return k.here
+}
+
+// lies reports whether a producer's output was made where jobs at a spot see
+// it. A copy from an earlier run counts only when it was looked at in this.
+func (e *engine) lies(ed *edge, producer int32, at site.Spot) bool {
+	rec := e.st.Jobs[ed.from.Address(int(producer))]
+	if rec == nil || rec.Status != state.Completed {
+		return true // its job was handed over before, and is expected there
+	}
+	o := outputNamed(rec, ed.In.Output)
+	if o == nil {
+		return true
+	}
+	for i, s := range e.origins(rec, o) {
+		if s.spot.Sees(at) && (i == 0 && s.b.Name == o.Backend || e.Mode == Detach) {
+			return true
+		}
+	}
+	return false
+}
+
+// cargoFor is the one cargo of an output to a spot.
+func (e *engine) cargoFor(ed *edge, producer int32, b *backend, to site.Spot) *cargo {
+	key := cargoKey{ed.from, producer, ed.In.Output, to.Files()}
+	c := e.cargoes[key]
+	if c == nil {
+		c = &cargo{from: ed.from, cell: producer, output: ed.In.Output, to: to, b: b}
+		e.cargoes[key] = c
+		e.load(c)
+	}
+	return c
+}
+
+// load puts a cargo into its lane.
+func (e *engine) load(c *cargo) {
+	key := e.originOf(c).spot.Files() + " → " + c.to.Files()
+	l := e.lanes[key]
+	if l == nil {
+		l = &lane{}
+		e.lanes[key] = l
+	}
+	l.waiting = append(l.waiting, c)
+}
+
+func (e *engine) originsOf(c *cargo) int {
+	rec := e.st.Jobs[c.from.Address(int(c.cell))]
+	return len(e.origins(rec, outputNamed(rec, c.output)))
+}
+
+// originOf is where the next try reads a cargo from: one source after another.
+func (e *engine) originOf(c *cargo) origin {
+	rec := e.st.Jobs[c.from.Address(int(c.cell))]
+	if rec == nil {
+		return origin{}
+	}
+	o := outputNamed(rec, c.output)
+	if o == nil {
+		return origin{}
+	}
+	all := e.origins(rec, o)
+	if len(all) == 0 {
+		return origin{}
+	}
+	return all[c.tries%len(all)]
+}
+
+// carryAhead moves what a producer made to where its consumers are planned,
+// before all their inputs are there.
+func (e *engine) carryAhead(ed *edge, producer int32) {
+	g := ed.Group[producer]
+	if g < 0 || e.Mode == Detach {
+		return
+	}
+	for _, c := range ed.Consumers(int(g)) {
+		if s := ed.to.At[c]; s != cells.Pending && s != cells.Ready {
+			continue
+		}
+		d := ed.to.decision(c)
+		if d == nil {
+			continue
+		}
+		if to, ok := e.goesTo(d); ok && !e.lies(ed, producer, to) {
+			e.cargoFor(ed, producer, e.at(d.Backend, d.Pool), to)
+		}
+	}
+}
+
+// loadTransfers begins with what was made before this run.
+func (e *engine) loadTransfers() {
+	if e.together() {
+		return
 	}
 	for _, p := range e.phases {
 		for _, ed := range p.inputs {
-			for c := range ed.carried {
-				if ed.from.at[c].satisfied() {
-					e.carry(ed, c)
+			for m := range int32(len(ed.from.At)) {
+				if ed.from.At[m].Satisfied() {
+					e.carryAhead(ed, m)
 				}
 			}
 		}
 	}
 }
 
-// lies reports whether a producer's output is on a backend already.
-func (e *engine) lies(ed *edge, cell int32, b *backend) bool {
-	rec := e.st.Jobs[ed.from.Address(int(cell))]
-	if rec == nil || rec.Status != state.Completed {
-		return false
-	}
-	o := outputNamed(rec, ed.in.Output)
-	if o == nil {
-		return false
-	}
-	_, ok := placeOf(o, b)
-	return ok
-}
-
-// await makes the consumers of a producer that is done wait for its files.
-func (e *engine) await(ed *edge, cell int32) {
-	g := ed.group[cell]
-	if g < 0 {
-		return
-	}
-	if ed.need[g]++; ed.need[g] > 1 {
-		return
-	}
-	for _, c := range ed.consumers(int(g)) {
-		ed.to.waits[c]++
-	}
-}
-
-// carry queues the transfers of a producer that is done.
-func (e *engine) carry(ed *edge, cell int32) {
-	rec := e.st.Jobs[ed.from.Address(int(cell))]
-	if rec == nil {
-		return
-	}
-	o := outputNamed(rec, ed.in.Output)
-	if o == nil {
-		return
-	}
-	from := e.backends[o.Backend]
-	for _, to := range ed.to2[cell] {
-		if from == nil || from == to {
-			e.delivered(ed, cell)
-			continue
-		}
-		key := from.name + " " + to.name
-		l := e.lanes[key]
-		if l == nil {
-			l = &lane{from: from, to: to}
-			e.lanes[key] = l
-		}
-		l.waiting = append(l.waiting, cargo{ed: ed, cell: cell})
-	}
-}
-
-func (e *engine) delivered(ed *edge, cell int32) {
-	if ed.carried[cell]--; ed.carried[cell] > 0 {
-		return
-	}
-	delete(ed.carried, cell)
-	e.arrive(ed, cell)
-}
-
-// releaseTransfers starts the next transfer of every free lane.
+// releaseTransfers starts what the lanes have room for.
 func (e *engine) releaseTransfers() {
 	for _, l := range e.lanes {
-		if !l.busy && len(l.waiting) > 0 && e.halted == None {
+		for l.busy < laneWidth && len(l.waiting) > 0 && e.halted == None {
 			c := l.waiting[0]
 			l.waiting = l.waiting[1:]
 			e.transfer(l, c)
@@ -143,202 +194,134 @@ func (e *engine) releaseTransfers() {
 
 func (e *engine) transferring() bool {
 	for _, l := range e.lanes {
-		if l.busy || len(l.waiting) > 0 && e.halted == None {
+		if l.busy > 0 || len(l.waiting) > 0 && e.halted == None {
 			return true
 		}
 	}
-	return false
+	return e.delayed > 0 && e.halted == None
 }
 
 // transfer moves one output and records the verified copy.
-func (e *engine) transfer(l *lane, c cargo) {
-	address := c.ed.from.Address(int(c.cell))
-	rec := e.st.Jobs[address]
-	out := *outputNamed(rec, c.ed.in.Output)
+func (e *engine) transfer(l *lane, c *cargo) {
+	address := c.from.Address(int(c.cell))
+	src := e.originOf(c)
+	switch {
+	case src.b == nil:
+		e.undeliverable(c, fmt.Errorf("the backend that has it is not in the campaign"))
+		return
+	case src.b.Provider == nil || c.b.Provider == nil:
+		e.loadAgain(c)
+		return
+	}
+	out := *outputNamed(e.st.Jobs[address], c.output)
 	kind := lang.File
-	if d := c.ed.from.output(out.Name, -1); d != nil {
+	if d := sheet.OutputOf(c.from.Phase, c.output, -1); d != nil {
 		kind = d.Kind
 	}
-	l.busy = true
-	e.report.note(e, address, fmt.Sprintf("moving %s of %s from %s to %s", out.Name, address, l.from.name, l.to.name), false)
-	e.spawn(func() {
-		err := move(e.ctx, l.from, l.to, out, kind)
-		e.post(func() {
-			l.busy = false
+	freight := haul.Freight{Output: out, From: src.path, Kind: kind, Fence: e.Session.Fence(), Aside: aside(out, c)}
+	to := haul.End{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
+	l.busy++
+	e.report.note(e, address, fmt.Sprintf("moving %s of %s from %s to %s", c.output, address, src.spot.Name(), c.to.Name()), false)
+	e.Spawn(func() {
+		copied, err := haul.Move(e.ctx, src.end(), to, freight)
+		e.Post(func() {
+			l.busy--
 			if err != nil {
-				e.transferFailed(l, c, address, err)
+				e.transferFailed(c, address, src, err)
 				return
 			}
-			out.Copies = append(append([]state.Copy(nil), out.Copies...), state.Copy{Backend: l.to.name, Path: out.Path, Digest: out.Digest, At: e.Clock()})
-			e.emit(state.OutputsSeen{Address: address, Outputs: []state.Output{out}, At: e.Clock()})
-			e.delivered(c.ed, c.cell)
+			e.noteCopy(address, c, copied)
+			e.delivered(c)
 		})
 	})
 }
 
-func (e *engine) transferFailed(l *lane, c cargo, address string, err error) {
+// aside is where what lies in the way of a cargo goes.
+func aside(out state.Output, c *cargo) string {
+	return fmt.Sprintf(".muster/replaced/%s.%d.%s", c.from.Name, c.cell, out.Name)
+}
+
+// noteCopy records a verified copy, unless it is known.
+func (e *engine) noteCopy(address string, c *cargo, path string) {
+	out := *outputNamed(e.st.Jobs[address], c.output)
+	name := c.to.Name()
+	kept := make([]state.Copy, 0, len(out.Copies)+1)
+	for _, o := range out.Copies {
+		if o.Backend == name && o.Path == path && o.Digest == out.Digest {
+			return
+		}
+		if o.Backend != name {
+			kept = append(kept, o)
+		}
+	}
+	out.Copies = append(kept, state.Copy{Backend: name, Path: path, Digest: out.Digest, At: e.Clock()})
+	e.emit(state.OutputsSeen{Address: address, Outputs: []state.Output{out}, At: e.Clock()})
+}
+
+// delivered tells who waits for a cargo that it is there.
+func (e *engine) delivered(c *cargo) {
+	c.done = true
+	for _, a := range c.awaited {
+		if a.k.missing--; a.k.missing == 0 {
+			a.k.here = true
+			e.unpark(a.ed.to, a.k)
+		}
+	}
+	c.awaited = nil
+}
+
+// transferFailed tries again: for ever while a backend cannot be reached,
+// else a number of times, from one source after another.
+func (e *engine) transferFailed(c *cargo, address string, src origin, err error) {
 	if e.ctx.Err() != nil {
 		return
 	}
-	e.report.note(e, address, fmt.Sprintf("%s was not moved to %s: %v", address, l.to.name, err), true)
-	if c.try++; c.try < transferTries {
-		e.later(backoff(c.try+2), func() { l.waiting = append(l.waiting, c) })
-		return
+	e.report.note(e, address, fmt.Sprintf("%s was not moved to %s: %v", address, c.to.Name(), err), true)
+	if class := line.ClassOf(err); class != providers.Unreachable {
+		c.tries++
+		if c.tries >= transferTries || class == providers.NotFound && c.tries >= e.originsOf(c) {
+			e.undeliverable(c, err)
+			return
+		}
 	}
-	g := c.ed.group[c.cell]
-	for _, consumer := range c.ed.consumers(int(g)) {
-		if c.ed.to.at[consumer] == pending {
-			e.holdJob(c.ed.to, consumer, "its input "+c.ed.in.Name+" could not be moved: "+err.Error())
+	e.loadAgain(c)
+}
+
+func (e *engine) loadAgain(c *cargo) {
+	e.delayed++
+	e.later(line.Backoff(c.tries+3), func() { e.delayed--; e.load(c) })
+}
+
+// undeliverable holds what waits for a cargo that does not come.
+func (e *engine) undeliverable(c *cargo, err error) {
+	c.failed = err
+	for _, a := range c.awaited {
+		a.k.broken = c
+		e.unpark(a.ed.to, a.k) // to be held, each with the reason
+	}
+	c.awaited = nil
+}
+
+// forgetBroken lets cargoes that did not come be tried again.
+func (e *engine) forgetBroken() {
+	for key, c := range e.cargoes {
+		if c.failed != nil {
+			delete(e.cargoes, key)
+		}
+	}
+	for _, p := range e.phases {
+		for _, ed := range p.inputs {
+			for key, k := range ed.facts {
+				if k.broken != nil {
+					delete(ed.facts, key)
+				}
+			}
 		}
 	}
 }
 
-// move streams the files of an output from one backend to another and checks
-// what arrived. Nothing is kept on this machine.
-func move(ctx context.Context, from, to *backend, out state.Output, kind lang.OutputKind) error {
-	src := absolute(or(out.Workdir, from.conf.Workdir), out.Path)
-	files := []providers.FileInfo{{Path: src, Size: out.Size}}
-	if kind != lang.File {
-		var err error
-		if files, err = from.p.List(ctx, from.name, []string{src}); err != nil {
-			return fmt.Errorf("list %s: %w", src, err)
-		}
-	}
-	base := or(out.Workdir, from.conf.Workdir)
-	for _, f := range files {
-		if f.Dir {
-			continue
-		}
-		rel, err := filepath.Rel(base, f.Path)
-		if err != nil {
-			rel = f.Path
-		}
-		digest := ""
-		if kind == lang.File {
-			digest = out.Digest
-		}
-		r := &pulled{ctx: ctx, b: from, path: f.Path, size: f.Size}
-		err = to.p.Push(ctx, to.name, absolute(to.conf.Workdir, rel), f.Size, digest, r)
-		r.close()
-		if err != nil {
-			return fmt.Errorf("push %s: %w", rel, err)
-		}
-	}
-	return check(ctx, to, out, kind)
-}
-
-// check compares what arrived with what was recorded.
-func check(ctx context.Context, to *backend, out state.Output, kind lang.OutputKind) error {
-	got, err := to.p.Verify(ctx, providers.VerifyRequest{Backend: to.name, Workdir: to.conf.Workdir, Open: true,
-		Outputs: []providers.Output{{Name: out.Name, Kind: string(kind), Path: out.Path}}})
-	if err != nil {
-		return fmt.Errorf("verify the copy: %w", err)
-	}
-	if len(got) != 1 || !got[0].OK {
-		return errors.New("the copy does not verify")
-	}
-	if out.Digest != "" && got[0].Digest != out.Digest {
-		return fmt.Errorf("the copy has digest %s, not %s", got[0].Digest, out.Digest)
-	}
-	return nil
-}
-
-// pulled reads a file of a backend as it is pulled. Seeking starts a new pull
-// at the offset, which is how a push resumes after what is there.
-type pulled struct {
-	ctx  context.Context
-	b    *backend
-	path string
-	size int64
-	at   int64
-	pipe *io.PipeReader
-}
-
-var _ io.ReadSeeker = (*pulled)(nil)
-
-func (r *pulled) Read(buf []byte) (int, error) {
-	if r.at >= r.size && r.size >= 0 {
-		return 0, io.EOF
-	}
-	if r.pipe == nil {
-		pr, pw := io.Pipe()
-		r.pipe = pr
-		at := r.at
-		go func() { pw.CloseWithError(r.b.p.Pull(r.ctx, r.b.name, r.path, at, pw)) }()
-	}
-	n, err := r.pipe.Read(buf)
-	r.at += int64(n)
-	return n, err
-}
-
-// Seek moves to an offset; the size is that which was recorded.
-func (r *pulled) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += r.at
-	case io.SeekEnd:
-		offset += r.size
-	}
-	if offset < 0 {
-		return r.at, errors.New("seek before the beginning")
-	}
-	if offset != r.at {
-		r.close()
-		r.at = offset
-	}
-	return r.at, nil
-}
-
-func (r *pulled) close() {
-	if r.pipe != nil {
-		r.pipe.Close()
-		r.pipe = nil
-	}
-}
-
-// moveFiles renames the files of a moved job where its declared paths changed
-// and they lie on this machine; elsewhere the record goes on pointing to where
-// they are.
-func (e *engine) moveFiles(p *phase, cell int32, address string) {
-	rec := e.st.Jobs[address]
-	if rec == nil || rec.Status != state.Completed {
-		return
-	}
-	var seen []state.Output
-	for _, o := range rec.Outputs {
-		d := p.output(o.Name, -1)
-		b := e.backends[o.Backend]
-		if d == nil || d.Kind == lang.Glob || o.Backend != "local.local" && (b == nil || b.can.Remote || b.conf.Type != "local") {
-			continue
-		}
-		to := p.OutputPath(int(cell), o.Name, lang.Run)
-		if to == o.Path || o.Workdir == "" {
-			continue
-		}
-		if rename(absolute(o.Workdir, o.Path), absolute(o.Workdir, to)) == nil {
-			o.Path = to
-			seen = append(seen, o)
-		}
-	}
-	if len(seen) > 0 {
-		e.emit(state.OutputsSeen{Address: address, Outputs: seen, At: e.Clock()})
-	}
-}
-
-// rename moves a file or folder, never over another.
-func rename(from, to string) error {
-	if _, err := os.Lstat(to); err == nil {
-		return fmt.Errorf("%s exists", to)
-	}
-	if err := os.MkdirAll(path.Dir(to), 0o777); err != nil {
-		return err
-	}
-	return os.Rename(from, to)
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
+// undelivered is why a group that did not come holds its consumers.
+func (k *fed) undelivered(ed *edge) string {
+	c := k.broken
+	return fmt.Sprintf("its input %s, %s of %s, could not be moved to %s: %v", ed.In.Name, c.output, c.from.Address(int(c.cell)), c.to.Name(), c.failed)
 }

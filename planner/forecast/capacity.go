@@ -25,8 +25,12 @@ func need(d place.Decision, devicesOfNode int) capacity {
 }
 
 // counted leaves out of a need what the pool does not limit, so that jobs that
-// differ in it stand in one line.
+// differ in it stand in one line. A job on GPUs with the one core that every
+// job has is counted by its GPUs, as the queue of a machine counts it.
 func (c capacity) counted(n capacity) capacity {
+	if n.gpus > 0 && n.cpus <= 1 {
+		n.cpus = 0
+	}
 	for _, x := range []struct{ have, need *int64 }{{&c.gpus, &n.gpus}, {&c.cpus, &n.cpus}, {&c.memory, &n.memory}} {
 		if *x.have == unlimited {
 			*x.need = 0
@@ -80,6 +84,18 @@ func poolCapacity(p offer.Pool, ours int64) capacity {
 		}
 	}
 	return c
+}
+
+// AtOnce is how many jobs of a decision a pool runs at once, strangers' share
+// left out; 1 where nothing is known that would bound them.
+func AtOnce(p offer.Pool, d place.Decision) int64 {
+	c := poolCapacity(p, 0)
+	n := c.counted(need(d, p.GPUs))
+	c.atLeast(n)
+	if room := c.room(n); room < unlimited {
+		return max(room, 1)
+	}
+	return 1
 }
 
 // freeDevices is how many devices we may use at once; 0 = not known.

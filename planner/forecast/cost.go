@@ -67,8 +67,11 @@ func at(m map[string]sums, key string) sums {
 func (s sums) add(g Group, n int) {
 	jobs := decimal.NewFromInt(int64(n))
 	launches := jobs.Mul(decimal.NewFromFloat(1 + g.again()).Round(6))
-	s.level(expected, g.Decision, g.billed(false), launches, g.Runtime.Mark)
-	s.level(p90, g.Decision, g.billed(true), launches, g.Runtime.Mark)
+	s.run(expected, g.Decision, g.billed(false), launches, g.Runtime.Mark)
+	s.run(p90, g.Decision, g.billed(true), launches, g.Runtime.Mark)
+	kept := decimal.NewFromInt(int64(g.machines(n)))
+	s.keep(expected, g.Decision, g.Hold, kept)
+	s.keep(p90, g.Decision, g.Hold, kept)
 	d := g.Decision
 	if g.Dearest.Backend != "" {
 		d = g.Dearest
@@ -77,10 +80,43 @@ func (s sums) add(g Group, n int) {
 	if len(g.Shapes) > 0 && mark == Known {
 		for _, d.Shape = range g.Shapes {
 			s.level(atMost, d, d.Shape.Walltime, jobs, mark)
+			s.keep(atMost, d, g.Hold, jobs)
 		}
 		return
 	}
+	s.keep(atMost, d, g.Hold, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))))
 	s.level(atMost, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
+}
+
+// run adds launches of a duration, each in as many segments as the pool makes
+// of it, which are billed one by one.
+func (s sums) run(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
+	if n := d.Segments; n > 1 {
+		t, launches = t/time.Duration(n), launches.Mul(decimal.NewFromInt(int64(n)))
+	}
+	s.level(i, d, t, launches, mark)
+}
+
+// keep adds machines that are kept for a time after their last job. At most
+// counts one for each launch.
+func (s sums) keep(i int, d place.Decision, hold time.Duration, machines decimal.Decimal) {
+	if hold <= 0 {
+		return
+	}
+	cost, _ := place.Cost(d.Shape, d.Price, d.WholeNode, hold)
+	for _, unit := range []string{place.USD, place.ServiceUnits} {
+		if v, ok := cost[unit]; ok {
+			s.at(unit).plus(i, v.Mul(machines), Known)
+		}
+	}
+}
+
+// machines is how many machines n jobs of a group may be on at once.
+func (g Group) machines(n int) int {
+	if g.Machines > 0 {
+		return min(n, g.Machines)
+	}
+	return n
 }
 
 // ceiling is the longest one launch can take; Unknown when no walltime is
@@ -94,7 +130,7 @@ func (r Runtime) ceiling() (time.Duration, Mark) {
 
 // level adds launches of a duration to one of the three columns.
 func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
-	cost, priced := place.Cost(d.Shape, d.Price, d.WholeNode, t)
+	cost, priced := place.Charged(d.Shape, d.Price, d.WholeNode, t, d.Around())
 	for unit, v := range cost {
 		if i == atMost {
 			v = v.RoundCeil(billionths) // as the engine counts every launch

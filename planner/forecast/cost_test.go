@@ -50,6 +50,8 @@ func TestCosts(t *testing.T) {
 	t.Parallel()
 	h := time.Hour
 	tenth := offer.Price{Known: true, USDPerHour: "0.1"}
+	hourly, queued := offer.Price{Known: true, USDPerHour: "1"}, offer.Price{Known: true, USDPerHour: "1", BillsWhileQueued: true}
+	wholeHours := offer.Price{Known: true, USDPerHour: "1", Granularity: h}
 	minutely := offer.Price{Known: true, USDPerHour: "6", Granularity: time.Hour}
 	observed := func(g Group, seen ...time.Duration) Group {
 		g.Runtime = Observed("a", seen, g.Decision.Shape.Walltime)
@@ -77,6 +79,12 @@ func TestCosts(t *testing.T) {
 		{"billed by the hour, each launch anew", []Group{priced("x.y", fourCores, minutely, 90*time.Minute, 2)}, 1, []string{"usd 6* 12* 24", "cpu_hours 4* 8* 16"}},
 		{"retries as often as seen", []Group{mod(priced("ssh.lab", oneGPU, free, 2*h, 3), func(g *Group) { g.Failing, g.Delay = 0.5, 100*h })}, 1, []string{"usd 0 0 0", "gpu_hours 2* 4* 6"}},
 		{"running: paid since its start", []Group{mod(priced("ssh.lab", oneGPU, free, 4*h, 1), func(g *Group) { g.Running, g.InFlight = 3*h, true })}, 1, []string{"usd 0 0 0", "gpu_hours 3* 4* 4"}},
+		{"boot: paid before each launch, and no hours of work", []Group{mod(priced("vastai.cloud", fourCores, hourly, h, 2), func(g *Group) { g.Decision.Boot = 30 * time.Minute })}, 2, []string{"usd 2* 3* 6", "cpu_hours 4* 8* 16"}},
+		{"hold: once a machine, at most once a launch", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 2), func(g *Group) { g.Hold, g.Machines = h, 2 })}, 3, []string{"usd 5* 8* 18", "cpu_hours 12* 24* 48"}},
+		{"hold, machines not known: one a job", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 1), func(g *Group) { g.Hold = h })}, 3, []string{"usd 6* 9* 9", "cpu_hours 12* 24* 24"}},
+		{"billed while queued", []Group{mod(priced("x.y", fourCores, queued, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 4* 5* 5", "cpu_hours 4* 8* 8"}},
+		{"not billed while queued", []Group{mod(priced("x.y", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 1* 2* 2", "cpu_hours 4* 8* 8"}},
+		{"segments are billed one by one", []Group{mod(priced("x.y", fourCores, wholeHours, 50*h, 1), func(g *Group) { g.Decision.Segments = 3 })}, 1, []string{"usd 27* 51* 50", "cpu_hours 108* 204* 200"}},
 		{"at most on the dearest candidate", []Group{mod(priced("ssh.lab", oneGPU, free, h, 1), func(g *Group) {
 			g.Dearest = g.Decision
 			g.Dearest.Backend, g.Dearest.Price = "vastai.cloud", rental

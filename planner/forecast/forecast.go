@@ -26,6 +26,16 @@ type Line struct {
 	Expected, P90, AtMost Figure
 }
 
+// LineOf is the line of a unit, the zero one where there is none.
+func LineOf(lines []Line, unit string) Line {
+	for _, l := range lines {
+		if l.Unit == unit {
+			return l
+		}
+	}
+	return Line{}
+}
+
 // A Forecast is the cost and walltime of a plan.
 type Forecast struct {
 	Lines     []Line

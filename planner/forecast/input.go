@@ -72,6 +72,8 @@ type Group struct {
 	Shapes   []offer.Shape // of these, where retries scale; nil = all as decided
 	Failing  float64       // share of launches seen to fail and be retried
 	Delay    time.Duration // before the next launch
+	Hold     time.Duration // a rented machine is kept after its last job
+	Machines int           // most machines at once; 0 = one a job
 	Running  time.Duration // how long its jobs have run already
 	// InFlight says that the jobs are with their backend: they hold what they
 	// take, and wait for no gate and no producer.

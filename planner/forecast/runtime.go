@@ -19,6 +19,14 @@ func Declared(walltime time.Duration) Runtime {
 	return Runtime{Expected: walltime / 2, P90: walltime, Ceiling: walltime, Mark: Estimated, Basis: NoHistory}
 }
 
+// Whole is the runtime of a job of which nobody can say how far it is: all of
+// its walltime.
+func Whole(walltime time.Duration) Runtime {
+	r := Declared(walltime)
+	r.Expected, r.Basis = walltime, "jobs on a backend that cannot be asked count with all of their walltime"
+	return r
+}
+
 // Scaled is the runtime extrapolated from a smoke: its time times the ratio of
 // the params that were shortened.
 func Scaled(phase string, smoke time.Duration, ratio float64, walltime time.Duration) Runtime {
@@ -36,6 +44,18 @@ func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtim
 	if len(seen) == 1 {
 		r.Basis = phase + ": as long as the one run that is known"
 	}
+	return r.bounded()
+}
+
+// Within is the same runtime under another walltime.
+func (r Runtime) Within(walltime time.Duration) Runtime {
+	r.Ceiling = walltime
+	return r.bounded()
+}
+
+// Paced is the same runtime on a place that takes so many times as long.
+func (r Runtime) Paced(by float64) Runtime {
+	r.Expected, r.P90 = time.Duration(float64(r.Expected)*by), time.Duration(float64(r.P90)*by)
 	return r.bounded()
 }
 
@@ -80,13 +100,14 @@ func (g Group) again() float64 {
 	return min(f/(1-f), float64(g.Launches-1))
 }
 
-// queueWait is how long a job waits from its hand-over to its start. Each
+// queueWait is how long a job waits from its hand-over to its start: for its
+// turn, and for a rented machine to boot. Each
 // chained segment waits anew; what is with its backend has waited.
 func (g Group) queueWait() time.Duration {
 	if g.InFlight {
 		return 0
 	}
-	return max(g.Decision.Wait, 0) * time.Duration(max(g.Decision.Segments, 1))
+	return (max(g.Decision.Wait, 0) + g.Decision.Boot) * time.Duration(max(g.Decision.Segments, 1))
 }
 
 // duration is a job's time from its start, or from now if it runs, to its

@@ -101,7 +101,7 @@ func (r ranking) lost(o, best option) string {
 // idles ranks pools that would idle GPUs beside CPU work last. On a machine
 // of one's own the GPUs stay free for other jobs.
 func idles(o option) int {
-	return b2i(o.cpuOnly && o.pool.GPUs > 0 && o.pool.Word != "machine")
+	return b2i(o.cpuOnly && o.pool.GPUs > 0 && o.pool.Word != "machine" && o.pool.Word != "host")
 }
 
 func byCost(a, b option) int {

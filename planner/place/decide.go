@@ -30,6 +30,9 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 	options := in.options(g, names, quotes)
 	fits := fitting(options)
 	if len(fits) == 0 {
+		if why := in.away(g, names, options); why != "" {
+			return Decision{Shape: g.Shape, Candidates: list(options, nil, nil), Away: why}
+		}
 		diags.Append(nothingFits(g, names, options, in.Unreachable))
 		return Decision{Shape: g.Shape, Candidates: list(options, nil, nil)}
 	}
@@ -38,11 +41,29 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 	order := in.order(use, in.pressed(g, fits))
 	best := order.best(fits)
 	p := best.pool
-	return Decision{
+	d := Decision{
 		Backend: p.Backend, Pool: p.Name, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: g.Shape,
-		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Segments: best.segments, Array: p.Arrays && g.Jobs >= manyJobs,
+		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Boot: best.boot, Segments: best.segments, Array: p.Arrays && g.Jobs >= manyJobs,
 		Rule: use, Why: why, Fallback: in.fallback(names, best, order, options), Candidates: list(options, &best, order),
 	}
+	d.Beside = in.beside(d, g, best, order, fits, options)
+	return d
+}
+
+// away says which candidate of a begun campaign would do, as far as is known,
+// and cannot be asked; "" when there is none.
+func (in Input) away(g Group, names []string, options []option) string {
+	if !in.Begun || g.Smoke {
+		return ""
+	}
+	for _, n := range names {
+		why, ok := in.Unreachable[n]
+		known := func(o option) bool { return o.pool.Backend == n }
+		if ok && (!slices.ContainsFunc(options, known) || slices.ContainsFunc(options, func(o option) bool { return known(o) && o.away })) {
+			return n + " cannot be asked: " + why
+		}
+	}
+	return ""
 }
 
 // gpuClass is the family shown for a job's devices: what was asked for, where

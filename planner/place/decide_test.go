@@ -388,3 +388,61 @@ func TestOrderOfPoolsChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsShareJobs: hosts of one backend stand beside the winner, unless the
+// job is pinned to one, or one costs more.
+func TestHostsShareJobs(t *testing.T) {
+	t.Parallel()
+	hosts := func(in *Input) {
+		in.Can["ssh"] = offer.Capabilities{HostQueue: true}
+		in.Pools = nil
+		for i, name := range []string{"a", "b", "c"} {
+			p := lab
+			p.Name, p.Word, p.GPUs = name, "host", 4*i
+			in.Pools = append(in.Pools, p)
+		}
+	}
+	for name, c := range map[string]struct {
+		g    Group
+		mod  func(*Input)
+		want string
+	}{
+		"those with GPUs":     {Group{Shape: a100(time.Hour)}, nil, "b c"},
+		"all, for CPU work":   {Group{Shape: cpu(1, time.Hour)}, nil, "a b c"},
+		"pinned":              {Group{Shape: cpu(1, time.Hour), Options: map[string]json.RawMessage{"ssh": json.RawMessage(`{"host":"b"}`)}}, nil, ""},
+		"a dearer one":        {Group{Shape: cpu(1, time.Hour)}, func(in *Input) { in.Pools[1].Price.USDPerHour = "1" }, "a c"},
+		"smokes stay on one":  {Group{Shape: cpu(1, time.Hour), Smoke: true}, nil, ""},
+		"a scheduler's pools": {Group{Shape: cpu(1, time.Hour)}, func(in *Input) { delete(in.Can, "ssh") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.g.Candidates = []string{"ssh.lab"}
+			mods := []func(*Input){hosts}
+			if c.mod != nil {
+				mods = append(mods, c.mod)
+			}
+			d, said := decide(t, c.g, mods...)
+			var got []string
+			for _, b := range d.Beside {
+				got = append(got, b.Pool)
+				won := 0
+				for _, o := range b.Candidates {
+					if o.Won {
+						won++
+						if o.Pool != b.Pool {
+							t.Errorf("on %s, and %s won", b.Pool, o.Pool)
+						}
+					} else if o.Why == "" {
+						t.Errorf("nothing is said of %s", o.Pool)
+					}
+				}
+				if won != 1 || !strings.Contains(b.Why, "share the jobs") {
+					t.Errorf("%d won: %s", won, b.Why)
+				}
+			}
+			if strings.Join(got, " ") != c.want || d.Backend == "" {
+				t.Errorf("beside %v on %q, want %q; %s", got, d.Backend, c.want, said)
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ const segmentMargin = 10 * time.Minute
 // A misfit is why a pool cannot take a shape, and what could be done.
 type misfit struct {
 	why, would string
+	of         string // the resource of which too much is asked, "" for none
 	// limit and short are set when the walltime alone is too long: the most
 	// the pool allows, and that in words.
 	limit time.Duration
@@ -30,13 +31,13 @@ func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfi
 	case p.Testing && !s.Smoke:
 		return 0, &misfit{why: name + " is for tests only"}
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
-		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, %d are asked for", name, count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes)}
+		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, %d are asked for", name, count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes), of: "nodes"}
 	case p.MinNodes > 1 && p.MinNodes > nodes:
-		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, %d are asked for", name, p.MinNodes, nodes), would: fmt.Sprintf("nodes = %d", p.MinNodes)}
+		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, %d are asked for", name, p.MinNodes, nodes), would: fmt.Sprintf("nodes = %d", p.MinNodes), of: "nodes"}
 	case p.CPUs > 0 && ceilDiv(s.CPUs, nodes) > p.CPUs:
-		return 0, &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes)}
+		return 0, &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes), of: "cpus"}
 	case p.Memory > 0 && s.Memory > p.Memory*int64(nodes):
-		return 0, &misfit{why: fmt.Sprintf("%s has %s of memory, %s are asked for", node, units.FormatSize(p.Memory), units.FormatSize(s.Memory)), would: fmt.Sprintf("memory = %q", units.FormatSize(p.Memory*int64(nodes)))}
+		return 0, &misfit{why: fmt.Sprintf("%s has %s of memory, %s are asked for", node, units.FormatSize(p.Memory), units.FormatSize(s.Memory)), would: fmt.Sprintf("memory = %q", units.FormatSize(p.Memory*int64(nodes))), of: "memory"}
 	}
 	if bad := fitGPU(p, s, nodes); bad != nil {
 		return 0, bad
@@ -51,13 +52,13 @@ func fitGPU(p offer.Pool, s offer.Shape, nodes int) *misfit {
 	name, node := poolName(p), nodeOf(p)
 	switch {
 	case p.GPUs == 0:
-		return &misfit{why: name + " has no GPUs"}
+		return &misfit{why: name + " has no GPUs", of: "gpus"}
 	case ceilDiv(s.GPUs, nodes) > p.GPUs:
-		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes)}
+		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes), of: "gpus"}
 	case !modelFits(p, s.GPU.Models):
-		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: fmt.Sprintf("models = [%q]", orElse(p.GPUClass, p.GPUModel))}
+		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: fmt.Sprintf("models = [%q]", orElse(p.GPUClass, p.GPUModel)), of: "gpu.models"}
 	case s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory:
-		return &misfit{why: fmt.Sprintf("a GPU of %s has %s, %s are asked for", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), would: fmt.Sprintf("gpu { memory = %q }", units.FormatSize(p.GPUMem))}
+		return &misfit{why: fmt.Sprintf("a GPU of %s has %s, %s are asked for", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), would: fmt.Sprintf("gpu { memory = %q }", units.FormatSize(p.GPUMem)), of: "gpu.memory"}
 	}
 	return nil
 }
@@ -72,7 +73,7 @@ func fitTime(p offer.Pool, s offer.Shape, checkpoint bool, name string) (int, *m
 		return segments, nil
 	}
 	limit := units.ShortDuration(p.MaxTime)
-	bad := &misfit{limit: p.MaxTime, short: "ends jobs at " + limit}
+	bad := &misfit{of: "walltime", limit: p.MaxTime, short: "ends jobs at " + limit}
 	bad.why = fmt.Sprintf("%s %s, %s are asked for", name, bad.short, units.ShortDuration(s.Walltime))
 	bad.would = fmt.Sprintf("add a checkpoint block, and the phase is run as %s chained segments", number(segments))
 	if s.Smoke {

@@ -112,6 +112,34 @@ func TestFamily(t *testing.T) {
 	}
 }
 
+// TestAway: once a campaign has begun, what cannot be asked is waited for if
+// it would do.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	begun := func(in *Input) { in.Begun = true }
+	for _, c := range []struct {
+		name string
+		g    Group
+		mods []func(*Input)
+		want string // "" for an error
+	}{
+		{"not begun", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){away("ssh.lab")}, ""},
+		{"would fit", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){begun, away("ssh.lab")}, "ssh.lab cannot be asked: no route to host"},
+		{"nothing known of it", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){begun, away("ssh.lab"), without("ssh.lab")}, "ssh.lab cannot be asked: no route to host"},
+		{"would not fit", Group{Shape: gpus(20, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){begun, away("ssh.lab")}, ""},
+		{"the other does not fit", Group{Shape: gpus(1, time.Hour), Candidates: []string{"local.local", "ssh.lab"}}, []func(*Input){begun, away("ssh.lab")}, "ssh.lab cannot be asked: no route to host"},
+		{"a smoke", Group{Smoke: true, Within: "ssh.lab", Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){begun, away("ssh.lab")}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d, said := decide(t, c.g, c.mods...)
+			if d.Backend != "" || d.Away != c.want || (said == "") != (c.want != "") {
+				t.Errorf("%s: waits for %q, said %q", goes(d), d.Away, said)
+			}
+		})
+	}
+}
+
 // TestNothingFits: the error names every candidate, what each lacks and what
 // would fit.
 func TestNothingFits(t *testing.T) {

@@ -16,7 +16,10 @@ type Input struct {
 	Quotes      []Quoted
 	Policy      lang.Policy
 	Unreachable map[string]string // backends that cannot be asked, with the reason
-	Urgent      bool              // the p90 end is less than policy.urgent_within before a deadline
+	// Begun says that the campaign has run before: what has no place for the
+	// moment, because it cannot be asked, waits and stops nothing else.
+	Begun  bool
+	Urgent bool // the p90 end is less than policy.urgent_within before a deadline
 	// Can is what each type of backend can do; rentals are told by it.
 	Can map[string]offer.Capabilities
 	Now time.Time

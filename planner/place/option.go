@@ -17,6 +17,7 @@ type option struct {
 	pool     offer.Pool
 	price    offer.Price
 	wait     time.Duration
+	boot     time.Duration
 	segments int
 	order    int // of its backend among the candidates
 	cost     map[string]decimal.Decimal
@@ -57,6 +58,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 		if q.Wait >= 0 {
 			o.wait = q.Wait
 		}
+		o.boot = q.Boot
 		if !q.Fits && o.bad == nil {
 			o.bad = &misfit{why: q.Why, would: q.Would}
 		}
@@ -71,7 +73,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 		o.away, o.bad = true, &misfit{why: p.Backend + " cannot be asked: " + why}
 	}
 	o.price = NodePrice(p, o.price)
-	o.cost, o.known = Cost(g.Shape, o.price, p.WholeNode, g.expected())
+	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait))
 	return o
 }
 

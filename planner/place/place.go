@@ -25,12 +25,17 @@ type Decision struct {
 	Price      offer.Price
 	WholeNode  bool
 	Wait       time.Duration // queue wait counted; -1 unknown (counted as zero, and said)
+	Boot       time.Duration // rentals: billed before each launch
 	Segments   int           // chained by checkpoint; 1 otherwise
 	Array      bool          // so many like jobs that they are handed over as an array
 	Rule       string        // which rule decided
 	Why        string
 	Fallback   string // why the first choice was not taken, "" if it was
+	Away       string // why nothing was decided: the place cannot be asked now, and the jobs wait for it
 	Candidates []Candidate
+	// Beside are the decisions for each host of the backend, this one's
+	// included, where its jobs are spread over several; nil elsewhere.
+	Beside []Decision `json:"-"`
 }
 
 // A Candidate is one pool that was looked at.
@@ -43,5 +48,7 @@ type Candidate struct {
 	Price         offer.Price
 	WholeNode     bool
 	Wait          time.Duration
+	Boot          time.Duration
+	Segments      int
 	Won           bool
 }

@@ -47,6 +47,36 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 	return out, p.Known
 }
 
+// Charged is Cost of a launch that is billed for longer than it runs: while its
+// machine boots, is kept, or it waits where the site bills that. Hours are of
+// work; only money and service units are charged for the rest.
+func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around time.Duration) (amounts map[string]decimal.Decimal, known bool) {
+	amounts, known = Cost(s, p, wholeNode, run)
+	if around <= 0 {
+		return amounts, known
+	}
+	all, _ := Cost(s, p, wholeNode, run+around)
+	for _, unit := range []string{USD, ServiceUnits} {
+		if v, ok := all[unit]; ok {
+			amounts[unit] = v
+		}
+	}
+	return amounts, known
+}
+
+// Around is how long a launch on a place is billed before it runs.
+func (d Decision) Around() time.Duration { return around(d.Price, d.Boot, d.Wait) }
+
+// Around is the same for a candidate.
+func (c Candidate) Around() time.Duration { return around(c.Price, c.Boot, c.Wait) }
+
+func around(p offer.Price, boot, wait time.Duration) time.Duration {
+	if p.BillsWhileQueued {
+		return boot + max(wait, 0)
+	}
+	return boot
+}
+
 // NodePrice is a pool's price as a job pays it: where the site charges whole
 // nodes, the rates of all devices and cores of a node are paid by the node.
 func NodePrice(p offer.Pool, price offer.Price) offer.Price {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/muster-run/muster/internal/diag"
 )
 
@@ -12,7 +14,7 @@ import (
 func list(options []option, best *option, order ranking) []Candidate {
 	var out []Candidate
 	for _, o := range options {
-		c := Candidate{Backend: o.pool.Backend, Pool: o.pool.Name, Fits: o.bad == nil, Wait: o.wait, Price: o.price, WholeNode: o.pool.WholeNode, Cost: map[string]string{}}
+		c := Candidate{Backend: o.pool.Backend, Pool: o.pool.Name, Fits: o.bad == nil, Wait: o.wait, Price: o.price, WholeNode: o.pool.WholeNode, Boot: o.boot, Segments: o.segments, Cost: map[string]string{}}
 		for unit, v := range o.cost {
 			c.Cost[unit] = v.Round(4).String()
 		}
@@ -36,12 +38,20 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 	if g.Phase != nil {
 		d.In, d.Address, d.Subject = fmt.Sprintf("phase %q", g.Phase.Name), "phase."+g.Phase.Name, g.Phase.Range.Ptr()
 	}
+	if at, ok := asked(g, options); ok {
+		d.Subject = &at
+	}
 	if g.Smoke {
 		d.Summary = "no place fits the smoke"
 	}
 	if tooLong, one := onlyTooLong(options); one != nil {
 		d.Summary = fmt.Sprintf("walltime is longer than the %s allows", orElse(one.pool.Word, "pool"))
 		d.Detail = tooLong
+		if g.Phase != nil && !g.Smoke {
+			if at, ok := g.Phase.Asks["walltime"]; ok {
+				d.Subject = &at
+			}
+		}
 		return d
 	}
 	var lines, would []string
@@ -71,6 +81,27 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		d.Detail += "\n\nGPU work needs a backend with GPUs: add one, and name it in place."
 	}
 	return d
+}
+
+// asked is where the resource is written of which every place that can be
+// asked has too little; of several the first.
+func asked(g Group, options []option) (at hcl.Range, ok bool) {
+	if g.Phase == nil || g.Smoke {
+		return at, false
+	}
+	for _, o := range options {
+		if o.bad == nil || o.bad.of == "" {
+			continue
+		}
+		of := o.bad.of
+		if _, ok := g.Phase.Asks[of]; !ok && of == "gpus" {
+			of = "gpu.models" // a gpu block alone asks for one
+		}
+		if at, ok := g.Phase.Asks[of]; ok {
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // onlyTooLong tells the case in which a job would fit if only it were shorter:

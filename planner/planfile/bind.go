@@ -17,6 +17,7 @@ func (f *File) Bind(c *lang.Campaign) (*planner.Plan, diag.List) {
 		ID: h.ID, Campaign: h.Campaign, Digest: h.Digest, Lineage: h.Lineage, Serial: h.Serial, Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy,
 		Backends: h.Backends, Transfers: h.Transfers, Notes: h.Notes, Forecast: h.Forecast, Budgets: h.Budgets, Ceiling: h.Ceiling, Asks: h.Asks, Counts: h.Counts,
 	}
+	p.WithFaster(h.Faster)
 	byName := map[string]*lang.Phase{}
 	for _, ph := range c.Phases {
 		byName[ph.Name] = ph

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
@@ -51,6 +52,7 @@ type Head struct {
 	Asks      []string              `json:"asks,omitempty"`
 	Counts    planner.Counts        `json:"counts"`
 	Quotes    []place.Quoted        `json:"quotes,omitempty"`
+	Faster    []planner.Faster      `json:"faster,omitempty"`
 
 	// Variables are the values it was made with, as JSON, by name. Of a
 	// sensitive one there is only the name, in Sensitive.
@@ -130,6 +132,6 @@ func detail(d planner.Detail) Detail {
 
 func (d Detail) plan() planner.Detail {
 	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same}
-	out.Computed, _ = planner.ParseHash(d.Computed)
+	out.Computed, _ = result.ParseHash(d.Computed)
 	return out
 }

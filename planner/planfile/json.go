@@ -15,7 +15,7 @@ import (
 
 // FormatVersion is the version of the JSON documents: a new minor number adds
 // fields, a new major number changes or removes some.
-const FormatVersion = "1.0"
+const FormatVersion = "1.1"
 
 // A Document is a plan for machines, less its jobs, which are streamed after
 // it: docs/reference/plan.md.
@@ -41,11 +41,21 @@ type Document struct {
 	Cost      []Cost         `json:"cost"`
 	Walltime  Walltime       `json:"walltime"`
 	Critical  []string       `json:"critical_path,omitempty"`
+	Faster    []Faster       `json:"faster,omitempty"`
 	Budgets   []Budget       `json:"budgets,omitempty"`
 	Ceiling   state.Amounts  `json:"ceiling,omitempty"`
 	Asks      []string       `json:"needs_saved_plan,omitempty"`
 	Basis     []string       `json:"basis,omitempty"`
 	Notes     []string       `json:"notes,omitempty"`
+}
+
+// Faster is one thing that would make the plan end sooner.
+type Faster struct {
+	What    string            `json:"what"`
+	End     float64           `json:"p50_seconds"`
+	Saves   float64           `json:"saves_seconds"`
+	Costs   map[string]string `json:"adds,omitempty"` // to the expected cost, by unit
+	Unknown bool              `json:"cost_unknown,omitempty"`
 }
 
 // Counts is the summary line.
@@ -237,6 +247,9 @@ func (h Head) document() Document {
 	}
 	for _, l := range h.Forecast.Lines {
 		d.Cost = append(d.Cost, Cost{l.Unit, figure(l.Expected), figure(l.P90), figure(l.AtMost)})
+	}
+	for _, f := range h.Faster {
+		d.Faster = append(d.Faster, Faster{f.What, f.End.Seconds(), f.Saves.Seconds(), f.Costs, f.Unknown})
 	}
 	for _, b := range h.Budgets {
 		out := Budget{Name: b.Name, Limits: b.Limits, Spent: b.Spent, Broken: b.Broken, Warnings: b.Warn, Left: b.Left}

@@ -66,7 +66,8 @@ func other(r Row) Other {
 }
 
 func transfer(t planner.Transfer) Transfer {
-	out := Transfer{Phase: t.Phase, Input: t.Input, From: t.From, To: t.To, Direction: "pull", Files: t.Files, After: t.After}
+	out := Transfer{Phase: t.Phase, Input: t.Input, Direction: "pull", Files: t.Files, After: t.After}
+	out.From, out.To = t.Ends()
 	if t.Push {
 		out.Direction = "push"
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
@@ -72,7 +73,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 	h := Head{
 		Format: Version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
 		Serial: p.Serial, Now: p.Now, Reason: p.Reason, Options: m.Input.Options, Backends: p.Backends, Transfers: p.Transfers, Notes: p.Notes,
-		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Quotes: m.Input.Quotes,
+		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Quotes: m.Input.Quotes, Faster: p.Faster(),
 	}
 	h.Options.Destroy, h.Options.RefreshOnly = p.Destroy, p.RefreshOnly
 	if c := m.Input.Campaign; c != nil {
@@ -150,7 +151,7 @@ func (w *writer) phase(pp *planner.PhasePlan) {
 		buf = binary.AppendUvarint(buf, uint64(b.Attempt))
 		buf = binary.LittleEndian.AppendUint16(buf, pp.Place[i])
 		buf = append(buf, pp.Result[i][:]...)
-		old, ok := planner.ParseHash(b.Result)
+		old, ok := result.ParseHash(b.Result)
 		if ok && old != pp.Result[i] {
 			buf = append(append(buf, 1), old[:]...)
 		} else {

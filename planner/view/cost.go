@@ -29,7 +29,13 @@ const limitWidth = 7
 
 // cost is the table of what the plan takes, beside what the budgets leave.
 func (h Human) cost(p *planner.Plan) string {
-	budgets := p.Budgets[:min(len(p.Budgets), shownBudgets)]
+	return h.costOf(p, min(len(p.Budgets), shownBudgets))
+}
+
+// costOf is the table with the limits of so many budgets, or of as many as
+// the screen has room for.
+func (h Human) costOf(p *planner.Plan, beside int) string {
+	budgets := p.Budgets[:beside]
 	names, figures := []string{""}, [][3]string{{"expected", "p90", "at most"}}
 	limits := make([][]string, len(budgets))
 	for _, u := range unitNames {
@@ -63,9 +69,13 @@ func (h Human) cost(p *planner.Plan) string {
 	}
 	var out string
 	for line := range strings.Lines(t.String()) {
-		out += h.fit(strings.TrimSuffix(line, "\n"))
+		line = strings.TrimSuffix(line, "\n")
+		if term.Width(h.Style.Text(line)) > h.width() && beside > 1 {
+			return h.costOf(p, beside-1)
+		}
+		out += h.fit(line)
 	}
-	if n := len(p.Budgets) - shownBudgets; n > 0 {
+	if n := len(p.Budgets) - beside; n > 0 {
 		out += fmt.Sprintf("  … and %s, in -json\n", plural(n, "more budget"))
 	}
 	return out
@@ -181,12 +191,20 @@ func (h Human) gantt(p *planner.Plan) string {
 		width = max(width, term.Width(names[i]))
 	}
 	var b strings.Builder
+	path := ""
+	if len(p.Forecast.Critical) > 1 {
+		path = "critical path: " + strings.Join(p.Forecast.Critical, " → ")
+	}
+	beside := term.Width("  ")+width+term.Width("  ")+ganttWidth+2+term.Width("   "+path) <= h.width()
 	for i, s := range shown {
 		line := "  " + names[i] + strings.Repeat(" ", width-term.Width(names[i])) + "  " + h.bar(s.Busy, total)
-		if len(p.Forecast.Critical) > 1 && i == len(shown)/2 {
-			line += "   critical path: " + strings.Join(p.Forecast.Critical, " → ")
+		if path != "" && beside && i == len(shown)/2 {
+			line += "   " + path
 		}
 		b.WriteString(h.fit(line))
+	}
+	if path != "" && !beside {
+		b.WriteString(h.some([]string{path}, "  ", "    ", ""))
 	}
 	if n := len(spans) - len(shown); n > 0 {
 		b.WriteString("  … and " + plural(n, "more phase") + "\n")

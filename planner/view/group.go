@@ -3,8 +3,10 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/place"
 )
 
 // A cluster is cells of one phase that the plan treats alike, for one reason.
@@ -26,13 +28,14 @@ func group(pp *planner.PhasePlan) []cluster {
 	}
 	g := grouper{index: map[groupKey]int{}, kept: map[groupKey]int{}}
 	plain := map[groupKey]cluster{} // without a kept detail
+	like := alike(pp)
 	for i, kind := range pp.Kind {
 		if pilot[i] {
 			continue
 		}
 		k := groupKey{kind: kind}
 		if i < len(pp.Place) && kind.Starts() {
-			k.place = pp.Place[i]
+			k.place = like[pp.Place[i]]
 		}
 		d, ok := pp.Details[i]
 		if !ok {
@@ -45,7 +48,10 @@ func group(pp *planner.PhasePlan) []cluster {
 			continue
 		}
 		bare := k
-		if k.text = reason(d); g.add(k, i) {
+		if k.text = reason(d); kind == planner.Missing {
+			k.text = lacking(d)
+		}
+		if g.add(k, i) {
 			g.kept[bare]++
 		}
 	}
@@ -56,6 +62,40 @@ func group(pp *planner.PhasePlan) []cluster {
 		return cmp.Or(cmp.Compare(rank(a.kind), rank(b.kind)), cmp.Compare(a.kind, b.kind), cmp.Compare(b.cells, a.cells), cmp.Compare(a.first, b.first))
 	})
 	return g.out
+}
+
+// alike maps each placement to the first that differs from it only in the host
+// of the backend: the head of the phase says which hosts share its jobs.
+func alike(pp *planner.PhasePlan) []uint16 {
+	out := make([]uint16, max(len(pp.Placements), 1))
+	type key struct{ backend, class, shape string }
+	first := map[key]uint16{}
+	for at, d := range pp.Placements {
+		out[at] = uint16(at)
+		if d.Word != "host" || d.Pool == "" {
+			continue
+		}
+		k := key{d.Backend, d.GPUClass, place.ShapeKey(d.Shape)}
+		if same, ok := first[k]; ok {
+			out[at] = same
+		} else {
+			first[k] = uint16(at)
+		}
+	}
+	return out
+}
+
+// lacking names the outputs that are missing and not each of their files, so
+// that jobs that lack the same stand in one row.
+func lacking(d planner.Detail) string {
+	if len(d.Lacks) == 0 {
+		return reason(d)
+	}
+	what := "output"
+	if len(d.Lacks) > 1 {
+		what = "outputs"
+	}
+	return what + " " + strings.Join(d.Lacks, ", ")
 }
 
 type groupKey struct {

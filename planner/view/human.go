@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
 )
 
@@ -20,8 +21,23 @@ type Human struct {
 }
 
 // headWidth is the column at which facts about a backend end, so that they
-// line up at the right, and at which sentences are folded.
+// line up at the right, and at which sentences are folded; on a narrow screen
+// that is its edge.
 const headWidth = 88
+
+// narrowest is the least a plan is laid out for; what is narrower still cuts
+// or wraps its lines.
+const narrowest = 80
+
+// width is how many columns the plan may take.
+func (h Human) width() int {
+	if h.Style.Width == 0 {
+		return term.MaxWidth
+	}
+	return min(max(h.Style.Width, narrowest), term.MaxWidth)
+}
+
+func (h Human) head() int { return min(headWidth, h.width()) }
 
 // Print writes the plan to w.
 func (h Human) Print(w io.Writer, p *planner.Plan) error {
@@ -35,6 +51,9 @@ func (h Human) Print(w io.Writer, p *planner.Plan) error {
 		h.section(lw, h.cost(p))
 		h.section(lw, h.basis(p))
 		h.section(lw, h.gantt(p))
+		if h.Verbose {
+			h.section(lw, h.faster(p))
+		}
 	}
 	h.section(lw, h.notes(p))
 	if h.Verbose {
@@ -75,7 +94,7 @@ func (h Human) backends(p *planner.Plan) string {
 			line += term.CleanLine(v.Summary)
 		}
 		if v.Facts != "" {
-			line += strings.Repeat(" ", max(2, headWidth-term.Width(line)-term.Width(v.Facts))) + v.Facts
+			line += strings.Repeat(" ", max(2, h.head()-term.Width(line)-term.Width(v.Facts))) + v.Facts
 		}
 		b.WriteString(h.fit(line))
 		if v.Fallback != "" {
@@ -132,6 +151,18 @@ func (h Human) notes(p *planner.Plan) string {
 	return h.some(notes, "  ", "  ", "more note")
 }
 
+// faster is what would make the plan end sooner, and for what.
+func (h Human) faster(p *planner.Plan) string {
+	var texts []string
+	for _, f := range p.Faster() {
+		texts = append(texts, fmt.Sprintf("%s: %s instead of %s, %s", f.What, units.FormatDuration(f.End), units.FormatDuration(f.End+f.Saves), f.Price()))
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return "  Sooner, each by itself:\n" + h.some(texts, "    ", "      ", "more")
+}
+
 // basis says how runtimes are known.
 func (h Human) basis(p *planner.Plan) string {
 	return h.some(p.Forecast.Basis, "  * ", "    ", "more estimate")
@@ -146,7 +177,7 @@ func (h Human) some(texts []string, first, next, what string) string {
 			break
 		}
 		lead := first
-		for _, line := range fold(h.Style.Text(term.CleanLine(text)), headWidth-term.Width(first)) {
+		for _, line := range fold(h.Style.Text(term.CleanLine(text)), h.head()-term.Width(first)) {
 			b.WriteString(lead + line + "\n")
 			lead = next
 		}

@@ -40,18 +40,50 @@ func (h Human) layout(lines []line) string {
 	for _, l := range lines {
 		s := l.label + strings.Repeat(" ", max(1, at-overhang(l)-term.Width(l.label))) + l.amount
 		s += strings.Repeat(" ", max(2, at+amounts+2-term.Width(s))) + l.shape
-		if l.note != "" {
-			if l.phase {
-				s += "   " + l.note
-			} else {
-				s += strings.Repeat(" ", max(0, at+amounts+2+shapes-term.Width(s)))
-				if shapes > 0 {
-					s += "   "
-				}
-				s += l.note
-			}
+		if l.note == "" {
+			b.WriteString(h.fit("  " + s))
+			continue
 		}
-		b.WriteString(h.fit("  " + s))
+		beside := "  " + s
+		switch {
+		case l.phase:
+			beside += "   "
+		case shapes > 0:
+			beside += strings.Repeat(" ", max(0, at+amounts+2+shapes-term.Width(s))) + "   "
+		default:
+			beside += strings.Repeat(" ", max(0, at+amounts+2-term.Width(s)))
+		}
+		b.WriteString(h.remark("  "+s, beside, l.note))
+	}
+	return b.String()
+}
+
+const (
+	leastRemark = 36 // columns in which a remark is folded beside its row
+	belowIndent = 8  // else it stands below
+	remarkLines = 4  // of one remark; the last is cut to the screen
+)
+
+// remark prints a row and its remark: on one line where it fits, else folded
+// in the remark's column, or below the row where that is too narrow.
+func (h Human) remark(row, beside, note string) string {
+	if term.Width(beside+note) <= h.width() {
+		return h.fit(beside + note)
+	}
+	at := term.Width(beside)
+	var b strings.Builder
+	if at+leastRemark > h.width() {
+		b.WriteString(h.fit(row))
+		at, beside = belowIndent, strings.Repeat(" ", belowIndent)
+	}
+	folded := fold(note, h.width()-at)
+	for i, text := range folded {
+		if i == remarkLines-1 && !h.Verbose {
+			b.WriteString(h.fit(beside + strings.Join(folded[i:], " ")))
+			break
+		}
+		b.WriteString(h.fit(beside + text))
+		beside = strings.Repeat(" ", at)
 	}
 	return b.String()
 }
@@ -67,7 +99,7 @@ func (h Human) shown(l line) line {
 
 // fit cuts a line to the screen.
 func (h Human) fit(s string) string {
-	s, width := h.Style.Text(s), term.MaxWidth
+	s, width := h.Style.Text(s), h.width()
 	if !h.Style.UTF8 && term.Width(s) > width {
 		width -= 2 // the ellipsis takes three columns
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
 )
@@ -24,17 +25,46 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 		fmt.Fprintf(&b, "> %s\n\n", escape(clip(p.Reason, 2000)))
 	}
 	markdownBudgets(&b, p)
+	markdownSaid(&b, p)
 	if p.Counts.Changes() {
-		b.WriteString("\n" + markdownCost(p) + "\n")
+		b.WriteString("\n" + markdownCost(p) + markdownLegend + "\n")
 	}
 	markdownDestructive(&b, p)
 	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
 	if p.Counts.Changes() {
 		fence(&b, "When", false, h.gantt(p))
+		fence(&b, "What would be sooner", false, h.faster(p))
 	}
-	fence(&b, "What was assumed", false, h.basis(p)+h.notes(p))
+	fence(&b, "What was assumed, and what to know", false, h.basis(p)+h.some(p.Notes, "  ", "  ", "more note"))
 	_, err := io.WriteString(w, clipMarkdown(b.String()))
 	return err
+}
+
+// markdownLegend is for who reads a plan for the first time.
+const markdownLegend = "\n*Expected* is the likely sum; *p90* is what nine campaigns in ten stay below; *at most* is every job for its whole walltime, with every attempt it may make. " +
+	"`*` marks an estimate, explained below.\n"
+
+// markdownSaid lists errors and warnings; budgets are listed already.
+func markdownSaid(b *strings.Builder, p *planner.Plan) {
+	n := 0
+	for _, d := range p.Diags {
+		if d.Severity == diag.Warning && strings.HasPrefix(d.In, "budget ") {
+			continue
+		}
+		if n++; n > markdownRows {
+			continue
+		}
+		in := ""
+		if d.In != "" {
+			in = " in " + code(d.In)
+		} else if d.Address != "" {
+			in = " in " + code(d.Address)
+		}
+		fmt.Fprintf(b, "- **%s**%s: %s. %s\n", d.Severity, in, escape(clip(d.Summary, 200)), escape(clip(d.Detail, 600)))
+	}
+	if n > markdownRows {
+		fmt.Fprintf(b, "- … and %s more\n", count(n-markdownRows))
+	}
 }
 
 // markdownRows is how many rows of one kind a comment lists.

@@ -74,12 +74,16 @@ func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 // where names the backends and pools the phase's jobs go to.
 func where(pp *planner.PhasePlan) string {
 	var out []string
+	jobs := byHost(pp)
 	for _, d := range pp.Placements {
 		if d.Backend == "" {
 			continue
 		}
 		s := d.Backend
-		if d.Pool != "" {
+		switch hosts := jobs[d.Backend]; {
+		case len(hosts) > 1:
+			s += ", hosts " + strings.Join(hosts, ", ")
+		case d.Pool != "":
 			s += ", " + poolWord(d) + d.Pool
 		}
 		if !slices.Contains(out, s) {
@@ -90,6 +94,41 @@ func where(pp *planner.PhasePlan) string {
 		out = append(out[:3], fmt.Sprintf("%d more", len(out)-3))
 	}
 	return strings.Join(out, "; ")
+}
+
+// shownHosts is how many hosts of a backend are named in the table.
+const shownHosts = 6
+
+// byHost are the hosts over which jobs of a backend are spread, each with how
+// many it gets: "a (168)".
+func byHost(pp *planner.PhasePlan) map[string][]string {
+	n := make([]int, len(pp.Placements))
+	for i, at := range pp.Place {
+		if int(at) < len(n) && (pp.Kind[i].Starts() || pp.Kind[i] == planner.Blocked) {
+			n[at]++
+		}
+	}
+	jobs, order := map[[2]string]int{}, map[string][]string{}
+	for at, d := range pp.Placements {
+		if d.Word != "host" || n[at] == 0 {
+			continue
+		}
+		key := [2]string{d.Backend, d.Pool}
+		if jobs[key] == 0 {
+			order[d.Backend] = append(order[d.Backend], d.Pool)
+		}
+		jobs[key] += n[at]
+	}
+	for backend, hosts := range order {
+		slices.Sort(hosts)
+		for i, host := range hosts {
+			hosts[i] = fmt.Sprintf("%s (%s)", host, count(jobs[[2]string{backend, host}]))
+		}
+		if len(hosts) > shownHosts {
+			order[backend] = append(hosts[:shownHosts-1], fmt.Sprintf("%d more", len(hosts)-shownHosts+1))
+		}
+	}
+	return order
 }
 
 func poolWord(d place.Decision) string {
@@ -256,11 +295,12 @@ func transferLine(t planner.Transfer) line {
 	if t.Bytes >= 0 {
 		size = units.FormatSize(t.Bytes)
 	}
+	from, to := t.Ends()
 	files := "files"
 	if t.Files == 1 {
 		files = "file"
 	}
-	return line{label: label, amount: fmt.Sprintf("%s %s", count(t.Files), files), shape: fmt.Sprintf("%s → %s, %s", t.From, t.To, size)}
+	return line{label: label, amount: fmt.Sprintf("%s %s", count(t.Files), files), shape: fmt.Sprintf("%s → %s, %s", from, to, size)}
 }
 
 // Word is an action's symbol and word: "+ run".

@@ -123,6 +123,9 @@ func hostile(p *planner.Plan) *planner.Plan {
 		p.Loose = append(p.Loose, planner.Row{Kind: planner.Cancel, Address: "phase.old[\"" + evil + "\"]", Detail: planner.Detail{Text: evil, Destroy: true}})
 		p.Transfers = append(p.Transfers, planner.Transfer{Phase: "train", From: "ssh.b1", To: "local.local", Files: 1_000_000, Bytes: -1, After: "old"})
 	}
+	for i := range 100 {
+		p.Diags.Append(diag.Diagnostic{Summary: evil, Detail: strings.Repeat(evil, 50) + fmt.Sprint(i), In: "phase \"" + evil + "\"", Severity: diag.Warning})
+	}
 	pp := p.Phases[0]
 	pp.Hold = evil
 	for i := range pp.Kind {

@@ -12,7 +12,7 @@ import (
 // then the signal. Text of a job that ended 0 with its outputs as declared is
 // never a failure: it recovered by itself.
 func (c *Catalogue) Classify(e Evidence) Verdict {
-	if e.CancelledByUs || e.ok() {
+	if e.CancelledByUs || e.Fine() {
 		return Verdict{}
 	}
 	e.Tail = lastBytes(e.Tail, TailSize)
@@ -23,7 +23,7 @@ func (c *Catalogue) Classify(e Evidence) Verdict {
 			}
 		}
 	}
-	for _, judge := range []func(Evidence) (Verdict, bool){facts, scheduler, counters, text, ending} {
+	for _, judge := range []func(Evidence) (Verdict, bool){facts, scheduler, counters, text, noRoom, ending} {
 		if v, ok := judge(e); ok {
 			return e.finish(v)
 		}
@@ -31,8 +31,8 @@ func (c *Catalogue) Classify(e Evidence) Verdict {
 	return e.finish(Verdict{Class: Unknown})
 }
 
-// ok reports whether the attempt is no failure at all.
-func (e Evidence) ok() bool { return e.zero() && e.Outputs == "" }
+// Fine reports whether the attempt is no failure at all.
+func (e Evidence) Fine() bool { return e.zero() && e.Outputs == "" }
 
 func (e Evidence) zero() bool { return e.Exit != nil && *e.Exit == 0 && e.Signal == "" }
 
@@ -59,7 +59,7 @@ func (e Evidence) finish(v Verdict) Verdict {
 // whatever the log says last is no part of the cause.
 func sure(v Verdict) bool {
 	switch v.Rule {
-	case "reboot", "preempted", "walltime", "xid", "scheduler", "cgroup":
+	case "reboot", "preempted", "walltime", "xid", "scheduler", "cgroup", "room":
 		return true
 	}
 	return false
@@ -144,6 +144,9 @@ func ending(e Evidence) (Verdict, bool) {
 		code = *e.Exit
 	}
 	switch {
+	case sig == "KILL" && e.HostOOMKills > 0 && e.OOMKills <= 0 && e.Container != "":
+		return Verdict{Class: OOMSched, Rule: "container", Hint: "its container was ended for using more memory than " + e.Container +
+			" gives it; raise that limit, and resources.memory"}, true
 	case sig == "KILL" && e.HostOOMKills > 0 && e.OOMKills != 0,
 		sig == "KILL" && e.HostOOMKills < 0 && e.OOMKills < 0 && saysKilled(e.Tail):
 		return Verdict{Class: OOMHost, Rule: "kill", Hint: memoryHint}, true
@@ -161,6 +164,14 @@ func ending(e Evidence) (Verdict, bool) {
 		return Verdict{Class: Unknown, Rule: "exit 126", Hint: "the command was found but could not be executed; check its mode and its first line"}, true
 	}
 	return Verdict{}, false
+}
+
+// noRoom is why a job says nothing: its log lies on a full disk, too.
+func noRoom(e Evidence) (Verdict, bool) {
+	if e.NoRoom == "" || outside[e.signal()] {
+		return Verdict{}, false
+	}
+	return Verdict{Class: e.NoRoom, Rule: "room", Hint: "the disk of its workdir takes nothing more, not even its log; make room, then resume"}, true
 }
 
 func saysKilled(tail []byte) bool {

@@ -2,6 +2,9 @@ package failure
 
 // The classes of failure. "oom" stands for the three that begin with oom_.
 const (
+	// The three kinds of oom: a device's memory; the machine's, or that of
+	// the job's own control group; what a scheduler or a container's runtime
+	// allowed.
 	OOMGPU           = "oom_gpu"
 	OOMHost          = "oom_host"
 	OOMSched         = "oom_sched"
@@ -41,8 +44,16 @@ type Evidence struct {
 	// ran, on the machine as a whole; -1 = unknown. It only explains a KILL
 	// that nobody owns up to.
 	HostOOMKills int64
+	// Container names the runtime whose containers the job runs, with memory
+	// limits and processes of their own ("docker"); "" if it runs none. What
+	// it kills for memory is known by exit 137 and HostOOMKills.
+	Container string
 
 	WalltimeHit, Preempted, Rebooted, CancelledByUs bool
+
+	// NoRoom is DiskFull or NoInodes when the disk of the job's log and
+	// outputs takes nothing more: it is then the cause if no other is known.
+	NoRoom string
 
 	Tail []byte // last TailSize bytes of stdout and stderr
 	GPUs bool   // the job held GPUs

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/host/spool"
 )
 
 // startWait bounds the start of a queue: it reads its log first.
@@ -25,15 +27,28 @@ var kept = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "T
 
 // start runs a queue detached: its own session, no terminal, nothing
 // inherited. It returns when the queue listens, or another one does.
-func (c *Client) start(ctx context.Context, spool string) error {
-	if err := privateDir(spool); err != nil {
+func (c *Client) start(ctx context.Context, dir string) error {
+	if err := spool.Private(dir); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	argv, err := c.command(spool)
+	argv, err := c.command(dir)
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(spool, "queue.err"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if sd, err := exec.LookPath("systemd-run"); err == nil && machine.EndsAtLogout() {
+		// A scope of the user's manager outlives the session, and is ours to
+		// make groups in. systemd-run(1)
+		scope := append([]string{sd, "--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes", "--"}, argv...)
+		if c.launch(ctx, dir, scope) == nil {
+			return nil
+		}
+	}
+	return c.launch(ctx, dir, argv)
+}
+
+// launch starts a command that becomes the queue.
+func (c *Client) launch(ctx context.Context, dir string, argv []string) error {
+	log, err := os.OpenFile(filepath.Join(dir, "queue.err"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("start queue: %w", err)
 	}
@@ -79,7 +94,7 @@ func (c *Client) awaitReady(ctx context.Context, r *os.File) error {
 	}
 }
 
-func (c *Client) command(spool string) ([]string, error) {
+func (c *Client) command(dir string) ([]string, error) {
 	argv := c.Command
 	if len(argv) == 0 {
 		self, err := os.Executable()
@@ -88,11 +103,7 @@ func (c *Client) command(spool string) ([]string, error) {
 		}
 		argv = []string{self, "provider", "queue"}
 	}
-	if sd, err := exec.LookPath("systemd-run"); err == nil && logindEndsUs() {
-		// A scope of the user's manager outlives the session. systemd-run(1)
-		argv = append([]string{sd, "--user", "--scope", "--quiet", "--collect", "--"}, argv...)
-	}
-	argv = append(argv[:len(argv):len(argv)], "-spool", spool, "-ready")
+	argv = append(argv[:len(argv):len(argv)], "-spool", dir, "-ready")
 	if c.Idle > 0 {
 		argv = append(argv, "-idle", c.Idle.String())
 	}
@@ -113,34 +124,9 @@ func (c *Client) environ() []string {
 }
 
 func (c *Client) logFile() string {
-	spool, err := c.spool()
+	dir, err := c.dir()
 	if err != nil {
 		return "its spool"
 	}
-	return filepath.Join(spool, "queue.err")
-}
-
-// relay carries bytes between a remote client and this machine's queue,
-// starting it if needed.
-func relay(ctx context.Context, spool string, in io.Reader, out io.Writer) error {
-	c := NewClient(Options{Spool: spool})
-	conn, err := dial(spool)
-	if err != nil {
-		if err := c.start(ctx, spool); err != nil {
-			return err
-		}
-		if conn, err = dial(spool); err != nil {
-			return fmt.Errorf("reach queue: %w", err)
-		}
-	}
-	defer conn.Close()
-	context.AfterFunc(ctx, func() { conn.Close() })
-	go func() {
-		io.Copy(conn, in)
-		if u, ok := conn.(*net.UnixConn); ok {
-			u.CloseWrite()
-		}
-	}()
-	_, err = io.Copy(out, conn)
-	return err
+	return filepath.Join(dir, "queue.err")
 }

@@ -55,7 +55,7 @@ func BenchmarkQueueNoop(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "jobs/s")
-	if p := w.queuePID(); p.alive() {
+	if p := w.queuePID(); p.Alive() {
 		if mem, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID)); err == nil {
 			b.ReportMetric(float64(field(string(mem), "VmHWM:"))/1024, "queue-MiB")
 		}

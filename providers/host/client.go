@@ -1,22 +1,28 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/host/spool"
+	"github.com/muster-run/muster/providers/host/wire"
 	"github.com/muster-run/muster/providers/offer"
 )
 
+// A Place is one campaign's backend as the queue of a machine sees it.
+type Place = machine.Place
+
 // Options say which queue a client speaks to and how it is started.
 type Options struct {
-	Spool string // "" = Spool()
+	Spool string // "" = spool.Dir()
 	// Command starts a queue; the client adds its flags. Nil: this binary
 	// with `provider queue`.
 	Command []string
@@ -27,6 +33,11 @@ type Options struct {
 	// Revision is what the client takes itself for; 0 = Revision. A running
 	// queue of a smaller one is taken over.
 	Revision int
+	// Patience is how long a question is repeated while the queue cannot be
+	// reached; 0 = 15 s.
+	Patience time.Duration
+	// Silence is after what time without a word a queue counts as hung; 0 = 15 s.
+	Silence time.Duration
 }
 
 // A Client speaks to the queue of a spool. It starts the queue when there is
@@ -36,7 +47,15 @@ type Client struct {
 	Options
 
 	mu   sync.Mutex
-	link *link
+	link *wire.Link
+	try  *try
+}
+
+// A try is one attempt to reach the queue, shared by all who want to.
+type try struct {
+	done chan struct{}
+	link *wire.Link
+	err  error
 }
 
 // NewClient makes a client; nothing is started before the first question.
@@ -47,14 +66,15 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.link != nil {
-		c.link.conn.Close()
-		c.link = nil
+		c.link.Close()
 	}
+	c.link, c.try = nil, nil
 	return nil
 }
 
-// patience is how long a question is repeated while the queue cannot be reached.
-const patience = 15 * time.Second
+// defaultPatience is how long a question is repeated while the queue cannot
+// be reached.
+const defaultPatience = 15 * time.Second
 
 // retryPause is the pause between two tries to reach the queue.
 const retryPause = 50 * time.Millisecond
@@ -65,18 +85,21 @@ func (c *Client) Call(ctx context.Context, op string, in, out any) error {
 	if err != nil {
 		return fmt.Errorf("ask queue %s: %w", op, err)
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(cmp.Or(c.Patience, defaultPatience))
 	for {
 		err := c.ask(ctx, op, body, out)
 		var said *providers.Error
-		switch {
+		var silent wire.Silent
+		switch late := time.Now().After(deadline); {
 		case err == nil:
 			return nil
-		case errors.As(err, &said) && said.Class != providers.Unreachable:
-			return said
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case time.Now().After(deadline):
+		case errors.As(err, &silent):
+			return c.hung(silent)
+		case errors.As(err, &said) && (late || said.Class != providers.Unreachable):
+			return said
+		case late:
 			return &providers.Error{Class: providers.Unreachable, Summary: "The queue of this machine cannot be reached", Detail: err.Error(),
 				Hint: "its own messages are in " + c.logFile()}
 		}
@@ -93,58 +116,80 @@ func (c *Client) ask(ctx context.Context, op string, body json.RawMessage, out a
 	if err != nil {
 		return err
 	}
-	m, err := l.ask(ctx, op, body)
-	if err != nil {
-		return err
-	}
-	if m.Error != nil {
-		return m.Error
-	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(m.Body, out)
+	return l.Ask(ctx, op, body, out)
 }
 
-// connect finds the link, or makes one, starting the queue if need be.
-func (c *Client) connect(ctx context.Context) (*link, error) {
+// connect finds the link, or makes one. However many want it, one tries.
+func (c *Client) connect(ctx context.Context) (*wire.Link, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.link != nil && !c.link.broken() {
+	if c.link != nil && !c.link.Broken() {
+		defer c.mu.Unlock()
 		return c.link, nil
 	}
-	c.link = nil
-	spool, err := c.spool()
+	t := c.try
+	if t == nil {
+		t = &try{done: make(chan struct{})}
+		c.link, c.try = nil, t
+		go c.reach(context.WithoutCancel(ctx), t) // others wait for it, too
+	}
+	c.mu.Unlock()
+	select {
+	case <-t.done:
+		return t.link, t.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *Client) reach(ctx context.Context, t *try) {
+	t.link, t.err = c.open(ctx)
+	defer close(t.done)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.try == t:
+		c.link, c.try = t.link, nil
+	case t.link != nil:
+		t.link.Close() // the client has been closed meanwhile
+	}
+}
+
+// open connects to the queue, starting it if need be, and agrees on the protocol.
+func (c *Client) open(ctx context.Context) (*wire.Link, error) {
+	dir, err := c.dir()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dial(spool)
+	conn, err := dial(dir)
 	if err != nil {
-		if err := c.start(ctx, spool); err != nil {
+		if err := c.start(ctx, dir); err != nil {
 			return nil, err
 		}
-		if conn, err = dial(spool); err != nil {
+		if conn, err = dial(dir); err != nil {
 			return nil, err
 		}
 	}
-	l := newLink(conn)
-	if err := c.greet(ctx, l); err != nil {
+	if stopped(dir) {
 		conn.Close()
+		return nil, wire.Silent{} // no need to wait for what is plain to see
+	}
+	l := wire.NewLink(conn, c.Silence)
+	if err := c.greet(ctx, l); err != nil {
+		l.Close()
 		return nil, err
 	}
-	c.link = l
 	return l, nil
 }
 
-func (c *Client) spool() (string, error) {
+func (c *Client) dir() (string, error) {
 	if c.Spool != "" {
 		return c.Spool, nil
 	}
-	return Spool()
+	return spool.Dir()
 }
 
-func dial(spool string) (net.Conn, error) {
-	path, err := socketPath(spool)
+func dial(dir string) (net.Conn, error) {
+	path, err := spool.Socket(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -156,112 +201,33 @@ var errYielded = errors.New("an older queue makes way for this one")
 
 // greet agrees on the protocol. A queue older than this client is asked to
 // make way: its jobs run on, and the next queue picks them up.
-func (c *Client) greet(ctx context.Context, l *link) error {
+func (c *Client) greet(ctx context.Context, l *wire.Link) error {
 	mine := c.Revision
 	if mine == 0 {
-		mine = Revision
+		mine = wire.Revision
 	}
-	body, _ := json.Marshal(hello{Min: protocolMin, Max: Protocol, Revision: mine})
-	m, err := l.ask(ctx, "hello", body)
-	if err != nil {
+	body, _ := json.Marshal(wire.Hello{Min: wire.ProtocolMin, Max: wire.Protocol, Revision: mine})
+	var h wire.Hello
+	var said *providers.Error
+	if err := l.Ask(ctx, "hello", body, &h); errors.As(err, &said) {
+		return errors.New("the queue does not answer in a known way")
+	} else if err != nil {
 		return err
 	}
-	var h hello
-	if m.Error != nil || json.Unmarshal(m.Body, &h) != nil {
-		return errors.New("the queue does not answer in a known way")
-	}
 	switch {
-	case h.Min > Protocol:
+	case h.Min > wire.Protocol:
 		return &providers.Error{Class: providers.Conflict, Summary: "A queue of a newer muster runs on this machine",
-			Detail: fmt.Sprintf("it speaks protocol %d and later, this muster %d", h.Min, Protocol), Hint: "use the newer muster"}
-	case h.Max < protocolMin || h.Revision < mine:
-		l.ask(ctx, "yield", json.RawMessage("{}"))
+			Detail: fmt.Sprintf("it speaks protocol %d and later, this muster %d", h.Min, wire.Protocol), Hint: "use the newer muster"}
+	case h.Max < wire.ProtocolMin || h.Revision < mine:
+		l.Ask(ctx, "yield", json.RawMessage("{}"), nil)
 		return errYielded
 	}
 	return nil
 }
 
-// A link is one connection with its open questions.
-type link struct {
-	conn net.Conn
-	f    *frames
-	mu   sync.Mutex
-	next uint64
-	open map[uint64]chan message
-	err  error
-}
-
-func newLink(conn net.Conn) *link {
-	l := &link{conn: conn, f: newFrames(conn), open: map[uint64]chan message{}}
-	go l.listen()
-	return l
-}
-
-func (l *link) broken() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err != nil
-}
-
-// listen hands out answers until the connection ends.
-func (l *link) listen() {
-	for {
-		m, err := l.f.read()
-		l.mu.Lock()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = errors.New("the queue has ended")
-			}
-			l.err = err
-			for _, c := range l.open {
-				close(c)
-			}
-			l.open = nil
-			l.mu.Unlock()
-			l.conn.Close()
-			return
-		}
-		if c := l.open[m.ID]; c != nil {
-			delete(l.open, m.ID)
-			c <- m
-		}
-		l.mu.Unlock()
-	}
-}
-
-// ask sends a question and waits for its answer.
-func (l *link) ask(ctx context.Context, op string, body json.RawMessage) (message, error) {
-	c := make(chan message, 1)
-	l.mu.Lock()
-	if l.err != nil {
-		defer l.mu.Unlock()
-		return message{}, l.err
-	}
-	l.next++
-	id := l.next
-	l.open[id] = c
-	l.mu.Unlock()
-	if err := l.f.write(message{ID: id, Op: op, Body: body}); err != nil {
-		return message{}, err
-	}
-	select {
-	case m, ok := <-c:
-		if !ok {
-			return message{}, l.err
-		}
-		return m, nil
-	case <-ctx.Done():
-		l.mu.Lock()
-		delete(l.open, id)
-		l.mu.Unlock()
-		l.f.write(message{ID: id, Op: "cancel"})
-		return message{}, ctx.Err()
-	}
-}
-
 // Submit takes jobs in. When it returns without an error they are on the disk.
 func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar, r providers.SubmitRequest) ([]providers.Submitted, error) {
-	s := submission{Place: p, Fence: r.Fence, Environ: environ}
+	s := wire.Submission{Place: p, Fence: r.Fence, Environ: environ}
 	var out []providers.Submitted
 	const batch = 1 << 20 // bytes of specifications in one question
 	for size, i := 0, 0; i < len(r.Jobs); i++ {
@@ -291,7 +257,7 @@ func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar
 
 // Find says for each token whether the queue knows it.
 func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offer.Observation, err error) {
-	return out, c.Call(ctx, "find", findBody{Place: p, Tokens: tokens}, &out)
+	return out, c.Call(ctx, "find", wire.Find{Place: p, Tokens: tokens}, &out)
 }
 
 // Watch calls fn with what happens from a cursor on, until ctx ends or fn
@@ -300,7 +266,7 @@ func (c *Client) Watch(ctx context.Context, p Place, r providers.WatchRequest, f
 	cursor := r.Cursor
 	for {
 		var b providers.Batch
-		if err := c.Call(ctx, "watch", watchBody{Place: p, Handles: r.Handles, Cursor: cursor, Ack: &r.Ack, Wait: pollWait}, &b); err != nil {
+		if err := c.Call(ctx, "watch", wire.Watch{Place: p, Handles: r.Handles, Cursor: cursor, Ack: &r.Ack, Wait: wire.PollWait}, &b); err != nil {
 			return err
 		}
 		if len(b.Events) == 0 && len(b.Notes) == 0 {
@@ -318,55 +284,59 @@ func (c *Client) Watch(ctx context.Context, p Place, r providers.WatchRequest, f
 
 // Cancel ends jobs; the events of those that run follow when they have ended.
 func (c *Client) Cancel(ctx context.Context, p Place, r providers.CancelRequest) (out []providers.Outcome, err error) {
-	return out, c.Call(ctx, "cancel_jobs", cancelBody{Place: p, Request: r}, &out)
+	return out, c.Call(ctx, "cancel_jobs", wire.Cancel{Place: p, Request: r}, &out)
 }
 
 // Control changes what may start by itself.
 func (c *Client) Control(ctx context.Context, p Place, r providers.ControlRequest) error {
-	return c.Call(ctx, "control", controlBody{Place: p, Request: r}, nil)
+	return c.Call(ctx, "control", wire.Control{Place: p, Request: r}, nil)
 }
 
 // Remove moves files aside or deletes them, under a fence.
 func (c *Client) Remove(ctx context.Context, p Place, r providers.RemoveRequest) error {
-	return c.Call(ctx, "remove", removeBody{Place: p, Request: r}, nil)
+	return c.Call(ctx, "remove", wire.Remove{Place: p, Request: r}, nil)
 }
 
 // Clean forgets ended jobs that have been acknowledged.
 func (c *Client) Clean(ctx context.Context) (removed []string, err error) {
-	return removed, c.Call(ctx, "clean", nothing{}, &removed)
+	return removed, c.Call(ctx, "clean", wire.Nothing{}, &removed)
 }
 
 // Busy is what the running queue's jobs hold. It starts none: without a
 // queue nothing is held.
-func (c *Client) Busy(ctx context.Context) (Busy, error) {
-	spool, err := c.spool()
+func (c *Client) Busy(ctx context.Context) (machine.Busy, error) {
+	dir, err := c.dir()
 	if err != nil {
-		return Busy{}, err
+		return machine.Busy{}, err
 	}
-	conn, err := dial(spool)
+	conn, err := dial(dir)
 	if err != nil {
-		return Busy{}, nil
+		return machine.Busy{}, nil
 	}
-	l := newLink(conn)
-	defer conn.Close()
-	m, err := l.ask(ctx, "status", json.RawMessage("{}"))
-	if err != nil || m.Error != nil {
-		return Busy{}, err
+	if stopped(dir) {
+		conn.Close()
+		return machine.Busy{}, c.hung(wire.Silent{})
 	}
-	var s status
-	if err := json.Unmarshal(m.Body, &s); err != nil {
-		return Busy{}, err
+	l := wire.NewLink(conn, c.Silence)
+	defer l.Close()
+	var s wire.Status
+	var silent wire.Silent
+	switch err := l.Ask(ctx, "status", json.RawMessage("{}"), &s); {
+	case errors.As(err, &silent):
+		return machine.Busy{}, c.hung(silent)
+	case err != nil:
+		return machine.Busy{}, err
 	}
-	return Busy{CPUs: s.CPUs, GPUs: s.GPUs, Jobs: s.Running}, nil
+	return machine.Busy{CPUs: s.CPUs, GPUs: s.GPUs, Jobs: s.Running}, nil
 }
 
 // Running reports whether a queue listens now. It starts none.
 func (c *Client) Running() (bool, error) {
-	spool, err := c.spool()
+	dir, err := c.dir()
 	if err != nil {
 		return false, err
 	}
-	conn, err := dial(spool)
+	conn, err := dial(dir)
 	if err != nil {
 		return false, nil
 	}

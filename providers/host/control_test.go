@@ -3,12 +3,12 @@ package host
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -90,11 +90,16 @@ func TestCaps(t *testing.T) {
 			var jobs []providers.Job
 			for i := range 8 {
 				out := fmt.Sprint("o", i)
-				j := w.job("echo + >> record; sleep 0.15; echo - >> record; echo > "+out, out)
+				j := w.job("echo + >> record; while [ ! -e go ]; do sleep 0.02; done; echo - >> record; echo > "+out, out)
 				c.set(w, &j)
 				jobs = append(jobs, j)
 			}
 			w.submit(jobs...)
+			w.poll("so many starts", func() bool {
+				record, _ := os.ReadFile(w.path("record"))
+				return strings.Count(string(record), "+") >= c.want
+			})
+			os.WriteFile(w.path("go"), nil, 0o644)
 			w.wait(jobs...)
 			if got := most(t, w.read("record")); got != c.want {
 				t.Errorf("%d ran at once, want %d", got, c.want)
@@ -118,8 +123,10 @@ func TestCampaignsTakeTurns(t *testing.T) {
 		return list
 	}
 	a, b := jobs("a"), jobs("b")
+	a[0].Shell = "while [ ! -e go ]; do sleep 0.02; done; " + a[0].Shell // until both are there
 	w.submit(a...)
 	other.submit(b...)
+	os.WriteFile(w.path("go"), nil, 0o644)
 	w.wait(a...)
 	other.wait(b...)
 	got := strings.ReplaceAll(w.read("record"), "\n", "")
@@ -152,29 +159,4 @@ func TestBreaker(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wait(jobs...)
-}
-
-func TestBreakerJudges(t *testing.T) {
-	t.Parallel()
-	v := failure.Verdict{Class: "nan", Signature: "nan", Line: "loss is nan"}
-	for _, c := range []struct {
-		name     string
-		finished int
-		failed   int
-		policy   providers.Breaker
-		kind     string
-	}{
-		{"3 of 20 is 15 %", 20, 3, providers.Breaker{Share: 0.15}, "breaker"},
-		{"3 of 19 is too few to tell", 19, 3, providers.Breaker{Share: 0.15}, ""},
-		{"2 of 20 is worth a word", 20, 2, providers.Breaker{Share: 0.15}, "info"},
-		{"1 of 20 is not", 20, 1, providers.Breaker{Share: 0.15}, ""},
-		{"off", 20, 20, providers.Breaker{}, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := breaker{Finished: c.finished, Causes: map[string]int{"nan": c.failed}, Last: "nan", Same: c.failed}
-			if kind, _ := b.judge(c.policy, v); kind != c.kind {
-				t.Errorf("said %q, want %q", kind, c.kind)
-			}
-		})
-	}
 }

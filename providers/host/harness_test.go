@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -44,6 +45,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() {
 		w.client.Close()
 		w.kill()
+		w.killJobs()
 		if said, _ := os.ReadFile(filepath.Join(spool, "queue.err")); len(said) > 0 {
 			t.Errorf("the queue said:\n%s", said)
 		}
@@ -61,27 +63,24 @@ func self(t testing.TB) string {
 }
 
 // queuePID is the process that holds the spool, 0 if none does.
-func (w *world) queuePID() process {
-	b, err := os.ReadFile(filepath.Join(w.dir, "s", "lock"))
-	if err != nil {
-		return process{}
-	}
-	f := strings.Fields(string(b))
-	if len(f) < 2 {
-		return process{}
-	}
-	pid, _ := strconv.Atoi(f[0])
-	start, _ := strconv.ParseUint(f[1], 10, 64)
-	return process{PID: pid, Start: start}
-}
+func (w *world) queuePID() process.ID { return spool.Holder(filepath.Join(w.dir, "s")) }
 
 // kill ends the queue at once, and waits until it is gone.
 func (w *world) kill() {
 	p := w.queuePID()
-	if p.alive() {
+	if p.Alive() {
 		syscall.Kill(p.PID, syscall.SIGKILL)
-		for p.alive() {
+		for p.Alive() {
 			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// killJobs ends what a test that failed has left running.
+func (w *world) killJobs() {
+	for _, pid := range process.All() {
+		if job, ok := process.Variable(process.Environ(pid), "MUSTER_JOB"); ok && strings.HasPrefix(job, w.dir+"/") {
+			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
@@ -142,6 +141,16 @@ func (w *world) until(what string, done func() bool) {
 	})
 	if err != errEnough {
 		w.t.Fatalf("waiting for %s: %v\n%s", what, err, w.unfinished())
+	}
+}
+
+// poll waits for something that the queue does not tell.
+func (w *world) poll(what string, done func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("%s never came", what)
+		}
 	}
 }
 
@@ -208,13 +217,4 @@ func field(text, name string) (n int) {
 		}
 	}
 	return n
-}
-
-func mustJSON(t testing.TB, v any) json.RawMessage {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

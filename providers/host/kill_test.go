@@ -13,22 +13,29 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/host/wire"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
 // TestKilledAtRandom kills the queue, and in the second case wrappers, too,
 // at random instants while short jobs run, and compares what the jobs
-// themselves wrote down with what the queue says of them.
+// themselves wrote down with what the queue says of them. With
+// MUSTER_SYSTEM_TESTS=1 it does so at length.
 func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		wrappers bool
-		kills    int64
-	}{{"queue", false, 110}, {"queue and wrappers", true, 110}} {
+	}{{"queue", false}, {"queue and wrappers", true}} {
 		t.Run(c.name, func(t *testing.T) {
-			kills := c.kills
-			if testing.Short() {
+			t.Parallel()
+			kills := int64(25)
+			switch {
+			case os.Getenv("MUSTER_SYSTEM_TESTS") != "":
+				kills = 110
+			case testing.Short():
 				kills = 15
 			}
 			w := newWorld(t)
@@ -50,7 +57,7 @@ func TestKilledAtRandom(t *testing.T) {
 						}
 						continue
 					}
-					if p := w.queuePID(); p.alive() {
+					if p := w.queuePID(); p.Alive() {
 						syscall.Kill(p.PID, syscall.SIGKILL)
 						killed.Add(1)
 					}
@@ -116,7 +123,7 @@ func killWrapper(w *world) bool {
 	dirs, _ := filepath.Glob(filepath.Join(w.dir, "s", "jobs", "*", "record"))
 	rand.Shuffle(len(dirs), func(a, b int) { dirs[a], dirs[b] = dirs[b], dirs[a] })
 	for _, d := range dirs {
-		if rec, err := wrapper.ReadRecord(d); err == nil && rec.PID > 0 && rec.Exit == nil && len(environOf(rec.PID)) > 0 && strings.Contains(d, tokenOf(rec.PID)) {
+		if rec, err := wrapper.ReadRecord(d); err == nil && rec.PID > 0 && rec.Exit == nil && len(process.Environ(rec.PID)) > 0 && strings.Contains(d, tokenOf(rec.PID)) {
 			return syscall.Kill(rec.PID, syscall.SIGKILL) == nil
 		}
 	}
@@ -125,7 +132,7 @@ func killWrapper(w *world) bool {
 
 // tokenOf is the token a process was started with; none is in no path.
 func tokenOf(pid int) string {
-	if t, ok := variable(environOf(pid), "MUSTER_TOKEN"); ok {
+	if t, ok := process.Variable(process.Environ(pid), "MUSTER_TOKEN"); ok {
 		return t
 	}
 	return "no token"
@@ -134,6 +141,7 @@ func tokenOf(pid int) string {
 func TestStartedTwiceIsHarmless(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.client.Options.Idle = time.Minute
 	ctx := context.Background()
 	errs := make(chan error)
 	for range 4 {
@@ -150,7 +158,7 @@ func TestStartedTwiceIsHarmless(t *testing.T) {
 		}
 	}
 	p := w.queuePID()
-	if !p.alive() {
+	if !p.Alive() {
 		t.Fatal("no queue")
 	}
 	if err := w.client.start(ctx, w.client.Spool); err != nil {
@@ -169,13 +177,13 @@ func TestNewerTakesOver(t *testing.T) {
 	w.until("a start", func() bool { return w.seen[j.Token].Status == offer.Running })
 	old := w.queuePID()
 	o := w.client.Options
-	o.Revision = Revision + 1
+	o.Revision = wire.Revision + 1
 	w.client.Close()
 	w.client = NewClient(o)
 	if got := w.wait(j)[0]; got.Status != offer.Completed {
 		t.Errorf("%+v", got)
 	}
-	old.await()
+	old.Await()
 	if w.queuePID() == old {
 		t.Error("the older queue still runs")
 	}
@@ -193,7 +201,7 @@ func TestQueueEndsWhenNothingIsLeft(t *testing.T) {
 	w.wait(j)
 	p := w.queuePID()
 	w.client.Close()
-	p.await()
+	p.Await()
 	left, _ := filepath.Glob(filepath.Join(w.dir, "s", "jobs", "*"))
 	for _, l := range left {
 		t.Errorf("%s is left", l)

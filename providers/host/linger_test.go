@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -39,7 +40,7 @@ func TestLingeringProcessesAreReaped(t *testing.T) {
 			if o := w.wait(j)[0]; o.Status != offer.Completed {
 				t.Fatalf("%+v", o)
 			}
-			process{PID: pidIn(t, w.path("pid"))}.await()
+			process.ID{PID: pidIn(t, w.path("pid"))}.Await()
 		})
 	}
 }
@@ -65,8 +66,8 @@ func TestCheckpointSignalReachesTheProgram(t *testing.T) {
 			w := newWorld(t)
 			os.WriteFile(w.path("program"), []byte(program), 0o755)
 			j := w.job(command, "out")
-			j.Shape.Walltime = 5 * time.Second
-			j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", 4500*time.Millisecond
+			j.Shape.Walltime = time.Minute
+			j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", time.Minute-1500*time.Millisecond // the program has that long to listen
 			w.submit(j)
 			if o := w.wait(j)[0]; o.Status != offer.Completed {
 				t.Errorf("%+v", o)
@@ -85,7 +86,7 @@ func TestGraceIsTheProgramsToo(t *testing.T) {
 			w := newWorld(t)
 			os.WriteFile(w.path("program"), []byte("#!/bin/sh\ntrap 'sleep 0.7; echo saved > saved; exit 0' TERM\nwhile :; do sleep 0.05; done\n"), 0o755)
 			j := w.job(command, "out")
-			j.Shape.Walltime, j.Grace = 300*time.Millisecond, 5*time.Second
+			j.Shape.Walltime, j.Grace = 1500*time.Millisecond, 20*time.Second // the program has that long to listen
 			w.submit(j)
 			if o := w.wait(j)[0]; o.Class != "walltime" {
 				t.Errorf("%+v", o)

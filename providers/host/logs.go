@@ -1,15 +1,14 @@
 package host
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -19,20 +18,20 @@ const followPause = 100 * time.Millisecond
 // Logs writes the log of an attempt, by default the last one, and follows it
 // until the attempt has ended if asked. A job that said nothing has no log.
 func (c *Client) Logs(ctx context.Context, p Place, r providers.LogRequest, w io.Writer) error {
-	attempt, running, err := c.attempt(ctx, p, r)
+	number, running, err := c.attempt(ctx, p, r)
 	if err != nil {
 		return err
 	}
 	workdir := p.Workdir
-	path := logPath(workdir, r.Token, attempt, r.Stderr)
+	path := attempt.LogPath(workdir, r.Token, number, r.Stderr)
 	at := r.Offset
 	if r.Lines > 0 {
-		if at, err = lastLinesFrom(path, r.Lines); err != nil {
+		if at, err = attempt.LastLinesFrom(path, r.Lines); err != nil {
 			return err
 		}
 	}
 	for {
-		n, err := copyFrom(path, at, w)
+		n, err := attempt.CopyLog(path, at, w)
 		if err != nil {
 			return fmt.Errorf("log of %s: %w", r.Token, err)
 		}
@@ -46,7 +45,7 @@ func (c *Client) Logs(ctx context.Context, p Place, r providers.LogRequest, w io
 			return ctx.Err()
 		}
 		if n == 0 {
-			if _, running, err = c.attempt(ctx, p, providers.LogRequest{Token: r.Token, Attempt: attempt}); err != nil {
+			if _, running, err = c.attempt(ctx, p, providers.LogRequest{Token: r.Token, Attempt: number}); err != nil {
 				return err
 			}
 		}
@@ -66,7 +65,7 @@ func (c *Client) attempt(ctx context.Context, p Place, r providers.LogRequest) (
 	if o.Presence != offer.Found {
 		// Forgotten, but its log may lie there.
 		for n := max(r.Attempt, 1); ; n++ {
-			if _, err := os.Stat(logPath(p.Workdir, r.Token, n, r.Stderr)); err != nil {
+			if _, err := os.Stat(attempt.LogPath(p.Workdir, r.Token, n, r.Stderr)); err != nil {
 				if r.Attempt == 0 && n > 1 {
 					return n - 1, false, nil
 				}
@@ -82,55 +81,4 @@ func (c *Client) attempt(ctx context.Context, p Place, r providers.LogRequest) (
 		return o.Attempt, !ended, nil
 	}
 	return r.Attempt, false, nil
-}
-
-func copyFrom(path string, at int64, w io.Writer) (int64, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
-		return 0, err
-	}
-	return io.Copy(w, f)
-}
-
-// lastLinesFrom is where the last n lines of a file begin. It reads backwards
-// and no more than it must.
-func lastLinesFrom(path string, n int) (int64, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return 0, err
-	}
-	const block = 64 << 10
-	buf := make([]byte, block)
-	for at := end; at > 0; {
-		from := max(at-block, 0)
-		part := buf[:at-from]
-		if _, err := f.ReadAt(part, from); err != nil {
-			return 0, err
-		}
-		if at == end { // the newline that ends the last line begins no other
-			part = bytes.TrimSuffix(part, []byte("\n"))
-		}
-		for i := bytes.LastIndexByte(part, '\n'); i >= 0; i = bytes.LastIndexByte(part[:i], '\n') {
-			if n--; n == 0 {
-				return from + int64(i) + 1, nil
-			}
-		}
-		at = from
-	}
-	return 0, nil
 }

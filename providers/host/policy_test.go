@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -233,7 +234,7 @@ func TestCancel(t *testing.T) {
 	queued := w.job("echo > q", "q")
 	w.submit(run, queued)
 	for range 500 {
-		if b, _ := os.ReadFile(logPath(w.place.Workdir, run.Token, 1, false)); len(b) > 0 {
+		if b, _ := os.ReadFile(attempt.LogPath(w.place.Workdir, run.Token, 1, false)); len(b) > 0 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)

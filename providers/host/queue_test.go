@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/providers/offer"
 
@@ -50,6 +51,7 @@ func TestSurvivesKillOfQueue(t *testing.T) {
 func TestSubmittedAgainAfterAFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.client.Patience = 300 * time.Millisecond
 	first := w.job("echo > first", "first")
 	w.submit(first)
 	w.wait(first)

@@ -10,10 +10,11 @@ import (
 
 // passed are the variables a provider gets from muster's environment, beside
 // XDG_* and *_proxy. Everything else, which is where secrets live, stays out.
-// MUSTER_LOG is the level of the log that muster itself reads back;
+// SLURM_CONF is where Slurm's commands find their cluster. MUSTER_LOG is the level of the log that muster itself reads back;
 // MUSTER_SPOOL and MUSTER_QUEUE_IDLE say where the queue of this machine keeps
-// its spool and when it ends (docs/host-queue.md).
-var passed = []string{"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "SSH_AUTH_SOCK", "MUSTER_LOG", "MUSTER_SPOOL", "MUSTER_QUEUE_IDLE"}
+// its spool and when it ends (docs/host-queue.md), MUSTER_HOST_BINARIES where
+// programs for hosts lie.
+var passed = []string{"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "SSH_AUTH_SOCK", "SLURM_CONF", "MUSTER_LOG", "MUSTER_SPOOL", "MUSTER_QUEUE_IDLE", "MUSTER_HOST_BINARIES"}
 
 func passes(name string) bool {
 	return slices.Contains(passed, name) || strings.HasPrefix(name, "XDG_") ||

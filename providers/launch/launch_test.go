@@ -195,7 +195,7 @@ func TestStartsThatComeToNothing(t *testing.T) {
 func TestEnvironmentIsBare(t *testing.T) {
 	t.Parallel()
 	l := newLauncher(t, Options{Environ: []string{
-		"HOME=/h", "USER=u", "PATH=/bin", "LANG=C", "TZ=UTC", "TMPDIR=/tmp", "XDG_CACHE_HOME=/c", "SSH_AUTH_SOCK=/s",
+		"HOME=/h", "USER=u", "PATH=/bin", "LANG=C", "TZ=UTC", "TMPDIR=/tmp", "XDG_CACHE_HOME=/c", "SSH_AUTH_SOCK=/s", "SLURM_CONF=/c",
 		"https_proxy=p", "NO_PROXY=n", "AWS_SECRET_ACCESS_KEY=hush", "MUSTER_TOKEN=hush", "LD_PRELOAD=/x.so",
 	}})
 	pools, err := provider(t, l, "fake").Pools(t.Context(), "fake.one")
@@ -211,7 +211,7 @@ func TestEnvironmentIsBare(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"HOME", "LANG", "MUSTER_PARENT", "MUSTER_PROVIDER", "NO_PROXY", "PATH", "SSH_AUTH_SOCK", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "https_proxy",
+		"HOME", "LANG", "MUSTER_PARENT", "MUSTER_PROVIDER", "NO_PROXY", "PATH", "SLURM_CONF", "SSH_AUTH_SOCK", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "https_proxy",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("variables are %v\nwant %v", got, want)

@@ -2,6 +2,11 @@ package launch
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,7 +18,7 @@ import (
 // other, for calls that answer once and for a watch.
 func TestStoppedProviderIsReplaced(t *testing.T) {
 	t.Parallel()
-	l := newLauncher(t, Options{Pulse: 50 * time.Millisecond})
+	l := newLauncher(t, Options{Pulse: 300 * time.Millisecond})
 	p := provider(t, l, "fake")
 	backend, _ := configured(t, p)
 	before := submit(t, p, backend, 1)[0].Handle
@@ -28,9 +33,7 @@ func TestStoppedProviderIsReplaced(t *testing.T) {
 	}()
 	for <-seen != "20" { // from here on it waits for more
 	}
-	if err := syscall.Kill(l.PIDs()["fake"], syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	freeze(t, l.PIDs()["fake"])
 	if after := submit(t, p, backend, 1)[0].Handle; after == before {
 		t.Error("the same process answered; it was stopped")
 	}
@@ -46,11 +49,31 @@ func TestClosingAStoppedProvider(t *testing.T) {
 	l := newLauncher(t, Options{})
 	provider(t, l, "fake")
 	pid := l.PIDs()["fake"]
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	freeze(t, pid)
 	l.Close() // the test's own time limit is the bound
 	if syscall.Kill(pid, 0) == nil {
 		t.Error("the process is still there")
+	}
+}
+
+// freeze stops a process and waits until each of its threads has stopped: the
+// signal is sent long before the last of them takes it.
+func freeze(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for ; ; time.Sleep(time.Millisecond) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil || len(threads) == 0 {
+			t.Fatalf("threads of %d: %v, %v", pid, threads, err)
+		}
+		if !slices.ContainsFunc(threads, func(path string) bool {
+			b, _ := os.ReadFile(path)
+			_, state, _ := strings.Cut(string(b), ") ") // proc_pid_stat(5)
+			return !strings.HasPrefix(state, "T")
+		}) {
+			return
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
@@ -32,7 +33,7 @@ type Local struct {
 // backend is one configured backend.
 type backend struct {
 	providers.Backend
-	place   host.Place
+	place   machine.Place
 	environ []providers.EnvVar
 	client  *host.Client
 }
@@ -56,12 +57,12 @@ func (l *Local) Schema(context.Context) (offer.Schema, error) { return Schema(),
 
 // config is the backend block. Sizes arrive as bytes.
 type config struct {
-	CPUs       int    `json:"cpus"`
-	Memory     int64  `json:"memory"`
-	Slots      int    `json:"slots"`
-	GPUs       []int  `json:"gpus"`
-	GPUFreeMax int64  `json:"gpu_free_max"`
-	Spool      string `json:"spool"`
+	CPUs       int           `json:"cpus"`
+	Memory     int64         `json:"memory"`
+	Slots      int           `json:"slots"`
+	GPUs       gpu.Selection `json:"gpus"`
+	GPUFreeMax int64         `json:"gpu_free_max"`
+	Spool      string        `json:"spool"`
 }
 
 // Configure takes a backend in.
@@ -77,6 +78,9 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 		return providers.Errorf(providers.Invalid, "cpus and slots of %s must be at least 1", b.Name)
 	case c.Memory < 0 || c.GPUFreeMax < 0:
 		return providers.Errorf(providers.Invalid, "memory and gpu_free_max of %s cannot be negative", b.Name)
+	}
+	if why := c.GPUs.Wrong(); why != "" {
+		return providers.Errorf(providers.Invalid, "gpus of %s: %s", b.Name, why)
 	}
 	if b.Workdir == "" {
 		b.Workdir = b.Dir
@@ -99,7 +103,7 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.backends[b.Name] = &backend{Backend: b, environ: environ, client: l.client(spool),
-		place: host.Place{Lineage: b.Lineage, Campaign: b.Campaign, Backend: b.Name, Workdir: workdir, MaxParallel: b.MaxParallel,
+		place: machine.Place{Lineage: b.Lineage, Campaign: b.Campaign, Backend: b.Name, Workdir: workdir, MaxParallel: b.MaxParallel,
 			CPUs: c.CPUs, Memory: c.Memory, Slots: c.Slots, GPUs: c.GPUs, GPUFreeMax: c.GPUFreeMax}}
 	return nil
 }
@@ -251,7 +255,7 @@ func (l *Local) Push(_ context.Context, name, path string, size int64, digest st
 	if err != nil {
 		return err
 	}
-	return host.Push(path, size, digest, r)
+	return machine.Push(path, size, digest, r)
 }
 
 // Pull reads a file from an offset on.
@@ -260,7 +264,7 @@ func (l *Local) Pull(_ context.Context, name, path string, offset int64, w io.Wr
 	if err != nil {
 		return err
 	}
-	return host.Pull(path, offset, w)
+	return machine.Pull(path, offset, w)
 }
 
 // List resolves globs and folders.
@@ -272,7 +276,7 @@ func (l *Local) List(_ context.Context, name string, patterns []string) ([]provi
 			return nil, err
 		}
 	}
-	return host.List(full)
+	return machine.List(full)
 }
 
 // Remove moves files aside or deletes them, under a fence.

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"os"
@@ -59,7 +60,7 @@ func TestJobStartsFromTheEnvironmentOfApply(t *testing.T) {
 	l := configured(t, providers.Backend{Environ: []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}, {Name: "CONDA_PREFIX", Value: "/opt/c"}}})
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	j := providers.Job{Token: "0123456789abcdef", Phase: "p", Shell: "env > out", Shape: offer.Shape{CPUs: 1},
+	j := providers.Job{Token: rand.Text(), Phase: "p", Shell: "env > out", Shape: offer.Shape{CPUs: 1},
 		Outputs: []providers.Output{{Name: "out", Kind: "path", Path: "out"}}}
 	res, err := l.Submit(ctx, providers.SubmitRequest{Backend: "local.local", Fence: 1, Jobs: []providers.Job{j}})
 	if err != nil || res[0].Err != nil {

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -35,12 +35,12 @@ func (l *Local) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 }
 
 func (l *Local) pool(ctx context.Context, b *backend) (offer.Pool, error) {
-	busy, err := b.client.Busy(ctx)
-	if err != nil {
-		busy = host.Busy{}
-	}
-	pool, err := host.Pool(ctx, b.place, l.devices(), busy)
+	busy, unknown := b.client.Busy(ctx)
+	pool, err := machine.Pool(ctx, b.place, l.devices(), busy)
 	pool.Price = price(b.Price)
+	if unknown != nil {
+		pool.Notes = append(pool.Notes, unknown.Error())
+	}
 	return pool, err
 }
 
@@ -65,7 +65,7 @@ func (l *Local) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 	var out []offer.Quote
 	for i, s := range shapes {
 		q := offer.Quote{Backend: name, Shape: i, Price: pool.Price, Wait: 0}
-		q.Fits, q.Why, q.Would = host.Fit(s, pool, list)
+		q.Fits, q.Why, q.Would = b.place.Fit(s, pool, list)
 		if q.Fits && s.GPUs > 0 && pool.Idle < s.GPUs {
 			q.Wait = -1 // somebody else's work: nobody knows
 		}
@@ -81,5 +81,5 @@ func (l *Local) Preflight(ctx context.Context, name string, checks []providers.C
 		return nil, err
 	}
 	list, err := l.devices().Devices(ctx)
-	return host.Preflight(ctx, host.Site{Place: b.place, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
+	return machine.Preflight(ctx, machine.Site{Place: b.place, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
 }

@@ -8,10 +8,10 @@ func Schema() offer.Schema {
 		Type:    "local",
 		Version: "1",
 		Config: offer.Block{Attrs: []offer.Attr{
-			{Name: "cpus", Type: offer.Number, Doc: "Cores to give out; at least 1. Default: all of the machine's.", Default: ""},
+			{Name: "cpus", Type: offer.Number, Doc: "Cores to give out; at least 1. A GPU job that asks for no more than one takes none of them. Default: all of the machine's.", Default: ""},
 			{Name: "memory", Type: offer.Size, Doc: "Memory to give out to jobs that ask for some. Default: all of the machine's."},
 			{Name: "slots", Type: offer.Number, Doc: "Most jobs at once, over all campaigns of this user; at least 1. Default: one a core, one a GPU."},
-			{Name: "gpus", Type: offer.NumberList, Doc: "Indexes of the GPUs to use, as nvidia-smi counts. Default: all."},
+			{Name: "gpus", Type: offer.StringList, Doc: "GPUs to use: indexes as nvidia-smi counts, or UUIDs, of devices or MIG slices. Default: all."},
 			{Name: "gpu_free_max", Type: offer.Size, Default: `"500MiB"`, Doc: "A GPU with at most this much memory in use counts as free."},
 			{Name: "spool", Type: offer.String, Doc: "Directory of the queue, on a local disk. Default: one for this user and machine."},
 		}},

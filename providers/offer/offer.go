@@ -68,6 +68,14 @@ type Pool struct {
 	Notes    []string
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
+	// Home is the user's home directory there: what `~` of a workdir means;
+	// "" when it is muster's own machine or not known.
+	Home string
+	// Filesystem names where the workdir lies as this pool's jobs see it.
+	// Pools that name the same one, of one backend or of several with the same
+	// workdir, see each other's files; a pool that names none shares with its
+	// backend's others that name none.
+	Filesystem string
 }
 
 // A Clock is a danger clock of a pool.

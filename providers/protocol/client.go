@@ -236,7 +236,7 @@ func (c *Client) Watch(ctx context.Context, r providers.WatchRequest, fn func(pr
 func (c *Client) Cancel(ctx context.Context, r providers.CancelRequest) (out []providers.Outcome, err error) {
 	err = converse(ctx, c.wire.Cancel, func(send func(*pb.CancelRequest) error) error {
 		return splitStrings(r.Tokens, func(part []string) error {
-			return send(&pb.CancelRequest{Backend: r.Backend, Fence: r.Fence, Grace: int64(r.Grace), Tokens: part})
+			return send(&pb.CancelRequest{Backend: r.Backend, Fence: r.Fence, Grace: int64(r.Grace), Tokens: part, Handles: r.Handles})
 		})
 	}, func(m *pb.OutcomeReply) { out = append(out, each(m.Outcomes, outcomeIn)...) })
 	if err == nil && len(out) != len(r.Tokens) {

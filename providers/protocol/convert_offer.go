@@ -77,7 +77,7 @@ func poolOut(p offer.Pool) *pb.Pool {
 		MaxNodes: int64(p.MaxNodes), MinNodes: int64(p.MinNodes), MaxTime: int64(p.MaxTime), MaxJobs: int64(p.MaxJobs),
 		MaxSubmit: int64(p.MaxSubmit), Testing: p.Testing, StandsFor: p.StandsFor, Arrays: p.Arrays,
 		Idle: int64(p.Idle), Total: int64(p.Total), Others: int64(p.Others), Wait: int64(p.Wait),
-		Price: priceOut(p.Price), WholeNode: p.WholeNode, Verified: p.Verified, Source: p.Source, Notes: texts(p.Notes),
+		Price: priceOut(p.Price), WholeNode: p.WholeNode, Verified: p.Verified, Source: p.Source, Notes: texts(p.Notes), Home: []byte(p.Home), Filesystem: p.Filesystem,
 		Clocks: each(p.Clocks, func(c offer.Clock) *pb.Clock {
 			return &pb.Clock{What: c.What, After: int64(c.After), At: nanos(c.At)}
 		}),
@@ -91,7 +91,7 @@ func poolIn(p *pb.Pool) offer.Pool {
 		MaxNodes: int(p.MaxNodes), MinNodes: int(p.MinNodes), MaxTime: time.Duration(p.MaxTime), MaxJobs: int(p.MaxJobs),
 		MaxSubmit: int(p.MaxSubmit), Testing: p.Testing, StandsFor: p.StandsFor, Arrays: p.Arrays,
 		Idle: int(p.Idle), Total: int(p.Total), Others: int(p.Others), Wait: time.Duration(p.Wait),
-		Price: priceIn(p.Price), WholeNode: p.WholeNode, Verified: p.Verified, Source: p.Source, Notes: p.Notes,
+		Price: priceIn(p.Price), WholeNode: p.WholeNode, Verified: p.Verified, Source: p.Source, Notes: p.Notes, Home: string(p.Home), Filesystem: p.Filesystem,
 		Clocks: each(p.Clocks, func(c *pb.Clock) offer.Clock {
 			return offer.Clock{What: c.What, After: time.Duration(c.After), At: instant(c.At)}
 		}),

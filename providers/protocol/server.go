@@ -172,7 +172,7 @@ func (s *server) Cancel(st grpc.BidiStreamingServer[pb.CancelRequest, pb.Outcome
 	var r providers.CancelRequest
 	if err := gatherRequest(st.Recv, func(m *pb.CancelRequest, first bool) {
 		if first {
-			r.Backend, r.Fence, r.Grace = m.Backend, m.Fence, time.Duration(m.Grace)
+			r.Backend, r.Fence, r.Grace, r.Handles = m.Backend, m.Fence, time.Duration(m.Grace), m.Handles
 		}
 		r.Tokens = append(r.Tokens, m.Tokens...)
 	}); err != nil {

@@ -1,6 +1,3 @@
-// Package ssh is for Linux hosts reached over ssh, their GPUs shared or not.
-// The queue of package host runs the jobs there; what drives it comes later,
-// so far there is the schema.
 package ssh
 
 import "github.com/muster-run/muster/providers/offer"
@@ -8,8 +5,9 @@ import "github.com/muster-run/muster/providers/offer"
 // Schema says what `backend "ssh"` and `options "ssh"` may hold.
 func Schema() offer.Schema {
 	return offer.Schema{
-		Type:   "ssh",
-		Config: offer.Block{Attrs: append(Connection(), place()...)},
+		Type:    "ssh",
+		Version: "1",
+		Config:  offer.Block{Attrs: append(Connection(), place()...)},
 		Options: offer.Block{Attrs: []offer.Attr{
 			{Name: "host", Type: offer.String, Doc: "The one of `hosts` that runs the job; any of them by default."},
 		}},
@@ -35,7 +33,10 @@ func Connection() []offer.Attr {
 func place() []offer.Attr {
 	return []offer.Attr{
 		{Name: "hosts", Type: offer.StringList, Doc: "Several hosts as one backend, instead of `host`; each is a pool of its own."},
-		{Name: "gpus", Type: offer.NumberList, Doc: "Indexes of the GPUs that may be used, as nvidia-smi counts; all by default."},
+		{Name: "cpus", Type: offer.Number, Doc: "Cores of a host to give out; at least 1. A GPU job that asks for no more than one takes none of them. Default: all of the machine's."},
+		{Name: "memory", Type: offer.Size, Doc: "Memory of a host to give out to jobs that ask for some. Default: all of the machine's."},
+		{Name: "slots", Type: offer.Number, Doc: "Most jobs at once on a host, over all campaigns of this user; at least 1. Default: one a core, one a GPU."},
+		{Name: "gpus", Type: offer.StringList, Doc: "GPUs to use: indexes as nvidia-smi counts, or UUIDs, of devices or MIG slices; all by default."},
 		{Name: "gpu_free_max", Type: offer.Size, Default: `"500MiB"`, Doc: "A GPU with at most this much memory in use counts as free."},
 		{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
 		{Name: "install_dir", Type: offer.String, Doc: "Folder on the host for muster's own binary, one file for each version; by default muster/bin below $XDG_CACHE_HOME."},

@@ -1,6 +1,7 @@
 package wrapper
 
 import (
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,7 +78,7 @@ func TestOneOfManyStartsRuns(t *testing.T) {
 
 func oneOfMany(t *testing.T, shell []string, shared bool) {
 	dir := t.TempDir()
-	j := &providers.Job{Token: "tokentoken", Shell: "echo x >> runs", Workdir: dir, Dir: dir}
+	j := &providers.Job{Token: rand.Text(), Shell: "echo x >> runs", Workdir: dir, Dir: dir}
 	f := fill(t, j)
 	claim := ""
 	if shared {
@@ -102,7 +103,7 @@ func TestNothingRunsWithoutAFolder(t *testing.T) {
 	t.Parallel()
 	eachShell(t, func(t *testing.T, shell []string) {
 		dir := t.TempDir()
-		j := &providers.Job{Token: "tokentoken", Shell: "echo x > ran", Workdir: dir, Dir: dir}
+		j := &providers.Job{Token: rand.Text(), Shell: "echo x > ran", Workdir: dir, Dir: dir}
 		f := fill(t, j)
 		os.RemoveAll(string(f))
 		run(t, shell, f, j, "l", "", false).Run()
@@ -120,7 +121,7 @@ func TestRecordsTheEnd(t *testing.T) {
 			t.Run(command, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				j := &providers.Job{Token: "tokentoken", Shell: command, Workdir: dir, Dir: dir}
+				j := &providers.Job{Token: rand.Text(), Shell: command, Workdir: dir, Dir: dir}
 				f := fill(t, j)
 				run(t, shell, f, j, "l", "", Plain(j)).Run()
 				rec, err := ReadRecord(f.Record())
@@ -144,9 +145,9 @@ func TestSourcesSetupAndSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		for last, want := range map[string]int{"true": 0, "( exit 9 )": 9} {
-			j := &providers.Job{Token: "tokentoken", Argv: []string{"/bin/sh", "-c", `printf %s "$KEY$FROM$1" > said`, "sh", "a  b"},
+			j := &providers.Job{Token: rand.Text(), Argv: []string{"/bin/sh", "-c", `printf %s "$KEY$FROM$1" > said`, "sh", "a  b"},
 				Setup: []string{"export FROM=setup", last}, Workdir: dir, Dir: dir}
-			f := Folder(filepath.Join(t.TempDir(), "tokentoken.0"))
+			f := Folder(filepath.Join(t.TempDir(), j.Token+".0"))
 			if _, err := (&Shelf{Dir: filepath.Dir(string(f))}).Fill(f, j, secrets, false); err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +184,7 @@ var plainPieces = []string{"echo a", "echo $HOME", "x=1", "echo \"$x\"", "false"
 
 func plainMeansTheSame(t *testing.T, rt *rapid.T, shell []string) {
 	text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(plainPieces), 1, 8).Draw(rt, "pieces"), " ")
-	j := &providers.Job{Token: "tokentoken", Shell: text}
+	j := &providers.Job{Token: rand.Text(), Shell: text}
 	if !Plain(j) {
 		return
 	}

@@ -49,12 +49,11 @@ func (p *scan) progress(j *state.Job, k string) {
 	case "retry":
 		j.Retry = p.time()
 	case "attempts":
-		p.attempts = p.attempts[:0]
+		p.attempts.begin()
 		for ok := p.open(); ok; ok = p.more() {
-			p.attempts = append(p.attempts, state.Attempt{})
-			p.attempt(&p.attempts[len(p.attempts)-1])
+			p.attempt(p.attempts.add())
 		}
-		j.Attempts = exact(p.attempts)
+		j.Attempts = p.attempts.end()
 	case "outputs":
 		j.Outputs = p.outs()
 	case "metrics":
@@ -111,8 +110,8 @@ func (p *scan) outcome(a *state.Attempt, k string) {
 	case "gpus":
 		a.GPUs = p.list()
 	case "exit":
-		exit := int(p.integer())
-		a.Exit = &exit
+		a.Exit = p.exits.add()
+		*a.Exit = int(p.integer())
 	case "signal":
 		a.Signal = p.str()
 	case "class":
@@ -120,7 +119,7 @@ func (p *scan) outcome(a *state.Attempt, k string) {
 	case "tail":
 		a.Tail = p.list()
 	case "usage":
-		a.Usage = &state.Usage{}
+		a.Usage = p.usages.add()
 		p.usage(a.Usage)
 	case "expected":
 		a.Expected = p.time()
@@ -157,12 +156,11 @@ func (p *scan) usage(u *state.Usage) {
 }
 
 func (p *scan) outs() []state.Output {
-	p.outputs = p.outputs[:0]
+	p.outputs.begin()
 	for ok := p.open(); ok; ok = p.more() {
-		p.outputs = append(p.outputs, state.Output{})
-		p.output(&p.outputs[len(p.outputs)-1])
+		p.output(p.outputs.add())
 	}
-	return exact(p.outputs)
+	return p.outputs.end()
 }
 
 func (p *scan) output(o *state.Output) {
@@ -189,12 +187,11 @@ func (p *scan) output(o *state.Output) {
 		case "missing":
 			o.Missing = p.boolean()
 		case "copies":
-			p.copies = p.copies[:0]
+			p.copies.begin()
 			for ok := p.open(); ok; ok = p.more() {
-				p.copies = append(p.copies, state.Copy{})
-				p.copy(&p.copies[len(p.copies)-1])
+				p.copy(p.copies.add())
 			}
-			o.Copies = exact(p.copies)
+			o.Copies = p.copies.end()
 		default:
 			p.bad = true
 		}

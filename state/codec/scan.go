@@ -1,7 +1,9 @@
 package codec
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -20,10 +22,15 @@ type scan struct {
 	i   int
 	bad bool
 
-	attempts []state.Attempt // room to gather lists of a length not known before
-	outputs  []state.Output
-	copies   []state.Copy
-	texts    []string
+	attempts slab[state.Attempt]
+	usages   slab[state.Usage]
+	exits    slab[int]
+	outputs  slab[state.Output]
+	copies   slab[state.Copy]
+	texts    slab[string]
+
+	minute string // the last one read, and when it began
+	since  int64
 
 	shared map[string]map[string]string // maps by their text
 }
@@ -99,7 +106,7 @@ func (p *scan) str() string {
 		return p.fail()
 	}
 	plain, s := true, p.s
-	for i := p.i; i < len(s); i++ {
+	for i := special(s, p.i); i < len(s); i = special(s, i+1) {
 		switch c := s[i]; {
 		case c == '"':
 			text := s[p.i:i]
@@ -112,11 +119,32 @@ func (p *scan) str() string {
 			return p.escaped(i)
 		case c < 0x20:
 			return p.fail()
-		case c >= utf8.RuneSelf:
-			plain = false
 		}
+		plain = false
 	}
 	return p.fail()
+}
+
+// special is the index of the next byte from i on that is a quote, a
+// backslash, a control character or outside ASCII; len(s) if there is none.
+// It looks at eight bytes at a time: the lowest bit that is left tells the
+// first of them exactly, for what is subtracted borrows upwards only.
+func special(s string, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for b := unsafe.Slice(unsafe.StringData(s), len(s)); i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := x^ones*'"', x^ones*'\\'
+		hits := ((x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
+		if hits != 0 {
+			return i + bits.TrailingZeros64(hits)/8
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c == '"' || c == '\\' || c < 0x20 || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
 }
 
 // escaped reads a string whose first backslash is at i. Addresses have quotes,
@@ -178,7 +206,32 @@ func (p *scan) number() string {
 	return p.s[from:p.i]
 }
 
+// short is a natural number of few digits, which needs no care about its
+// size; anything else is left where it stands.
+func (p *scan) short() (n int64, ok bool) {
+	i := p.i
+	for ; i < len(p.s) && i-p.i <= 18; i++ {
+		c := p.s[i] - '0'
+		if c > 9 {
+			break
+		}
+		n = n*10 + int64(c)
+	}
+	digits := i - p.i
+	if digits == 0 || digits > 18 || p.s[p.i] == '0' && digits > 1 {
+		return 0, false
+	}
+	if i < len(p.s) && (p.s[i] == '.' || p.s[i]|0x20 == 'e') {
+		return 0, false
+	}
+	p.i = i
+	return n, true
+}
+
 func (p *scan) integer() int64 {
+	if n, ok := p.short(); ok {
+		return n
+	}
 	text := p.number()
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !canonical(text) {
@@ -188,6 +241,9 @@ func (p *scan) integer() int64 {
 }
 
 func (p *scan) natural() uint64 {
+	if n, ok := p.short(); ok {
+		return uint64(n)
+	}
 	text := p.number()
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || !canonical(text) {
@@ -268,18 +324,11 @@ func (p *scan) share() map[string]string {
 }
 
 func (p *scan) list() []string {
-	p.texts = p.texts[:0]
+	p.texts.begin()
 	for ok := p.open(); ok; ok = p.more() {
-		p.texts = append(p.texts, p.str())
+		*p.texts.add() = p.str()
 	}
-	return exact(p.texts)
-}
-
-// exact is a copy without room to spare.
-func exact[T any](l []T) []T {
-	out := make([]T, len(l))
-	copy(out, l)
-	return out
+	return p.texts.end()
 }
 
 // time reads a time in UTC, as RFC 3339 writes it.
@@ -290,9 +339,7 @@ func (p *scan) time() time.Time {
 		p.bad = true
 		return time.Time{}
 	}
-	year, month, day := digits(s[:4]), digits(s[5:7]), digits(s[8:10])
-	hour, minute, second := digits(s[11:13]), digits(s[14:16]), digits(s[17:19])
-	nano := 0
+	sec, nano := digits(s[17:19]), 0
 	if len(s) > 20 {
 		fraction := s[20 : len(s)-1]
 		nano = digits(fraction)
@@ -303,15 +350,28 @@ func (p *scan) time() time.Time {
 			nano *= 10
 		}
 	}
-	if year < 0 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 || nano < 0 {
+	if s[:16] != p.minute && !p.reach(s[:16]) || sec < 0 || sec > 59 || nano < 0 {
 		p.bad = true
 		return time.Time{}
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
-	if t.Day() != day { // 31 February
-		p.bad = true
+	return time.Unix(p.since+int64(sec), int64(nano)).UTC()
+}
+
+// reach works out when the minute began that the text names; the times of a
+// row, and of neighbours, are mostly of one minute.
+func (p *scan) reach(text string) bool {
+	year, month, day := digits(text[:4]), digits(text[5:7]), digits(text[8:10])
+	hour, minute := digits(text[11:13]), digits(text[14:16])
+	if year < 0 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 || minute < 0 || minute > 59 {
+		return false
 	}
-	return t
+	t := time.Date(year, time.Month(month), day, hour, minute, 0, 0, time.UTC)
+	p.minute, p.since = text, t.Unix()
+	if t.Day() != day { // 31 February
+		p.minute = ""
+		return false
+	}
+	return true
 }
 
 // digits is the number that s spells, or a negative one.

@@ -98,16 +98,8 @@ func (d *decoder) parse(body string) (*state.State, error) {
 		return nil, d.damage(at, "the jobs: "+err.Error())
 	}
 	s.Ledger = flat(entries)
-	s.Jobs = make(map[string]*state.Job, count(rows))
-	last := ""
-	for _, part := range rows {
-		for i := range part {
-			key := part[i].Key()
-			if key <= last {
-				return nil, d.damage(at, fmt.Sprintf("job %q is out of order", key))
-			}
-			s.Jobs[key], last = &part[i], key
-		}
+	if key := s.Fill(rows); key != "" {
+		return nil, d.damage(at, fmt.Sprintf("job %q is out of order", key))
 	}
 	return s, nil
 }

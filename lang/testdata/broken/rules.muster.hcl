@@ -11,7 +11,7 @@ phase "p" {
   precondition { # ERROR: A precondition needs a condition or a file
     message = "x"
   }
-  precondition { # ERROR: condition and file
+  precondition { # ERROR: both a condition and a file
     condition = true
     file      = "x"
   }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -22,10 +22,11 @@ type ask struct {
 	lang    *lang.Backend // nil when it left the campaign
 	p       providers.Provider
 	can     offer.Capabilities
-	groups  []planner.Group
+	groups  []questions.Group
 	tokens  []string
 	imports []lang.Import
 	outputs []recorded
+	offers  []offer.Pool
 }
 
 // asks gathers the questions by backend. A backend that nothing could go to
@@ -108,7 +109,7 @@ func (o *observer) ask(ctx context.Context, a *ask) {
 	for _, step := range steps {
 		if err := step(ctx, a); err != nil {
 			o.mu.Lock()
-			o.out.Observed.Unreachable[a.name] = err.Error()
+			o.out.Observed.Unreachable[a.name] = providers.WithHint(err)
 			o.mu.Unlock()
 			return
 		}
@@ -138,6 +139,7 @@ func (o *observer) pools(ctx context.Context, a *ask) error {
 	if err != nil {
 		return err
 	}
+	a.offers = pools
 	o.mu.Lock()
 	o.out.Pools = append(o.out.Pools, pools...)
 	o.mu.Unlock()
@@ -237,7 +239,7 @@ func (o *observer) preflight(ctx context.Context, a *ask) error {
 		return nil
 	}
 	var checks []providers.Check
-	var about []planner.Group
+	var about []questions.Group
 	for _, g := range a.groups {
 		if o.idle[g.Phase] {
 			continue
@@ -284,7 +286,7 @@ func (o *observer) phase(name string) *lang.Phase {
 const mostRequired = 1000 // cells of a group whose files on the backend are looked for
 
 // check is what a group asks of a backend.
-func (o *observer) check(a *ask, g planner.Group) (providers.Check, bool) {
+func (o *observer) check(a *ask, g questions.Group) (providers.Check, bool) {
 	p := o.phase(g.Phase)
 	if p == nil {
 		return providers.Check{}, false
@@ -293,9 +295,10 @@ func (o *observer) check(a *ask, g planner.Group) (providers.Check, bool) {
 	if g.Smoke {
 		v = lang.SmokeRun
 	}
-	c := providers.Check{Addresses: []string{p.Address(g.First)}, Workdir: a.conf.Workdir, Shape: g.Shape, Options: g.Options[a.conf.Type], Disk: g.Shape.Disk}
-	at := lang.Site{Variant: v, Workdir: a.conf.Workdir, SourceDir: a.conf.Workdir, Spool: a.conf.Workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
-		Input: func(name string) []string { return []string{a.conf.Workdir + "/" + name} }}
+	workdir := site.AtHome(a.conf.Workdir, a.offers, "")
+	c := providers.Check{Addresses: []string{p.Address(g.First)}, Workdir: workdir, Shape: g.Shape, Options: g.Options[a.conf.Type], Disk: g.Shape.Disk}
+	at := lang.Site{Variant: v, Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
+		Input: func(name string) []string { return []string{workdir + "/" + name} }}
 	r, diags := p.Render(g.First, at)
 	if diags.HasErrors() {
 		return c, false // the planner says so
@@ -310,7 +313,7 @@ func (o *observer) check(a *ask, g planner.Group) (providers.Check, bool) {
 }
 
 // required are the files that jobs of a group need on the backend.
-func (o *observer) required(p *lang.Phase, g planner.Group, at lang.Site) []providers.Require {
+func (o *observer) required(p *lang.Phase, g questions.Group, at lang.Site) []providers.Require {
 	any := false
 	for i := range p.Preconditions {
 		any = any || p.Preconditions[i].OnBackend

@@ -2,11 +2,13 @@ package refresh
 
 import (
 	"context"
-	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -18,6 +20,7 @@ const verifyMax = 500 // outputs of one Verify call
 type recorded struct {
 	address string
 	out     *state.Output
+	pool    string       // of the attempt that made it
 	spec    *lang.Output // nil when the campaign does not declare it any more
 }
 
@@ -31,14 +34,18 @@ func (o *observer) recordedOutputs(get func(string) *ask) {
 		}
 		specs[p.Name] = m
 	}
-	for key, j := range o.State.Jobs {
+	for key, j := range o.State.All() {
 		if j.Status != state.Completed || j.Smoke {
 			continue
 		}
 		for i := range j.Outputs {
 			out := &j.Outputs[i]
 			a := get(out.Backend)
-			a.outputs = append(a.outputs, recorded{address: key, out: out, spec: specs[j.Phase][out.Name]})
+			pool := ""
+			if at := j.Last(); at != nil && at.Backend == out.Backend {
+				pool = at.Pool
+			}
+			a.outputs = append(a.outputs, recorded{address: key, out: out, pool: pool, spec: specs[j.Phase][out.Name]})
 		}
 	}
 }
@@ -47,7 +54,10 @@ func (o *observer) recordedOutputs(get func(string) *ask) {
 // is reported, after it was opened: a touched file with the same bytes is no
 // difference.
 func (o *observer) look(ctx context.Context, a *ask) error {
-	slices.SortFunc(a.outputs, func(x, y recorded) int { return compare(x.address, y.address, x.out.Name, y.out.Name) })
+	order := func(x, y recorded) int { return compare(x.address, y.address, x.out.Name, y.out.Name) }
+	if !slices.IsSortedFunc(a.outputs, order) {
+		slices.SortFunc(a.outputs, order)
+	}
 	open := a.outputs
 	if !o.Verify {
 		var err error
@@ -55,10 +65,10 @@ func (o *observer) look(ctx context.Context, a *ask) error {
 			return err
 		}
 	}
-	for by, rs := range byWorkdir(open) {
+	for by, rs := range a.bySpot(open) {
 		for len(rs) > 0 {
 			n := min(len(rs), verifyMax)
-			got, err := a.p.Verify(ctx, request(a.name, by, rs[:n], true))
+			got, err := a.p.Verify(ctx, request(by, rs[:n], true))
 			if err != nil {
 				return err
 			}
@@ -76,19 +86,11 @@ func (o *observer) look(ctx context.Context, a *ask) error {
 // differing are the outputs whose size, time or inode is not as recorded.
 // Files of this machine are looked at directly; others where they lie.
 func (o *observer) differing(ctx context.Context, a *ask) ([]recorded, error) {
-	var far, out []recorded
-	for _, r := range a.outputs {
-		switch {
-		case a.can.Remote || r.out.Files > 0 || !filepath.IsAbs(workdirOf(r.out, a)):
-			far = append(far, r)
-		case !unchanged(r.out, a):
-			out = append(out, r)
-		}
-	}
-	for by, rs := range byWorkdir(far) {
+	far, out := near(a)
+	for by, rs := range a.bySpot(far) {
 		for len(rs) > 0 {
 			n := min(len(rs), verifyMax)
-			got, err := a.p.Verify(ctx, request(a.name, by, rs[:n], false))
+			got, err := a.p.Verify(ctx, request(by, rs[:n], false))
 			if err != nil {
 				return nil, err
 			}
@@ -114,25 +116,51 @@ func workdirOf(o *state.Output, a *ask) string {
 	return a.conf.Workdir
 }
 
-func unchanged(o *state.Output, a *ask) bool {
-	path := o.Path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(workdirOf(o, a), path)
+// near looks at the files of this machine, on all cores: what differs, and
+// what lies elsewhere or is more than a file.
+func near(a *ask) (far, differ []recorded) {
+	parts := slices.Collect(slices.Chunk(a.outputs, len(a.outputs)/runtime.GOMAXPROCS(0)+1))
+	found := make([]struct{ far, differ []recorded }, len(parts))
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() {
+			var l looker
+			defer l.close()
+			for _, r := range part {
+				switch dir := workdirOf(r.out, a); {
+				case a.can.Remote || r.out.Files > 0 || !filepath.IsAbs(dir):
+					found[i].far = append(found[i].far, r)
+				case !l.unchanged(dir, r.out):
+					found[i].differ = append(found[i].differ, r)
+				}
+			}
+		})
 	}
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Size() == o.Size && info.ModTime().UnixNano() == o.MTime && inode(info) == o.Inode
+	wg.Wait()
+	for _, f := range found {
+		far, differ = append(far, f.far...), append(differ, f.differ...)
+	}
+	return far, differ
 }
 
-func byWorkdir(rs []recorded) map[string][]recorded {
-	out := map[string][]recorded{}
+// bySpot groups outputs by where they are looked at, and the workdir that
+// their paths are below.
+func (a *ask) bySpot(rs []recorded) map[[2]string][]recorded {
+	out := map[[2]string][]recorded{}
 	for _, r := range rs {
-		out[r.out.Workdir] = append(out[r.out.Workdir], r)
+		spot := site.SpotOf(a.conf, a.offers, r.pool)
+		workdir := r.out.Workdir
+		if workdir == "" {
+			workdir = spot.Workdir
+		}
+		key := [2]string{spot.Name(), workdir}
+		out[key] = append(out[key], r)
 	}
 	return out
 }
 
-func request(backend, workdir string, rs []recorded, open bool) providers.VerifyRequest {
-	v := providers.VerifyRequest{Backend: backend, Workdir: workdir, Open: open, Outputs: make([]providers.Output, len(rs))}
+func request(at [2]string, rs []recorded, open bool) providers.VerifyRequest {
+	v := providers.VerifyRequest{Backend: at[0], Workdir: at[1], Open: open, Outputs: make([]providers.Output, len(rs))}
 	for i, r := range rs {
 		out := providers.Output{Name: r.out.Name, Kind: string(lang.File), Path: r.out.Path}
 		if r.spec != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -73,7 +74,7 @@ func Observe(ctx context.Context, in Input) Result {
 		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{},
 	}
 	o.idle = finished(in.Campaign, in.State)
-	o.groups = planner.Groups(planner.Input{Campaign: in.Campaign, State: in.State, Now: in.Now, Options: in.Options})
+	o.groups = questions.Groups(in.Campaign)
 	asks := o.asks()
 	var wg sync.WaitGroup
 	for _, a := range asks {
@@ -91,7 +92,7 @@ func Observe(ctx context.Context, in Input) Result {
 type observer struct {
 	Input
 	idle   map[string]bool // phases where every job is completed
-	groups []planner.Group
+	groups []questions.Group
 
 	mu  sync.Mutex
 	out Result
@@ -100,7 +101,7 @@ type observer struct {
 // finished are the phases that have nothing left to run, as the state says.
 func finished(c *lang.Campaign, st *state.State) map[string]bool {
 	done := map[string]int{}
-	for _, j := range st.Jobs {
+	for _, j := range st.All() {
 		if j.Status == state.Completed && !j.Smoke {
 			done[j.Phase]++
 		}

@@ -7,8 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
+
+	"github.com/muster-run/muster/providers/tree"
 )
 
 // A ChangedError says that a source is not what the plan saw.
@@ -56,7 +57,7 @@ func Copy(ctx context.Context, s Spec, want, to string) error {
 	if got.Digest != want {
 		return &ChangedError{Dir: s.Dir, Planned: want, Found: got.Digest}
 	}
-	if err := seal(tmp); err != nil {
+	if err := tree.Seal(tmp); err != nil {
 		return fmt.Errorf("copy source: %w", err)
 	}
 	if err := os.Rename(tmp, to); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -105,37 +106,6 @@ func (f File) copyTo(to string) error {
 	return err
 }
 
-// seal makes a tree read-only, files first.
-func seal(root string) error {
-	var dirs []string
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			dirs = append(dirs, name)
-			return nil
-		case d.Type()&fs.ModeSymlink != 0:
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		return os.Chmod(name, info.Mode().Perm()&^0o222)
-	})
-	if err != nil {
-		return err
-	}
-	for i := len(dirs) - 1; i > 0; i-- {
-		if err := os.Chmod(dirs[i], 0o555); err != nil {
-			return err
-		}
-	}
-	// The root stays writable by its owner: rename(2) of a folder needs it.
-	return nil
-}
-
 // removeAll removes a tree even where it was sealed. What is gone is fine.
 func removeAll(root string) {
 	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -145,45 +115,4 @@ func removeAll(root string) {
 		return nil
 	})
 	_ = os.RemoveAll(root)
-}
-
-// stamp marks a pushed tree as whole; it is pushed last.
-const stamp = ".whole"
-
-// Push sends the source to a backend, file by file below to. A tree that is
-// there, whole, is left alone.
-func Push(ctx context.Context, s Spec, want, to string, push func(ctx context.Context, f File, dest string) error, there func(ctx context.Context, path string) (bool, error)) error {
-	if ok, err := there(ctx, path.Join(to, stamp)); err != nil || ok {
-		return err
-	}
-	t, err := checked(ctx, s, want)
-	if err != nil {
-		return err
-	}
-	for _, f := range t.Files {
-		if f.Link != "" {
-			return fmt.Errorf("ship source: %s is a symbolic link; links are not shipped to other machines", f.Path)
-		}
-		if err := push(ctx, f, path.Join(to, f.Path)); err != nil {
-			return fmt.Errorf("ship source %s: %w", f.Path, err)
-		}
-	}
-	return pushStamp(ctx, to, push)
-}
-
-func pushStamp(ctx context.Context, to string, push func(ctx context.Context, f File, dest string) error) error {
-	dir, err := os.MkdirTemp("", "muster-stamp-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	name := filepath.Join(dir, stamp)
-	if err := os.WriteFile(name, []byte("whole\n"), 0o644); err != nil {
-		return err
-	}
-	sum, err := digestFile(name)
-	if err != nil {
-		return err
-	}
-	return push(ctx, File{Path: stamp, Size: 6, Digest: sum, root: dir}, path.Join(to, stamp))
 }

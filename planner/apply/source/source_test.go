@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func tree(t *testing.T, files map[string]string) string {
+func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -54,7 +54,7 @@ func TestDigestSees(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			dir := tree(t, map[string]string{"a.py": "x", "sub/s.py": "s", ".muster/k": ""})
+			dir := folder(t, map[string]string{"a.py": "x", "sub/s.py": "s", ".muster/k": ""})
 			if err := os.Symlink("a", dir+"/l.py"); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestDigestSees(t *testing.T) {
 
 func TestCacheIsUsedAndNotTrustedForYoungFiles(t *testing.T) {
 	t.Parallel()
-	dir, cache := tree(t, map[string]string{"old": "1", "young": "1"}), t.TempDir()
+	dir, cache := folder(t, map[string]string{"old": "1", "young": "1"}), t.TempDir()
 	past := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(dir+"/old", past, past); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestCacheIsUsedAndNotTrustedForYoungFiles(t *testing.T) {
 
 func TestCopyIsReadOnlyAndNamedByItsContent(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.py": "x", "sub/s.sh": "s"})
+	dir := folder(t, map[string]string{"a.py": "x", "sub/s.sh": "s"})
 	if err := os.Chmod(dir+"/sub/s.sh", 0o755); err != nil {
 		t.Fatal(err)
 	}

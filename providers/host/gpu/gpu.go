@@ -27,9 +27,12 @@ type Device struct {
 
 // A Process is one process on a device.
 type Process struct {
-	PID  int
-	User string // name, else number; "" = unknown
-	Used int64  // bytes; -1 = unknown
+	PID     int
+	User    string // name, else number; "" = unknown
+	Command string // the program, and the script it runs; "" = unknown
+	Used    int64  // bytes; -1 = unknown
+	Defunct bool   // it has ended, and its parent has not looked
+	Gone    bool   // it is not to be seen: dead, or of another container
 }
 
 // A Reader reads the devices of this machine. It may be used concurrently.

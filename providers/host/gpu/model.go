@@ -1,10 +1,7 @@
 package gpu
 
 import (
-	"os"
-	"os/user"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -39,24 +36,4 @@ func Matches(model string, asked []string) bool {
 
 func plain(s string) string {
 	return strings.NewReplacer(" ", "", "-", "", "_", "", "nvidia", "", "geforce", "").Replace(strings.ToLower(s))
-}
-
-// owner is the user of a process, by name where it has one.
-func owner(pid int) string {
-	uid, ok := uidOf("/proc/" + strconv.Itoa(pid))
-	if !ok {
-		return ""
-	}
-	if u, err := user.LookupId(uid); err == nil {
-		return u.Username
-	}
-	return uid
-}
-
-func uidOf(path string) (string, bool) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", false
-	}
-	return uidText(info)
 }

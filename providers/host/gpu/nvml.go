@@ -34,8 +34,8 @@ type nvmlReader struct {
 
 var _ Reader = (*nvmlReader)(nil)
 
-// openNVML loads the library at path, or the system's.
-func openNVML(path string) (Reader, error) {
+// OpenNVML loads the library at path, or the system's.
+func OpenNVML(path string) (Reader, error) {
 	var opts []nvml.LibraryOption
 	if path != "" {
 		opts = append(opts, nvml.WithLibraryPath(path))
@@ -217,7 +217,7 @@ func processes(h nvml.Device) (list []Process) {
 		if p.UsedGpuMemory != notAvailable {
 			used = int64(p.UsedGpuMemory)
 		}
-		list = append(list, Process{PID: int(p.Pid), User: owner(int(p.Pid)), Used: used})
+		list = append(list, look(int(p.Pid), used))
 	}
 	return list
 }

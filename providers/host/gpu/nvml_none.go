@@ -2,5 +2,5 @@
 
 package gpu
 
-// openNVML has no library to load without cgo.
-func openNVML(string) (Reader, error) { return nil, errNoNVML }
+// OpenNVML has no library to load without cgo.
+func OpenNVML(string) (Reader, error) { return nil, errNoNVML }

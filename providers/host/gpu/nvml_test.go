@@ -23,7 +23,7 @@ device 1 GPU-bbbb NVIDIA_A100-SXM4-40GB 40960 12000
 func openFake(t *testing.T, state string) (Reader, func(string)) {
 	t.Helper()
 	path, set := gputest.Library(t, state)
-	r, err := openNVML(path)
+	r, err := OpenNVML(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestNVML(t *testing.T) {
 	want := []Device{
 		{Index: 0, UUID: "GPU-aaaa", Name: "NVIDIA A100-SXM4-40GB", Model: "A100", Memory: 40 << 30, Used: 3 << 20, Healthy: true},
 		{Index: 1, UUID: "GPU-bbbb", Name: "NVIDIA A100-SXM4-40GB", Model: "A100", Memory: 40 << 30, Used: 12000 << 20, Healthy: true,
-			Processes: []Process{{os.Getpid(), me, 11000 << 20}, {999999999, "", 500 << 20}}},
+			Processes: []Process{{PID: os.Getpid(), User: me, Command: filepath.Base(os.Args[0]), Used: 11000 << 20}, {PID: 999999999, Used: 500 << 20, Gone: true}}},
 	}
 	if diff := cmp.Diff(want, devices(t, r)); diff != "" {
 		t.Errorf("at first (-want +got):\n%s", diff)
@@ -104,10 +104,10 @@ func TestNVMLHangs(t *testing.T) {
 
 func TestNVMLDoesNotStart(t *testing.T) {
 	path, _ := gputest.Library(t, "init 4\n") // NO_PERMISSION
-	if r, err := openNVML(path); err == nil {
+	if r, err := OpenNVML(path); err == nil {
 		t.Fatalf("without permission there is a reader: %v", r)
 	}
-	if _, err := openNVML("/nonexistent/libnvidia-ml.so.1"); err != errNoNVML {
+	if _, err := OpenNVML("/nonexistent/libnvidia-ml.so.1"); err != errNoNVML {
 		t.Errorf("without a library: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ var errNoNVML = errors.New("no NVML here")
 // a driver nor nvidia-smi is a machine without GPUs; a driver that does not
 // answer is an error.
 func Open() (Reader, error) {
-	r, err := openNVML("")
+	r, err := OpenNVML("")
 	if err == nil {
 		return r, nil
 	}

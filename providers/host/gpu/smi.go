@@ -55,7 +55,15 @@ func (s *SMI) Devices(ctx context.Context) ([]Device, error) {
 	if out, err = s.run(ctx, "-L"); err != nil {
 		return nil, err
 	}
-	return cut(list, parseSlices(out)), nil
+	slices := parseSlices(out)
+	if out, err = s.run(ctx, "-q", "-x"); err != nil {
+		return nil, err
+	}
+	uses, err := parseReport(out)
+	if err != nil {
+		return nil, err
+	}
+	return cut(list, slices, uses), nil
 }
 
 const smiFields = "index,uuid,name,memory.total,memory.used"

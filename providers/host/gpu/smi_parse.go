@@ -92,7 +92,7 @@ func parseApps(out []byte, list []Device) error {
 		used, _ := mibs(f[2])
 		for i := range list {
 			if list[i].UUID == f[0] {
-				list[i].Processes = append(list[i].Processes, Process{PID: pid, User: owner(pid), Used: used})
+				list[i].Processes = append(list[i].Processes, look(pid, used))
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func parseApps(out []byte, list []Device) error {
 
 var (
 	listedGPU   = regexp.MustCompile(`^GPU (\d+): .*\(UUID: (GPU-[^)]+)\)`)
-	listedSlice = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[^)]+)\)`)
+	listedSlice = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)`)
 	sliceMemory = regexp.MustCompile(`\.(\d+)gb`)
 )
 
@@ -117,7 +117,8 @@ func parseSlices(out []byte) map[string][]Device {
 		if m == nil || parent == "" {
 			continue
 		}
-		d := Device{UUID: m[2], Name: "MIG " + m[1], MIG: true, Parent: parent, Used: -1}
+		d := Device{UUID: m[3], Name: "MIG " + m[1], MIG: true, Parent: parent, Used: -1}
+		d.Index, _ = strconv.Atoi(m[2]) // within its device, until cut
 		if g := sliceMemory.FindStringSubmatch(m[1]); g != nil {
 			n, _ := strconv.ParseInt(g[1], 10, 32)
 			d.Memory = n << 30
@@ -127,9 +128,8 @@ func parseSlices(out []byte) map[string][]Device {
 	return slices
 }
 
-// cut puts slices in the place of the devices that are cut up. nvidia-smi does
-// not tell which slice a process is on or how much of it is in use.
-func cut(list []Device, slices map[string][]Device) (all []Device) {
+// cut puts slices in the place of the devices that are cut up.
+func cut(list []Device, slices map[string][]Device, uses map[string]map[int]use) (all []Device) {
 	for _, d := range list {
 		own := slices[d.UUID]
 		if len(own) == 0 {
@@ -137,6 +137,9 @@ func cut(list []Device, slices map[string][]Device) (all []Device) {
 			continue
 		}
 		for _, s := range own {
+			if u, ok := uses[d.UUID][s.Index]; ok {
+				s.Used, s.Processes = u.used, u.processes
+			}
 			s.Index, s.Name, s.Model = d.Index, d.Name+" "+s.Name, d.Model
 			s.Healthy, s.Reason = d.Healthy, d.Reason
 			all = append(all, s)

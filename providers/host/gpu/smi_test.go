@@ -13,7 +13,7 @@ import (
 
 func TestSMI(t *testing.T) {
 	path, set := gputest.SMI(t, "device 0 GPU-a NVIDIA_GeForce_RTX_4090 24564 1\ndevice 1 GPU-b NVIDIA_A100-SXM4-40GB 40960 30\n"+
-		"slice 1 MIG-1 20096 1\nslice 1 MIG-2 20096 1\nprocess 0 999999999 17\nprocess 0 [N/A] 17\n")
+		"slice 1 MIG-1 20096 1\nslice 1 MIG-2 20096 7000\nprocess 0 999999999 17\nprocess 0 [N/A] 17\nprocess 1 999999998 6900 1\n")
 	got, err := OpenSMI(path).Devices(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -21,9 +21,10 @@ func TestSMI(t *testing.T) {
 	slice := Device{Index: 1, Name: "NVIDIA A100-SXM4-40GB MIG 3g.20gb", Model: "A100", Memory: 20 << 30, Used: -1, MIG: true, Parent: "GPU-b", Healthy: true}
 	one, two := slice, slice
 	one.UUID, two.UUID = "MIG-1", "MIG-2"
+	one.Used, two.Used, two.Processes = 1<<20, 7000<<20, []Process{{PID: 999999998, Used: 6900 << 20, Gone: true}}
 	want := []Device{
 		{Index: 0, UUID: "GPU-a", Name: "NVIDIA GeForce RTX 4090", Model: "RTX 4090", Memory: 24564 << 20, Used: 1 << 20, Healthy: true,
-			Processes: []Process{{999999999, "", 17 << 20}}},
+			Processes: []Process{{PID: 999999999, Used: 17 << 20, Gone: true}}},
 		one, two,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1040,6 +1040,8 @@ type Pool struct {
 	Source        string                 `protobuf:"bytes,25,opt,name=source,proto3" json:"source,omitempty"`
 	Notes         []string               `protobuf:"bytes,26,rep,name=notes,proto3" json:"notes,omitempty"`
 	Clocks        []*Clock               `protobuf:"bytes,27,rep,name=clocks,proto3" json:"clocks,omitempty"`
+	Home          []byte                 `protobuf:"bytes,28,opt,name=home,proto3" json:"home,omitempty"`
+	Filesystem    string                 `protobuf:"bytes,29,opt,name=filesystem,proto3" json:"filesystem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1261,6 +1263,20 @@ func (x *Pool) GetClocks() []*Clock {
 		return x.Clocks
 	}
 	return nil
+}
+
+func (x *Pool) GetHome() []byte {
+	if x != nil {
+		return x.Home
+	}
+	return nil
+}
+
+func (x *Pool) GetFilesystem() string {
+	if x != nil {
+		return x.Filesystem
+	}
+	return ""
 }
 
 type PoolsRequest struct {
@@ -3934,6 +3950,7 @@ type CancelRequest struct {
 	Fence         uint64                 `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
 	Grace         int64                  `protobuf:"varint,3,opt,name=grace,proto3" json:"grace,omitempty"`
 	Tokens        []string               `protobuf:"bytes,4,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	Handles       []string               `protobuf:"bytes,5,rep,name=handles,proto3" json:"handles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3992,6 +4009,13 @@ func (x *CancelRequest) GetGrace() int64 {
 func (x *CancelRequest) GetTokens() []string {
 	if x != nil {
 		return x.Tokens
+	}
+	return nil
+}
+
+func (x *CancelRequest) GetHandles() []string {
+	if x != nil {
+		return x.Handles
 	}
 	return nil
 }
@@ -5224,7 +5248,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x0e\n" +
-	"\x02at\x18\x03 \x01(\x03R\x02at\"\xde\x05\n" +
+	"\x02at\x18\x03 \x01(\x03R\x02at\"\x92\x06\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -5256,7 +5280,11 @@ const file_provider_proto_rawDesc = "" +
 	"\bverified\x18\x18 \x01(\tR\bverified\x12\x16\n" +
 	"\x06source\x18\x19 \x01(\tR\x06source\x12\x14\n" +
 	"\x05notes\x18\x1a \x03(\tR\x05notes\x121\n" +
-	"\x06clocks\x18\x1b \x03(\v2\x19.muster.provider.v1.ClockR\x06clocks\"(\n" +
+	"\x06clocks\x18\x1b \x03(\v2\x19.muster.provider.v1.ClockR\x06clocks\x12\x12\n" +
+	"\x04home\x18\x1c \x01(\fR\x04home\x12\x1e\n" +
+	"\n" +
+	"filesystem\x18\x1d \x01(\tR\n" +
+	"filesystem\"(\n" +
 	"\fPoolsRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
 	"\n" +
@@ -5491,12 +5519,13 @@ const file_provider_proto_rawDesc = "" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x127\n" +
 	"\x06events\x18\x02 \x03(\v2\x1f.muster.provider.v1.ObservationR\x06events\x12.\n" +
 	"\x05notes\x18\x03 \x03(\v2\x18.muster.provider.v1.NoteR\x05notes\x12\x12\n" +
-	"\x04more\x18\x04 \x01(\bR\x04more\"m\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\"\x87\x01\n" +
 	"\rCancelRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x14\n" +
 	"\x05grace\x18\x03 \x01(\x03R\x05grace\x12\x16\n" +
-	"\x06tokens\x18\x04 \x03(\tR\x06tokens\"^\n" +
+	"\x06tokens\x18\x04 \x03(\tR\x06tokens\x12\x18\n" +
+	"\ahandles\x18\x05 \x03(\tR\ahandles\"^\n" +
 	"\aOutcome\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12/\n" +

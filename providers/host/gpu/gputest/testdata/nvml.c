@@ -5,7 +5,7 @@
  *
  *   device  INDEX UUID NAME_WITH_UNDERSCORES TOTAL_MIB USED_MIB
  *   slice   INDEX UUID TOTAL_MIB USED_MIB     (turns MIG mode on for INDEX)
- *   process INDEX PID USED_MIB
+ *   process INDEX PID USED_MIB [SLICE]        (SLICE: the process is on that slice, from 0)
  *   xid     INDEX CODE                        (each line is told once)
  *   lost    INDEX                             (GPU_IS_LOST from then on)
  *   init    RETURN                            (what nvmlInit_v2 answers)

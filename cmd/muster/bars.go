@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/state"
+)
+
+// bars draws a live bar for each phase: its name, counts, rate and time left,
+// and the bar at the right edge. It follows the terminal when that is resized.
+type bars struct {
+	w     io.Writer
+	style term.Style
+	width int // columns drawn for
+	name  int // columns of the longest phase name
+	last  apply.Progress
+	paces paces
+
+	pw       progress.Writer
+	trackers map[string]*progress.Tracker
+	done     chan struct{} // the drawing has ended
+}
+
+// mostName bounds the column of names, and barEvery is how often is drawn.
+const (
+	mostName = 16
+	barEvery = 120 * time.Millisecond
+)
+
+func newBars(w io.Writer, style term.Style, p *planner.Plan) *bars {
+	b := &bars{w: w, style: style, paces: paces{}}
+	for _, pp := range p.Phases {
+		b.name = min(max(b.name, term.Width(pp.Phase.Name)), mostName)
+		b.last.Phases = append(b.last.Phases, apply.PhaseProgress{Phase: pp.Phase.Name, Total: len(pp.Kind)})
+	}
+	b.draw()
+	return b
+}
+
+// draw begins to draw for the width that the terminal has now.
+func (b *bars) draw() {
+	b.width = term.Columns(b.w, b.style.Width)
+	b.pw, b.trackers, b.done = progress.NewWriter(), map[string]*progress.Tracker{}, make(chan struct{})
+	b.pw.SetOutputWriter(cleared{b.w})
+	b.pw.SetAutoStop(false)
+	b.pw.SetUpdateFrequency(barEvery)
+	b.pw.SetTrackerPosition(progress.PositionRight)
+	b.pw.SetTrackerLength(b.bar())
+	b.pw.SetMessageLength(b.message())
+	b.pw.SetTerminalWidth(b.width - 1) // a line that fills the last column wraps on some terminals
+	b.pw.SetStyle(barStyle(b.style, b.bar() > 0))
+	for _, ph := range b.last.Phases {
+		if ph.Done == ph.Total && ph.Total > 0 {
+			continue // its last line stands above
+		}
+		t := &progress.Tracker{Message: b.text(ph), Total: int64(ph.Total)}
+		t.SetValue(int64(ph.Done))
+		b.trackers[ph.Phase] = t
+		b.pw.AppendTracker(t)
+	}
+	pw, done := b.pw, b.done
+	go func() { defer close(done); pw.Render() }()
+}
+
+// bar and message are the columns of the two halves of a line.
+func (b *bars) bar() int {
+	switch {
+	case b.width < 50:
+		return 0
+	case b.width < term.MaxWidth:
+		return 12
+	}
+	return 22
+}
+
+func (b *bars) message() int { return max(b.width-1-len("   ")-b.bar(), 20) }
+
+func barStyle(s term.Style, bar bool) progress.Style {
+	style := progress.StyleBlocks
+	if !s.UTF8 {
+		style = progress.StyleDefault
+	}
+	style.Colors = progress.StyleColors{}
+	style.Options.Separator = "  "
+	style.Options.DoneString = ""
+	style.Options.ErrorString = "not done" // failed, or only left to run on
+	style.Options.SnipIndicator = "~"
+	style.Visibility = progress.StyleVisibility{Tracker: bar, Pinned: true}
+	return style
+}
+
+// text is "students  27 of 36, 2 running; 1.5/min, 6m left".
+func (b *bars) text(p apply.PhaseProgress) string {
+	name := term.Fit(p.Phase, b.name)
+	counts := strings.Join(append([]string{fmt.Sprintf("%d of %d", p.Done, p.Total)}, phaseCounts(p)...), ", ")
+	line := name + strings.Repeat(" ", max(0, b.name-term.Width(name))+2) + joined("; ", counts, b.paces[p.Phase].text(p, b.last))
+	return b.style.Text(term.Fit(line, b.message()))
+}
+
+func (b *bars) event(state.Event) {}
+
+func (b *bars) show(p apply.Progress) {
+	if p.Note != "" {
+		b.pw.Log("%s", b.style.Text(term.CleanLine(noteText(p))))
+	}
+	if p.Phases == nil {
+		return
+	}
+	b.paces.see(p)
+	b.last = p
+	if term.Columns(b.w, b.style.Width) != b.width {
+		b.close()
+		b.draw()
+	}
+	waits := ""
+	if p.Waits != "" {
+		waits = "waiting: " + term.CleanLine(p.Waits)
+	}
+	b.pw.SetPinnedMessages(waits)
+	for _, ph := range p.Phases {
+		t := b.trackers[ph.Phase]
+		if t == nil {
+			continue
+		}
+		t.UpdateTotal(int64(ph.Total))
+		t.UpdateMessage(b.text(ph))
+		t.SetValue(int64(ph.Done))
+		if p.Final && ph.Done < ph.Total {
+			t.MarkAsErrored()
+		}
+	}
+}
+
+func (b *bars) close() {
+	b.pw.Stop()
+	<-b.done
+}
+
+// cleared begins each drawing on an empty line: the terminal may have echoed a
+// key into it, such as ^C.
+type cleared struct{ io.Writer }
+
+func (c cleared) Write(p []byte) (int, error) {
+	const eraseLine = "\r\x1b[2K" // ECMA-48, EL
+	n, err := c.Writer.Write(append([]byte(eraseLine), p...))
+	return max(0, n-len(eraseLine)), err
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/state"
+)
+
+// An explainReport is the JSON of `muster explain -json`.
+type explainReport struct {
+	FormatVersion string           `json:"format_version"`
+	Address       string           `json:"address"`
+	Name          string           `json:"name,omitempty"`
+	Action        string           `json:"action"` // as in the plan's JSON
+	Reasons       []string         `json:"reasons"`
+	Text          string           `json:"text,omitempty"`
+	Result        string           `json:"result"` // hash of what determines the result
+	Request       string           `json:"request"`
+	Fields        []explainField   `json:"fields"` // what determines the result, as written
+	Backend       string           `json:"backend,omitempty"`
+	Pool          string           `json:"pool,omitempty"`
+	Why           string           `json:"why,omitempty"`
+	Fallback      string           `json:"fallback,omitempty"`
+	Candidates    []explainPlaces  `json:"candidates"`
+	Ceiling       state.Amounts    `json:"ceiling,omitempty"`
+	Priced        bool             `json:"priced"`
+	Launches      int              `json:"launches"` // at most
+	Waits         []explainWaiting `json:"waits"`
+	ReadBy        []string         `json:"read_by,omitempty"`
+	Smoke         string           `json:"smoke,omitempty"`
+	Pilot         bool             `json:"pilot,omitempty"`
+	Protected     bool             `json:"protected,omitempty"`
+}
+
+type explainField struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+type explainPlaces struct {
+	Backend string            `json:"backend"`
+	Pool    string            `json:"pool,omitempty"`
+	Fits    bool              `json:"fits"`
+	Won     bool              `json:"won"`
+	Why     string            `json:"why,omitempty"`
+	Would   string            `json:"would,omitempty"`
+	Cost    map[string]string `json:"cost,omitempty"`
+	Wait    float64           `json:"wait_seconds"` // -1 = unknown
+}
+
+type explainWaiting struct {
+	On    string `json:"on"`
+	Jobs  int    `json:"jobs"`
+	Open  int    `json:"open"`
+	First string `json:"first,omitempty"` // of the open ones
+}
+
+func explainReportOf(x planner.Explanation) explainReport {
+	d := x.Decision
+	r := explainReport{
+		FormatVersion: formatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),
+		Result: x.Result.String(), Request: x.Request.String(), Fields: []explainField{},
+		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
+		Ceiling: x.Ceiling, Priced: x.Priced, Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, ReadBy: x.Unlocks,
+		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
+	}
+	for _, reason := range x.Detail.Reasons {
+		r.Reasons = append(r.Reasons, reason.Text())
+	}
+	for _, f := range x.Fields {
+		r.Fields = append(r.Fields, explainField{f.Name, f.Text})
+	}
+	for _, c := range d.Candidates {
+		wait := -1.0
+		if c.Wait >= 0 {
+			wait = c.Wait.Seconds()
+		}
+		r.Candidates = append(r.Candidates, explainPlaces{c.Backend, c.Pool, c.Fits, c.Won, c.Why, c.Would, c.Cost, wait})
+	}
+	for _, w := range x.Waits {
+		r.Waits = append(r.Waits, explainWaiting{w.On, w.Jobs, w.Open, w.Address})
+	}
+	return r
+}

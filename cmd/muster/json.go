@@ -1,0 +1,23 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// formatVersion is the version of every JSON document but those that name
+// their own: minor versions add, major ones break (docs/compatibility.md).
+const formatVersion = "1.0"
+
+// encode prints a JSON document on one line.
+func (a *app) encode(v any) error { return a.encoder().Encode(v) }
+
+// encoder writes JSON to standard output.
+func (a *app) encoder() *json.Encoder { return encoderTo(a.stdout) }
+
+// encoderTo writes JSON as people type it: "<" stays "<".
+func encoderTo(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}

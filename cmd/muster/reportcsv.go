@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+func (a *app) reportCSV(r campaignReport) error {
+	axes, metrics := map[string]bool{}, map[string]bool{}
+	for _, j := range r.Jobs {
+		for k := range j.Axes {
+			axes[k] = true
+		}
+		for k := range j.Metrics {
+			metrics[k] = true
+		}
+	}
+	axisNames, metricNames := slices.Sorted(maps.Keys(axes)), slices.Sorted(maps.Keys(metrics))
+	w := csv.NewWriter(a.stdout)
+	w.Write(slices.Concat([]string{"address", "phase"}, axisNames, []string{"status", "class", "attempts", "backend", "seconds", "cpu_seconds", "max_rss", "started", "ended"}, metricNames))
+	for _, j := range r.Jobs {
+		row := []string{j.Address, j.Phase}
+		for _, k := range axisNames {
+			row = append(row, j.Axes[k])
+		}
+		row = append(row, j.Status, j.Class, strconv.Itoa(j.Attempts), j.Backend, number(j.Seconds), number(j.CPU), number(float64(j.MaxRSS)), stamp(j.Started), stamp(j.Ended))
+		for _, k := range metricNames {
+			row = append(row, plainJSON(j.Metrics[k]))
+		}
+		w.Write(row)
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// number leaves a cell empty for what is not known.
+func number(f float64) string {
+	if f < 0 {
+		return ""
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func plainJSON(b json.RawMessage) string {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		return s
+	}
+	return string(b)
+}

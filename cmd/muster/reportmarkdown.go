@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+)
+
+func markdownReport(r campaignReport) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", r.Campaign)
+	if r.Description != "" {
+		fmt.Fprintf(&b, "%s\n\n", term.CleanLine(r.Description))
+	}
+	if !r.Began.IsZero() {
+		fmt.Fprintf(&b, "From %s to %s: %s.\n", r.Began.Local().Format(time.DateTime), r.Ended.Local().Format(time.DateTime), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
+	}
+	if text := ceilingText(r.Spent); text != "" {
+		fmt.Fprintf(&b, "Spent: %s.\n", text)
+	}
+	rows := [][]string{{"phase", "jobs", "done", "retried", "failed", "median", "longest", "queued"}}
+	for _, p := range r.Phases {
+		rows = append(rows, []string{p.Phase, strconv.Itoa(p.Jobs), strconv.Itoa(p.Completed), strconv.Itoa(p.Retried), strconv.Itoa(p.Failed), secs(p.Median), secs(p.Longest), secs(p.Queued)})
+	}
+	b.WriteString("\n" + markdownTable(rows))
+	if rows := troubles(r); len(rows) > 1 {
+		b.WriteString("\n## Failures and retries\n\n" + markdownTable(rows))
+	}
+	if len(r.Results) > 0 {
+		b.WriteString("\n## Results\n\n")
+		for _, v := range r.Results {
+			b.WriteString("- " + resultText(lang.ResultValue{Name: v.Name, Known: v.Known, Done: v.Done, Total: v.Total, JSON: string(v.Value), Error: v.Error}) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// troubles lists jobs that did not succeed at their first attempt.
+func troubles(r campaignReport) [][]string {
+	rows := [][]string{{"job", "attempts", "failures", "now"}}
+	for _, j := range r.Jobs {
+		if len(j.Failures) > 0 {
+			rows = append(rows, []string{term.CleanLine(j.Address), strconv.Itoa(j.Attempts), strings.Join(j.Failures, ", "), j.Status})
+		}
+	}
+	return rows
+}
+
+// markdownTable lines columns up, so that the report reads well as text, too.
+func markdownTable(rows [][]string) string {
+	t := term.Table{Gap: " | ", Indent: "| "}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], term.Width(cell), 3)
+		}
+	}
+	rule := make([]string, len(widths))
+	for i, w := range widths {
+		rule[i] = strings.Repeat("-", w)
+	}
+	for i, row := range rows {
+		t.Row(append(row, "")...)
+		if i == 0 {
+			t.Row(append(rule, "")...)
+		}
+	}
+	return t.String()
+}
+
+func secs(s float64) string {
+	switch {
+	case s == 0:
+		return "–"
+	case s < 10:
+		return fmt.Sprintf("%.2fs", s)
+	}
+	return units.FormatDuration(time.Duration(s * float64(time.Second)).Round(time.Second))
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"flag"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store"
+)
+
+func stateMvCommand() *command {
+	return &command{
+		name: "state mv", args: "FROM TO", short: "give a record another address", minArgs: 2, maxArgs: 2,
+		long: `Gives a job's record another address; its files stay where they are. It prints the moved block that says the same in the
+campaign, where it can be reviewed: prefer that.`,
+		examples: []example{{`muster state mv -dry-run 'phase.a["N=1"]' 'phase.b["N=1"]'`, "only say what would be done"}, {"muster state mv phase.plot phase.figure", "a phase without a grid"}},
+		exits:    []int{exitLocked},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			dry := fs.Bool("dry-run", false, "change nothing")
+			asJSON := fs.Bool("json", false, "print what was done as JSON")
+			return func(ctx context.Context, a *app, args []string) error {
+				return a.stateMv(ctx, v, *dry, *asJSON, args[0], args[1])
+			}
+		},
+	}
+}
+
+func (a *app) stateMv(ctx context.Context, v varFlags, dry, asJSON bool, from, to string) error {
+	c, st, err := a.open(ctx, v)
+	if err != nil {
+		return err
+	}
+	target, err := addr.Parse(to)
+	if err != nil {
+		return usageError{err.Error()}
+	}
+	j := st.Job(from)
+	switch {
+	case j == nil:
+		return usagef("the state has no record at %s; muster state list shows what it has", from)
+	case j.InFlight():
+		return usagef("%s is %s: a record is moved when its job rests", from, j.Status)
+	case st.Job(target.String()) != nil && st.Job(target.String()).Status != state.Forgotten:
+		return usagef("%s has a record already", target)
+	}
+	if !dry {
+		pairs, err := addr.ParseKey(target.Key)
+		if err != nil {
+			return usageError{err.Error()}
+		}
+		axes := map[string]string{}
+		for _, p := range pairs {
+			axes[p.Axis] = p.Text
+		}
+		err = a.change(ctx, c, "state mv", func(s store.Session) error {
+			return s.Append(state.MovedJob{From: from, To: target.String(), Axes: axes, Job: &state.Job{Address: target.String(), Phase: target.Phase, Axes: axes}, At: a.now()})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return a.encode(map[string]any{"format_version": formatVersion, "from": from, "to": target.String(), "dry_run": dry})
+	}
+	a.printf("%s → %s\n\nThe same in the campaign, for review:\n\n    moved {\n      from = %s\n      to   = %s\n    }\n", from, target, from, target)
+	return nil
+}
+
+func stateRmCommand() *command {
+	return &command{
+		name: "state rm", args: "ADDR…", short: "forget jobs; their files stay", minArgs: 1, maxArgs: -1,
+		long:     "Forgets the records of the jobs that the addresses select. Files stay; the jobs would run again in the next apply.",
+		examples: []example{{"muster state rm -dry-run seed=42", "only say what would be forgotten"}, {"muster state rm phase.figure", "one job"}},
+		exits:    []int{exitLocked},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			dry := fs.Bool("dry-run", false, "change nothing")
+			asJSON := fs.Bool("json", false, "print what was forgotten as JSON")
+			return func(ctx context.Context, a *app, args []string) error {
+				return a.stateRm(ctx, v, *dry, *asJSON, args)
+			}
+		},
+		complete: jobAddresses,
+	}
+}
+
+func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []string) error {
+	c, st, s, err := a.openFor(ctx, v, args)
+	if err != nil {
+		return err
+	}
+	var events []state.Event
+	forgotten := []string{}
+	for _, key := range st.Addresses() {
+		j := st.Jobs[key]
+		if !s.jobs[j.Address] {
+			continue
+		}
+		if j.InFlight() {
+			return usagef("%s is %s: cancel it first (muster cancel), or it would go on unknown to anybody", key, j.Status)
+		}
+		events = append(events, state.Forgot{Address: key, Hard: true, At: a.now()})
+		forgotten = append(forgotten, key)
+	}
+	if !dry && len(events) > 0 {
+		if err := a.change(ctx, c, "state rm", func(s store.Session) error { return s.Append(events...) }); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return a.encode(map[string]any{"format_version": formatVersion, "forgotten": forgotten, "dry_run": dry})
+	}
+	for _, key := range forgotten {
+		a.printf("- forget %s\n", term.CleanLine(key))
+	}
+	switch {
+	case len(forgotten) == 0:
+		a.printf("The state has no record of what was selected.\n")
+	case dry:
+		a.printf("%s would be forgotten; nothing was changed.\n", plural(len(forgotten), "record"))
+	}
+	return nil
+}

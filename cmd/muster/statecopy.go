@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func statePullCommand() *command {
+	return &command{
+		name: "state pull", short: "print the state as JSON", maxArgs: 0,
+		long:     "Prints the snapshot with everything since folded in: the form that state push takes.",
+		examples: []example{{"muster state pull", "look at it with jq"}, {"muster state pull", "keep a copy: muster state pull > copy.json"}},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			return func(ctx context.Context, a *app, _ []string) error {
+				_, s, err := a.openStore(v)
+				if err != nil {
+					return err
+				}
+				b, err := s.Pull(ctx)
+				if err != nil {
+					return err
+				}
+				_, err = a.stdout.Write(b)
+				return err
+			}
+		},
+	}
+}
+
+func statePushCommand() *command {
+	return &command{
+		name: "state push", args: "FILE|-", short: "replace the state by a file", minArgs: 1, maxArgs: 1,
+		long: `Replaces the state by what state pull printed. The lineage must be the same and the serial not smaller; -force skips both
+checks. The old snapshot stays as .backup.`,
+		examples: []example{{"muster state push copy.json", "after mending it by hand"}, {"muster state push -force copy.json", "a state of another lineage"}},
+		exits:    []int{exitLocked},
+		setup: func(fs *flag.FlagSet) runFunc {
+			var v varFlags
+			v.register(fs)
+			force := fs.Bool("force", false, "also when lineage or serial do not fit")
+			return func(ctx context.Context, a *app, args []string) error {
+				_, s, err := a.openStore(v)
+				if err != nil {
+					return err
+				}
+				var b []byte
+				if args[0] == "-" {
+					b, err = io.ReadAll(a.stdin)
+				} else {
+					b, err = os.ReadFile(a.path(args[0]))
+				}
+				if err != nil {
+					return fmt.Errorf("read %s: %w", args[0], err)
+				}
+				if err := s.Push(ctx, b, *force); err != nil {
+					return err
+				}
+				a.printf("The state is replaced; the old one stays beside it as .backup.\n")
+				return nil
+			}
+		},
+	}
+}

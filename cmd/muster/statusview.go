@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/stuck"
+	"github.com/muster-run/muster/state"
+)
+
+// A statusReport is the JSON of `muster status -json`.
+type statusReport struct {
+	FormatVersion string        `json:"format_version"`
+	Campaign      string        `json:"campaign"`
+	Lineage       string        `json:"lineage,omitempty"`
+	Active        int           `json:"active"`
+	Phases        []phaseStatus `json:"phases"`
+	Jobs          []jobStatus   `json:"jobs"`
+	Holds         []state.Hold  `json:"holds,omitempty"`
+	// Unreachable says of backends that cannot be asked why not; -refresh.
+	Unreachable map[string]string `json:"unreachable,omitempty"`
+	selected    string
+}
+
+type phaseStatus struct {
+	Phase  string         `json:"phase"`
+	Jobs   int            `json:"jobs"` // of the selected ones
+	Counts map[string]int `json:"counts"`
+	Note   string         `json:"note,omitempty"`
+}
+
+type jobStatus struct {
+	Address string    `json:"address"`
+	Name    string    `json:"name,omitempty"`
+	Status  string    `json:"status"`
+	Class   string    `json:"class,omitempty"`
+	Exit    *int      `json:"exit,omitempty"`
+	Signal  string    `json:"signal,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	Backend string    `json:"backend,omitempty"`
+	Pool    string    `json:"pool,omitempty"`
+	Node    string    `json:"node,omitempty"`
+	GPUs    []string  `json:"gpus,omitempty"`
+	Attempt int       `json:"attempt,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+	Retry   time.Time `json:"retry,omitzero"` // when a waiting job is tried again
+	Tail    []string  `json:"tail,omitempty"`
+	alike   int       // further jobs that this line of the table stands for
+}
+
+// blocked is the status of a job that has no record and waits for what will
+// not come by itself.
+const blocked = "blocked"
+
+// statusMaker gathers a status phase by phase.
+type statusMaker struct {
+	st     *state.State
+	seen   seenJobs
+	chosen selection
+	stuck  map[string]string // by address, what blocks it
+	report statusReport
+}
+
+func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args []string, l *looker) (statusReport, error) {
+	c, st, err := a.open(ctx, v)
+	if err != nil {
+		return statusReport{}, err
+	}
+	m := statusMaker{st: st, stuck: stuck.Jobs(c, st)}
+	if m.chosen, err = a.choose(c, st, args); err != nil {
+		return statusReport{}, err
+	}
+	if o.refresh || o.watch {
+		m.seen = l.look(ctx, c, st)
+	}
+	m.report = statusReport{FormatVersion: formatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []jobStatus{}, Phases: []phaseStatus{},
+		Unreachable: m.seen.unreachable}
+	if len(args) > 0 {
+		m.report.selected = m.chosen.text()
+	}
+	for _, p := range c.Phases {
+		m.phase(p)
+	}
+	return m.report, nil
+}
+
+func (m *statusMaker) phase(p *lang.Phase) {
+	ps := phaseStatus{Phase: p.Name, Counts: map[string]int{}, Note: m.note(p)}
+	for i := range p.Len() {
+		address := p.Address(i)
+		if !m.chosen.has(address) {
+			continue
+		}
+		ps.Jobs++
+		j := m.st.Job(address)
+		s := m.job(address, j)
+		ps.Counts[s.Status]++
+		if j != nil || s.Status == blocked {
+			m.list(s)
+		}
+	}
+	smokes := m.smokes(p)
+	switch missing := m.missing(p); {
+	case ps.Note != "":
+	case smokes > 0:
+		ps.Note = fmt.Sprintf("%d in the smoke", smokes)
+	case missing > 0:
+		ps.Note = fmt.Sprintf("outputs of %s are missing", plural(missing, "job"))
+	}
+	m.report.Phases = append(m.report.Phases, ps)
+}
+
+func (m *statusMaker) list(s jobStatus) {
+	m.report.Jobs = append(m.report.Jobs, s)
+	if active(s.Status) {
+		m.report.Active++
+	}
+}
+
+// note is what concerns a phase as a whole.
+func (m *statusMaker) note(p *lang.Phase) string {
+	if b, ok := m.st.Breakers[p.Name]; ok {
+		return "breaker open: " + b.Reason
+	}
+	if v := stuck.SmokeFailed(p, m.st); v != nil {
+		return "smoke failed: " + v.Message
+	}
+	return ""
+}
+
+// smokes lists the phase's smokes, and counts those under way.
+func (m *statusMaker) smokes(p *lang.Phase) (underWay int) {
+	if p.Smoke == nil {
+		return 0
+	}
+	for _, i := range p.Smoke.Cells {
+		address := p.Address(i)
+		j := m.st.Job(state.SmokeAddress(address))
+		if j == nil || !m.chosen.has(address) {
+			continue
+		}
+		s := m.job(state.SmokeAddress(address), j)
+		m.list(s)
+		if active(s.Status) {
+			underWay++
+		}
+	}
+	return underWay
+}
+
+// missing counts the completed jobs of which an output was found to be gone.
+func (m *statusMaker) missing(p *lang.Phase) int {
+	n := 0
+	for i := range p.Len() {
+		j := m.st.Job(p.Address(i))
+		if j != nil && j.Status == state.Completed && m.chosen.has(j.Address) && slices.ContainsFunc(j.Outputs, func(o state.Output) bool { return o.Missing }) {
+			n++
+		}
+	}
+	return n
+}
+
+func active(status string) bool { return state.Status(status).Active() }
+
+func (m *statusMaker) job(address string, j *state.Job) jobStatus {
+	if root := m.stuck[address]; root != "" {
+		return jobStatus{Address: address, Status: blocked, Reason: "waits for " + root}
+	}
+	if j == nil {
+		return jobStatus{Address: address, Status: "pending"}
+	}
+	s := jobStatus{Address: address, Name: j.Name, Status: string(j.Status), Class: j.Class, Reason: j.Reason, Since: j.Updated, Retry: j.Retry}
+	last := j.Last()
+	if last == nil {
+		return s
+	}
+	s.Backend, s.Pool, s.Node, s.GPUs, s.Attempt = last.Backend, last.Pool, last.Node, last.GPUs, last.N
+	if j.Status == state.Failed || j.Status == state.Held || j.Status == state.Waiting {
+		s.Exit, s.Signal, s.Tail = last.Exit, last.Signal, last.Tail
+	}
+	if !last.Started.IsZero() && j.Status == state.Running {
+		s.Since = last.Started
+	}
+	m.seen.correct(&s, j)
+	return s
+}

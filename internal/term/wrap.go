@@ -1,0 +1,35 @@
+package term
+
+import "strings"
+
+// Wrap folds s at spaces into lines of at most width columns. A word that is
+// longer is cut.
+func Wrap(s string, width int) []string {
+	width = max(width, 1)
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Fields(s) {
+		w := Width(word)
+		if used > 0 && used+1+w <= width {
+			line, used = line+" "+word, used+1+w
+			continue
+		}
+		if used > 0 {
+			lines = append(lines, line)
+		}
+		for w > width {
+			head := narrow.Truncate(word, width, "")
+			if head == "" { // one character is wider than the line
+				break
+			}
+			lines = append(lines, head)
+			word = word[len(head):]
+			w = Width(word)
+		}
+		line, used = word, w
+	}
+	if used > 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,112 @@
+// Package backends is the places to run that a campaign declares, and the
+// expressions that name them: what it returns is declared, once each, and
+// configured as its provider's schema says.
+package backends
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/lang/decode"
+	"github.com/muster-run/muster/lang/schema"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/wording"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Backend is a place to run, configured once.
+type Backend struct {
+	Type, Name  string
+	Profile     string
+	Workdir     string // "" = the campaign's directory (local only)
+	Setup       string
+	Env         map[string]string
+	MaxParallel int
+	Price       offer.Price     // Known only when a price block or attribute is written
+	Hold        time.Duration   // rentals: kept this long after the last job
+	OnHold      string          // rentals: "stop", "release", "keep"
+	Config      json.RawMessage // the provider's own settings, checked against its schema
+	Sensitive   []string        // JSON pointers into Config of sensitive values, which no state may hold
+	Implied     bool            // local.local without a block
+	Range       hcl.Range
+}
+
+// Address is "slurm.alpine".
+func (b *Backend) Address() string { return b.Type + "." + b.Name }
+
+// Local is the address of the backend that is always there.
+const Local = "local.local"
+
+// A Set is the backends of one campaign.
+type Set struct {
+	*decode.Reader
+	schemas map[string]offer.Schema
+
+	All   []*Backend // sorted by address; local.local is always there
+	Names []string   // their addresses
+}
+
+// Read reads the backend blocks and adds local.local.
+func Read(r *decode.Reader, blocks []*syntax.Block, schemas map[string]offer.Schema) *Set {
+	s := &Set{Reader: r, schemas: schemas}
+	for _, b := range blocks {
+		s.All = append(s.All, s.backend(b))
+	}
+	if !slices.ContainsFunc(s.All, func(b *Backend) bool { return b.Address() == Local }) {
+		s.All = append(s.All, &Backend{Type: "local", Name: "local", Config: json.RawMessage("{}"), Implied: true})
+	}
+	slices.SortFunc(s.All, func(a, b *Backend) int { return strings.Compare(a.Address(), b.Address()) })
+	for _, b := range s.All {
+		s.Names = append(s.Names, b.Address())
+	}
+	return s
+}
+
+func (s *Set) backend(b *syntax.Block) *Backend {
+	out := &Backend{
+		Type: b.Labels[0], Name: b.Labels[1], Profile: s.Text(b, "profile"), Workdir: s.Text(b, "workdir"), Setup: s.Text(b, "setup"),
+		Env: s.TextMap(b, "env"), MaxParallel: s.Integer(b, "max_parallel", 1, 0), Hold: s.Duration(b, "hold", 0),
+		OnHold: s.OneOf(b, "on_hold", "stop", "release", "keep"), Config: json.RawMessage("{}"), Range: b.Range,
+	}
+	s.EnvNames(b, "env", out.Env)
+	if e := b.Expr("price"); e != nil {
+		out.Price = s.Price(e)
+	}
+	s.NoSecret(b, "workdir")
+	offered, ok := s.schemas[out.Type]
+	if !ok {
+		s.Sure.Errorat(b.Syntax.LabelRanges[0], "Unknown type of backend", "There is no provider for backends of type %q%s %s", wording.Clip(out.Type),
+			wording.DidYouMean(out.Type, slices.Sorted(maps.Keys(s.schemas))), s.KnownTypes())
+		return out
+	}
+	out.Config, out.Sensitive = s.Config(offered.Config, b.Syntax.Body, "backend "+out.Type, schema.Backend)
+	s.shipped(b, out, slices.Sorted(maps.Keys(offered.Profiles)))
+	if w := out.Workdir; w != "" && offered.Can.Remote && !strings.HasPrefix(w, "/") && w != "~" && !strings.HasPrefix(w, "~/") {
+		s.Wrong(b.Expr("workdir"), "workdir", "%q must be absolute or begin with ~/ on a remote backend.", wording.Clip(w))
+	}
+	return out
+}
+
+// shipped tells a profile that the provider does not ship.
+func (s *Set) shipped(b *syntax.Block, own *Backend, profiles []string) {
+	switch {
+	case own.Profile == "" || slices.Contains(profiles, own.Profile):
+	case len(profiles) == 0:
+		s.Wrong(b.Expr("profile"), "profile", "The %s provider ships no profiles, so there is no %q. Take the line out.", own.Type, wording.Clip(own.Profile))
+	default:
+		s.Wrong(b.Expr("profile"), "profile", "The %s provider has no profile %q%s Shipped: %s.", own.Type, wording.Clip(own.Profile), wording.DidYouMean(own.Profile, profiles), strings.Join(profiles, ", "))
+	}
+}
+
+// KnownTypes says for which types there is a provider.
+func (s *Set) KnownTypes() string {
+	if len(s.schemas) == 0 {
+		return "No provider is installed."
+	}
+	return "Installed: " + strings.Join(slices.Sorted(maps.Keys(s.schemas)), ", ") + "."
+}

@@ -1,0 +1,21 @@
+package decode
+
+import (
+	"strings"
+
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/value"
+)
+
+// NoSecret tells a path that reads a sensitive value.
+func (r *Reader) NoSecret(b *syntax.Block, name string) {
+	e := b.Expr(name)
+	if e == nil {
+		return
+	}
+	for _, t := range e.Variables() {
+		if v, ds := t.TraverseAbs(r.Static); !ds.HasErrors() && v.ContainsMarked() {
+			r.Sure.Errorat(t.SourceRange(), "A sensitive value in a path", "%s is sensitive, and a path is shown and stored.", strings.Join(value.Names(t), "."))
+		}
+	}
+}

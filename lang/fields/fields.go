@@ -1,0 +1,81 @@
+// Package fields is what determines a job's result, by name and as text: the
+// canonical text that is hashed, what people are shown of it, and the form in
+// which a state keeps it.
+package fields
+
+import (
+	"encoding/binary"
+
+	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/grid"
+)
+
+// A Field is a part of what determines a job's result.
+type Field struct {
+	name  string
+	t     *expr.Template
+	axis  int    // with t nil: a repeat axis
+	fixed []byte // the whole entry, when it is the same for every cell
+	tail  []byte // what follows the text and its length
+}
+
+// A List is the fields of one form of a job.
+type List []Field
+
+// Of is the field of a template.
+func Of(name string, t *expr.Template) Field {
+	f := Field{name: name, t: t, tail: fieldTail(name)}
+	if len(t.Axes()) == 0 {
+		f.fixed = f.append(nil, nil, 0)
+	}
+	return f
+}
+
+// OfAxis is the field of a repeat axis, by its index in the grid.
+func OfAxis(name string, axis int) Field {
+	return Field{name: name, axis: axis, tail: fieldTail(name)}
+}
+
+// Append appends the canonical text of a cell: a sequence of entries, each
+// TEXT, its length (4 bytes), NAME and its length (2 bytes). Read from the
+// end, it comes apart in one way. It allocates nothing beyond buf for plain
+// templates.
+func (l List) Append(buf []byte, g *grid.Grid, i int) []byte {
+	for k := range l {
+		buf = l[k].append(buf, g, i)
+	}
+	return buf
+}
+
+func (f *Field) append(buf []byte, g *grid.Grid, i int) []byte {
+	if f.fixed != nil {
+		return append(buf, f.fixed...)
+	}
+	start := len(buf)
+	buf = f.text(buf, g, i)
+	buf = binary.BigEndian.AppendUint32(buf, uint32(len(buf)-start))
+	return append(buf, f.tail...)
+}
+
+func (f *Field) text(buf []byte, g *grid.Grid, i int) []byte {
+	if f.t == nil {
+		return append(buf, g.Value(i, f.axis).Text...)
+	}
+	return f.t.AppendText(buf, i)
+}
+
+func fieldTail(name string) []byte {
+	return binary.BigEndian.AppendUint16([]byte(name), uint16(len(name)))
+}
+
+// A Text is one field of a cell.
+type Text struct{ Name, Text string }
+
+// Texts is the content of Append by name.
+func (l List) Texts(g *grid.Grid, i int) []Text {
+	out := make([]Text, len(l))
+	for k := range l {
+		out[k] = Text{l[k].name, string(l[k].text(nil, g, i))}
+	}
+	return out
+}

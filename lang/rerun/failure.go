@@ -1,0 +1,97 @@
+// Package rerun is what a campaign says of work that is launched more than
+// once: which failures there are, what is tried again and when starting stops,
+// how work is resumed, and which changes run it anew. It knows no jobs: a
+// block is read by itself, and every class it names is one that exists.
+package rerun
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/lang/decode"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/wording"
+)
+
+// A Reader reads the blocks of one campaign, whose failure classes it knows.
+type Reader struct {
+	*decode.Reader
+	classes []string // muster's and the campaign's own
+}
+
+// A Failure is an entry of the project's own failure catalogue.
+type Failure struct {
+	Name      string
+	Match     string // regular expression on the log's tail
+	ExitCodes []int
+	Class     string // Name if not given
+	Action    string // "retry", "hold", "fail", "" = by class
+	Hint      string
+	Range     hcl.Range
+}
+
+// knownClasses are the failure classes that muster tells apart by itself; oom
+// stands for oom_gpu, oom_host and oom_sched.
+var knownClasses = []string{
+	"oom", "oom_gpu", "oom_host", "oom_sched", "walltime", "preempted", "node_failure", "gpu_lost", "transport", "disk_full", "no_inodes",
+	"missing_module", "missing_file", "nan", "nccl_hang", "killed", "cancelled_outside", "unknown",
+}
+
+// New reads the failure blocks: the campaign's own catalogue, whose classes
+// all other blocks may name.
+func New(r *decode.Reader, blocks []*syntax.Block) (*Reader, []Failure) {
+	l := &Reader{Reader: r, classes: slices.Clone(knownClasses)}
+	var out []Failure
+	for _, b := range blocks {
+		f := Failure{Name: b.Name(), Match: l.Text(b, "match"), Class: l.Text(b, "class"), Action: l.OneOf(b, "action", "retry", "hold", "fail"),
+			Hint: l.Text(b, "hint"), Range: b.Range}
+		l.failureClass(b, &f)
+		l.Pattern(b, "match", f.Match, false)
+		f.ExitCodes = l.ExitCodes(b)
+		if b.Expr("match") == nil && b.Expr("exit_codes") == nil && !l.Broken {
+			l.Sure.Errorat(b.Range, "A failure needs a sign", "Write match = \"…\", a regular expression on the log's last lines, or exit_codes = […].")
+		}
+		out = append(out, f)
+		if !slices.Contains(l.classes, f.Class) {
+			l.classes = append(l.classes, f.Class)
+		}
+	}
+	return l, out
+}
+
+// failureClass is what a failure counts as: its own name, or the class it
+// names, which may be one that muster knows.
+func (l *Reader) failureClass(b *syntax.Block, f *Failure) {
+	at := b.Syntax.LabelRanges[0]
+	switch {
+	case b.Expr("class") == nil && slices.Contains(knownClasses, f.Name):
+		l.Sure.Errorat(at, "A failure class of muster's own", "%q is a class that muster tells by itself. Give the block another name; to say that its sign means that class, write class = %q beside it.", f.Name, oneClass(f.Name))
+	case f.Class == "":
+	case f.Class == "oom":
+		l.Wrong(b.Expr("class"), "class", "\"oom\" stands for three classes; write oom_gpu, oom_host or oom_sched.")
+	case !addr.ValidName(f.Class):
+		l.Wrong(b.Expr("class"), "class", "%q cannot name a failure class: use letters, digits, _ and -, and begin with a letter.", wording.Clip(f.Class))
+	}
+	if f.Class == "" {
+		f.Class = f.Name
+	}
+}
+
+func oneClass(name string) string {
+	if name == "oom" {
+		return "oom_host"
+	}
+	return name
+}
+
+func (l *Reader) class(e hcl.Expression, name, class string) { l.classAt(e.Range(), name, class) }
+
+func (l *Reader) classAt(at hcl.Range, name, class string) {
+	if slices.Contains(l.classes, class) {
+		return
+	}
+	l.Perhaps.Errorat(at, "Unknown failure class", "There is no failure class %q%s Classes are %s; a failure block adds one.", wording.Clip(class), wording.DidYouMean(class, l.classes), strings.Join(l.classes, ", "))
+}

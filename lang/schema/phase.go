@@ -1,0 +1,183 @@
+package schema
+
+// Phase is the block of that name.
+var Phase = &Block{
+	Name: "phase", Labels: []string{"name"}, Doc: "A set of jobs from one template over one grid.",
+	Attrs: []Attr{
+		{Name: "grid", Type: "grid", Doc: "`grid.NAME`; or write the grid inline as a block. Without either: one job."},
+		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Values for `param.NAME`; may read `cell`, `var`, `local` and other params."},
+		{Name: "depends_on", Type: "list(phase)", Default: "[]", Doc: "Phases that must be done first, where no file says so."},
+		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs of the phase queued or running at once."},
+	},
+	Blocks: []*Block{
+		{Name: "grid", Single: true, Attrs: gridAttrs, Doc: "The phase's own grid."},
+		Place, Source, Job, Smoke, Pilot, Retry, Breaker, Checkpoint, Precondition, Lifecycle,
+	},
+}
+
+// Place is the block of that name.
+var Place = &Block{
+	Name: "place", Single: true, Doc: "Where the jobs may run.",
+	Attrs: []Attr{
+		{Name: "candidates", Type: "list(backend)", Default: "by the policy table", Doc: "Backends in order: `[backend.slurm.alpine, backend.ssh.lab]`."},
+		{Name: "prefer", Type: "string", Default: "the policy table", Doc: "`order`, `cheapest` or `soonest`."},
+	},
+}
+
+// Job is the block of that name.
+var Job = &Block{
+	Name: "job", Single: true, Doc: "The template of the phase's jobs.",
+	Attrs: []Attr{
+		{Name: "name", Type: "string", Default: "PHASE-KEY", Doc: "A label: unique, shown, the scheduler's job name. In no identity and no hash."},
+		{Name: "command", Type: "string or list(string)", Required: true, Doc: "A string is run from a file by `/bin/sh` exactly as it evaluates; a list is exec'd and never touched by a shell."},
+		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of the job, after the backend's."},
+		{Name: "setup", Type: "string", Doc: "Shell lines before the command, after the backend's."},
+		{Name: "image", Type: "string", Doc: "Container image, where the backend runs containers."},
+	},
+	Blocks: []*Block{
+		{Name: "secret", Labels: []string{"name"}, Doc: "A variable read at submission and kept out of scripts, state, plans and hashes. Exactly one of the three.",
+			Attrs: []Attr{
+				{Name: "env", Type: "string", Doc: "Read from this variable of muster's environment."},
+				{Name: "command", Type: "list(string)", Doc: "Read from this command's output."},
+				{Name: "file", Type: "string", Doc: "Read from this file."},
+			}},
+		{Name: "resources", Single: true, Doc: "What a job needs. Each may read `cell` and `param`.",
+			Attrs: []Attr{
+				{Name: "cpus", Type: "number", Default: "1", Doc: "Cores."},
+				{Name: "memory", Type: "size", Doc: "Memory of the job, such as `\"32GiB\"`."},
+				{Name: "gpus", Type: "number", Default: "0, or 1 with a gpu block", Doc: "GPUs."},
+				{Name: "disk", Type: "size", Doc: "Scratch space."},
+				{Name: "nodes", Type: "number", Default: "1", Doc: "Nodes."},
+				{Name: "walltime", Type: "duration", Doc: "Hard limit of one attempt; also the ceiling of what it may cost."},
+			},
+			Blocks: []*Block{{Name: "gpu", Single: true, Doc: "What each GPU must be.",
+				Attrs: []Attr{
+					{Name: "models", Type: "list(string)", Default: "any", Doc: "Any of these, by the field's names: `[\"A100\", \"H100\"]`."},
+					{Name: "memory", Type: "size", Doc: "Least memory of one GPU."},
+				}}}},
+		{Name: "options", Labels: []string{"type"}, Open: true, Doc: "Job options of one type of backend, by its provider's schema. They may read `cell` and `param`."},
+		{Name: "input", Labels: []string{"name"}, Doc: "A file of another phase's job. It orders jobs cell by cell and hands the file over.",
+			Attrs: []Attr{
+				{Name: "from", Type: "output", Doc: "`phase.NAME.output.OUTPUT`: exactly one producer for each cell."},
+				{Name: "from_all", Type: "output", Doc: "The same for any number of producers: a list in key order."},
+				{Name: "match", Type: "map(any)", Default: "axes of the same name", Doc: "Producer axes and what they must be: `{ N = cell.hidden }`."},
+			}},
+		Output,
+		{Name: "metric", Labels: []string{"name"}, Doc: "A value read from a verified output. Exactly one of `json`, `column`, `regex`.",
+			Attrs: []Attr{
+				{Name: "output", Type: "string", Required: true, Doc: "The output it is read from, by name."},
+				{Name: "json", Type: "JSON pointer", Doc: "RFC 6901, such as `\"/final/loss\"`."},
+				{Name: "column", Type: "string", Doc: "A CSV's column; its last row counts."},
+				{Name: "regex", Type: "regular expression", Doc: "RE2; the first group of the last match counts."},
+			}},
+	},
+}
+
+// Output is the block of that name.
+var Output = &Block{
+	Name: "output", Labels: []string{"name"},
+	Doc: "A file the job must leave behind, relative to the workdir. Exactly one of `path`, `glob`, `dir`.",
+	Attrs: []Attr{
+		{Name: "path", Type: "string", Doc: "One file."},
+		{Name: "glob", Type: "string", Doc: "Files by a pattern; as an input it is a list."},
+		{Name: "dir", Type: "string", Doc: "A folder and all below it."},
+		{Name: "min_count", Type: "number", Default: "1", Doc: "With `glob`: least number of files, 1 or more."},
+		{Name: "min_size", Type: "size", Default: "0", Doc: "Least size of each file."},
+		{Name: "verify", Type: "string, object or list", Default: "\"exists\"", Doc: "`exists`, `nonempty`, `json`, `jsonl`, `csv`, `zip`, `gzip`, `safetensors`, `sha256` (the output is a manifest), `{ sha256 = \"SHA256SUMS\" }`, `{ command = \"…\" }`, or several in a list."},
+		{Name: "shared", Type: "bool", Default: "false", Doc: "Several jobs write it: it is checked for change only and feeds nobody."},
+	},
+}
+
+// Smoke is the block of that name.
+var Smoke = &Block{
+	Name: "smoke", Single: true, Doc: "The same job, only shorter, before anything bigger starts.",
+	Hint: "A smoke may change only params, walltime and place, so that it says something about the run.",
+	Attrs: []Attr{
+		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Params that differ from the run's."},
+		{Name: "walltime", Type: "duration", Default: "the job's", Doc: "Hard limit of a smoke."},
+		{Name: "cells", Type: "string or list", Default: "\"first\"", Doc: "`\"first\"`, `\"ends\"`, `\"all\"`, or a list of partial cells such as `{ N = 384 }`."},
+		{Name: "isolated", Type: "bool", Default: "false", Doc: "The program keeps outputs of smokes and runs apart by itself."},
+		{Name: "parallel", Type: "bool", Default: "false", Doc: "Smokes of the phase run at once rather than one after another."},
+	},
+	Blocks: []*Block{
+		Place,
+		{Name: "expect", Doc: "A condition on what the smoke measured.",
+			Attrs: []Attr{
+				{Name: "condition", Type: "bool", Required: true, Doc: "Reads `metric.NAME`, `cell`, `param`."},
+				{Name: "message", Type: "string", Default: "the condition", Doc: "What to say when it is false."},
+			}},
+	},
+}
+
+// Pilot is the block of that name.
+var Pilot = &Block{
+	Name: "pilot", Single: true, Doc: "Real cells that run alone before the fan-out; their results count.",
+	Attrs: []Attr{
+		{Name: "cells", Type: "string or list", Default: "\"first\"", Doc: "As in `smoke`."},
+	},
+}
+
+// Retry is the block of that name.
+var Retry = &Block{
+	Name: "retry", Single: true, Doc: "Which failures are tried again.",
+	Hint: "A retry may scale resources and move pools, never params or command: results stay comparable.",
+	Attrs: []Attr{
+		{Name: "on", Type: "list(failure class)", Required: true, Doc: "Classes that are tried again; `oom` stands for `oom_gpu`, `oom_host` and `oom_sched`."},
+		{Name: "max_attempts", Type: "number", Default: "3", Doc: "Launches, the first included."},
+		{Name: "delay", Type: "duration", Default: "0s", Doc: "Before the next launch."},
+	},
+	Blocks: []*Block{{
+		Name: "scale", Labels: []string{"class"}, Doc: "Factors on the resources of the next launch after a failure of this class.",
+		Attrs: []Attr{
+			{Name: "memory", Type: "number", Default: "1", Doc: "Factor on memory."},
+			{Name: "cpus", Type: "number", Default: "1", Doc: "Factor on cores."},
+			{Name: "gpus", Type: "number", Default: "1", Doc: "Factor on GPUs."},
+			{Name: "walltime", Type: "number", Default: "1", Doc: "Factor on the walltime."},
+			{Name: "disk", Type: "number", Default: "1", Doc: "Factor on scratch space."},
+		},
+	}},
+}
+
+// Breaker is the block of that name.
+var Breaker = &Block{
+	Name: "breaker", Single: true, Doc: "Stops starting when everything fails alike.",
+	Attrs: []Attr{
+		{Name: "same_error", Type: "number", Default: "3", Doc: "So many failures of one cause in a row open it; 0 is off."},
+		{Name: "share", Type: "number", Default: "0.15", Doc: "So large a share of a batch's finished jobs failing for one cause opens it, from 20 finished on; 0 is off."},
+	},
+}
+
+// Checkpoint is the block of that name.
+var Checkpoint = &Block{
+	Name: "checkpoint", Single: true, Doc: "Lets work be resumed.",
+	Attrs: []Attr{
+		{Name: "path", Type: "string", Required: true, Doc: "Relative to the workdir; `${checkpoint}` in the command, MUSTER_CHECKPOINT in the job."},
+		{Name: "interval", Type: "duration or \"auto\"", Doc: "MUSTER_CHECKPOINT_INTERVAL, seconds; `\"auto\"` is sqrt(2 × mtbf × write_time)."},
+		{Name: "mtbf", Type: "duration", Doc: "Mean time between failures, for `\"auto\"`."},
+		{Name: "write_time", Type: "duration", Doc: "How long writing one takes, for `\"auto\"`."},
+		{Name: "signal", Type: "string", Doc: "Sent `grace` before the end where the backend can, such as `\"USR1\"`."},
+		{Name: "grace", Type: "duration", Default: "60s with a signal", Doc: "How long before the end."},
+		{Name: "max_loss", Type: "duration", Doc: "Most work that may be lost; a longer interval is an error."},
+	},
+}
+
+// Precondition is the block of that name.
+var Precondition = &Block{
+	Name: "precondition", Doc: "Must hold before anything is spent. Exactly one of `condition` and `file`.",
+	Attrs: []Attr{
+		{Name: "condition", Type: "bool", Doc: "Known at plan time; may read `cell` and `param`."},
+		{Name: "file", Type: "string", Doc: "A file on the backend, relative to the workdir: checked at plan and again at launch."},
+		{Name: "min_size", Type: "size", Default: "0", Doc: "With `file`: its least size."},
+		{Name: "message", Type: "string", Default: "the condition, or the file", Doc: "What to do about it."},
+	},
+}
+
+// Lifecycle is the block of that name.
+var Lifecycle = &Block{
+	Name: "lifecycle", Single: true, Doc: "Rules about re-running.",
+	Attrs: []Attr{
+		{Name: "ignore_changes", Type: "list(field)", Default: "[]", Doc: "Fields whose change re-runs nothing: `command`, `env`, `env.NAME`, `setup`, `image`, `param`, `param.NAME`, `source`, `input`."},
+		{Name: "prevent_rerun", Type: "bool", Default: "false", Doc: "Completed jobs are never run again. Remembered in the state."},
+		{Name: "rerun_on_input_bytes", Type: "bool", Default: "false", Doc: "Run again when an input's bytes changed though its hash did not."},
+	},
+}

@@ -1,0 +1,169 @@
+package schema
+
+// Language is the top level of a campaign's files.
+var Language = &Block{
+	Name: "campaign file",
+	Blocks: []*Block{
+		Campaign, Variable, Locals, Backend, Source, Grid, Phase,
+		Budget, Failure, Policy, Result, Moved, Import,
+	},
+}
+
+// Campaign is the block of that name.
+var Campaign = &Block{
+	Name: "campaign", Labels: []string{"name"}, Single: true,
+	Doc: "What the campaign is called, where its state lies, and whom to tell.",
+	Attrs: []Attr{
+		{Name: "description", Type: "string", Doc: "What the campaign is for, shown by `plan` and `report`."},
+		{Name: "required_version", Type: "version constraint", Doc: "Versions of muster that may run it, such as `\">= 0.1\"`."},
+		{Name: "required_providers", Type: "map(version constraint)", Default: "{}", Doc: "External providers and their versions. May be written as a block, too."},
+		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running at once, over all phases and backends."},
+		{Name: "max_cells", Type: "number", Default: "10000000", Doc: "Most cells a grid may have; a larger one is an error that gives the count."},
+	},
+	Blocks: []*Block{
+		{Name: "state", Labels: []string{"type"}, Single: true, Open: true, Doc: "Where the state lies. Without it: a file beside the campaign."},
+		{Name: "notify", Labels: []string{"type"}, Open: true, Doc: "Whom to tell. Its attributes belong to the notifier."},
+		{Name: "required_providers", Single: true, Open: true, Doc: "The attribute of the same name, as a block."},
+	},
+}
+
+// Variable is the block of that name.
+var Variable = &Block{
+	Name: "variable", Labels: []string{"name"},
+	Doc: "A value given from outside: `-var`, `-var-file`, `*.auto.mustervars.hcl` or `MUSTER_VAR_name`.",
+	Attrs: []Attr{
+		{Name: "type", Type: "type", Default: "any", Doc: "What it must be, such as `string`, `number`, `list(string)`, `object({ n = number })`."},
+		{Name: "default", Type: "any", Doc: "Its value when none is given. Without it, a value must be given."},
+		{Name: "description", Type: "string", Doc: "What it is for."},
+		{Name: "sensitive", Type: "bool", Default: "false", Doc: "The value is kept out of state, plans and hashes, and stands there by name."},
+	},
+	Blocks: []*Block{{
+		Name: "validation", Doc: "A condition that the value must meet.",
+		Attrs: []Attr{
+			{Name: "condition", Type: "bool", Required: true, Doc: "Must be true; may use `var` and `local`."},
+			{Name: "error_message", Type: "string", Required: true, Doc: "What to say when it is false."},
+		},
+	}},
+}
+
+// Locals is the block of that name.
+var Locals = &Block{
+	Name: "locals", Open: true,
+	Doc: "Names for expressions, as `local.NAME`; they may use variables and one another.",
+}
+
+// Backend is the block of that name.
+var Backend = &Block{
+	Name: "backend", Labels: []string{"type", "name"}, Open: true,
+	Doc: "A place to run, configured once. Beside these attributes it holds those of its type, such as `ssh` or `slurm`.",
+	Attrs: []Attr{
+		{Name: "profile", Type: "string", Doc: "A site's facts, shipped as data with the provider."},
+		{Name: "workdir", Type: "string", Default: "the campaign's directory for local", Doc: "Where outputs lie: absolute, or beginning with `~/`."},
+		{Name: "setup", Type: "string", Doc: "Shell lines before each job's command, such as `module load cuda`."},
+		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of every job here."},
+		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running here at once."},
+		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour` (decimals), `granularity` (duration), `bills_while_queued` (bool)."},
+		{Name: "hold", Type: "duration", Default: "0s", Doc: "Rentals: how long a machine is kept after its last job."},
+		{Name: "on_hold", Type: "string", Default: "by the provider", Doc: "Rentals: `stop`, `release` or `keep` when a job is held."},
+	},
+}
+
+var sourceAttrs = []Attr{
+	{Name: "dir", Type: "string", Default: "\".\"", Doc: "The folder, relative to the campaign's directory. In a phase: the campaign's source's."},
+	{Name: "include", Type: "list(string)", Default: "[\"**\"]", Doc: "Patterns of files that count and are shipped; `**` spans folders."},
+	{Name: "exclude", Type: "list(string)", Default: "[]", Doc: "Patterns of files that do not."},
+}
+
+// Source is the block of that name.
+var Source = &Block{
+	Name: "source", Single: true, Attrs: sourceAttrs,
+	Doc: "The files whose content a job depends on and that are shipped to where it runs. In a phase it narrows the campaign's.",
+}
+
+var gridAttrs = []Attr{
+	{Name: "axes", Type: "map(list)", Doc: "The axes and their values: strings, numbers, bools, or objects with a `key` attribute."},
+	{Name: "where", Type: "bool", Doc: "Keeps the cells for which it is true; reads `cell.AXIS`."},
+	{Name: "include", Type: "list(object)", Default: "[]", Doc: "Further cells, each with a value for every axis."},
+	{Name: "repeat", Type: "list(string)", Default: "[]", Doc: "Axes that are independent samples; nothing need read them."},
+	{Name: "sample", Type: "object", Doc: "`{ count = 100, seed = 7 }` keeps so many cells, chosen by a hash of seed and key."},
+}
+
+// Grid is the block of that name.
+var Grid = &Block{
+	Name: "grid", Labels: []string{"name"}, Attrs: gridAttrs,
+	Doc: "Named axes of values; a phase has one job for each point of their product.",
+}
+
+// Budget is the block of that name.
+var Budget = &Block{
+	Name: "budget", Labels: []string{"name"}, Doc: "Limits on what may be spent.",
+	Attrs: []Attr{
+		{Name: "limits", Type: "map(number)", Default: "{}", Doc: "Most of each unit: `usd`, `gpu_hours`, `cpu_hours`, `node_hours`, `service_units`."},
+		{Name: "deadline", Type: "time", Doc: "RFC 3339, such as `\"2026-12-15T00:00:00Z\"`; a p90 end after it breaks the budget."},
+		{Name: "warn_at", Type: "number", Default: "0.8", Doc: "Share of each limit from which on there is a warning, 0 to 1."},
+		{Name: "applies_to", Type: "list(address)", Default: "everything", Doc: "Phases and backends that count in it: `[phase.students, backend.slurm.alpine]`."},
+		{Name: "strict", Type: "bool", Default: "false", Doc: "It is an error already when *at most* passes a limit."},
+	},
+}
+
+// Failure is the block of that name.
+var Failure = &Block{
+	Name: "failure", Labels: []string{"name"}, Doc: "An entry of the campaign's own failure catalogue.",
+	Attrs: []Attr{
+		{Name: "match", Type: "regular expression", Doc: "RE2 pattern on the last lines of the log."},
+		{Name: "exit_codes", Type: "list(number)", Default: "[]", Doc: "Exit codes that mean this failure."},
+		{Name: "class", Type: "string", Default: "the block's name", Doc: "Failure class; may stand in `retry.on`."},
+		{Name: "action", Type: "string", Default: "by `retry.on`", Doc: "`retry`, `hold` or `fail`."},
+		{Name: "hint", Type: "string", Doc: "What to do about it, shown with the failure."},
+	},
+}
+
+// Policy is the block of that name.
+var Policy = &Block{
+	Name: "policy", Single: true, Doc: "The placement table, and limits on who may spend what without a second look.",
+	Attrs: []Attr{
+		{Name: "urgent_within", Type: "duration", Default: "24h", Doc: "Work is urgent when its p90 end is less than this before the deadline."},
+		{Name: "long_wait", Type: "duration", Default: "4h", Doc: "A quoted wait is long when it exceeds this, or the job's walltime."},
+		{Name: "price_tolerance", Type: "number", Default: "0.10", Doc: "How far a quote may rise between plan and apply, as a share."},
+		{Name: "stale_after", Type: "duration", Default: "180d", Doc: "Facts about money or deletion older than this are a warning."},
+		{Name: "approve_above", Type: "map(number)", Default: "{}", Doc: "Amounts by unit above which a saved plan is needed whatever the flags."},
+		{Name: "allow", Type: "list(backend)", Default: "all", Doc: "Only these backends may be used."},
+		{Name: "deny", Type: "list(backend)", Default: "[]", Doc: "These backends may not be used."},
+		{Name: "max_cancel", Type: "number", Default: "no limit", Doc: "Most cancels a plan may hold without being confirmed."},
+	},
+	Blocks: []*Block{{
+		Name: "rule", Doc: "A row of the placement table; the first whose condition holds decides, before the default table.",
+		Attrs: []Attr{
+			{Name: "when", Type: "bool", Required: true, Doc: "Reads `shape.gpus`, `shape.cpus`, `shape.nodes`, `shape.memory`, `shape.disk`, `shape.gpu_memory` (bytes), `shape.walltime` (seconds), `jobs`, `urgent`, `long`, `smoke`, `phase`."},
+			{Name: "use", Type: "string or backend", Required: true, Doc: "`local`, `cheapest_soonest`, `cheapest`, `soonest`, `order`, `rental_if_urgent_or_long`, `production`, or a backend."},
+		},
+	}},
+}
+
+// Result is the block of that name.
+var Result = &Block{
+	Name: "result", Labels: []string{"name"}, Doc: "A value computed from metrics and outputs, known when the jobs it reads are done.",
+	Attrs: []Attr{
+		{Name: "value", Type: "any", Required: true, Doc: "Reads `phase.NAME.metric.M` and `phase.NAME.output.O`: maps from key to value, or bare values without a grid."},
+		{Name: "description", Type: "string", Doc: "What it means."},
+	},
+}
+
+// Moved is the block of that name.
+var Moved = &Block{
+	Name: "moved", Doc: "An address has a new name; its jobs are not run again.",
+	Attrs: []Attr{
+		{Name: "from", Type: "address", Required: true, Doc: "The old address: `phase.NAME` or `phase.NAME[\"key\"]`."},
+		{Name: "to", Type: "address", Required: true, Doc: "The new address, which the campaign has."},
+	},
+}
+
+// Import is the block of that name.
+var Import = &Block{
+	Name: "import", Doc: "Adopts a running or finished job of a backend.",
+	Attrs: []Attr{
+		{Name: "to", Type: "address", Required: true, Doc: "The job it becomes."},
+		{Name: "backend", Type: "backend", Required: true, Doc: "Where it runs or ran."},
+		{Name: "id", Type: "string", Required: true, Doc: "The backend's own id of it."},
+	},
+}

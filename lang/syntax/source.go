@@ -1,0 +1,163 @@
+// Package syntax reads a campaign's files: bounded, as text, as HCL, and as
+// blocks that agree with the language's tables as far as names go. What does
+// not agree is told and left out.
+package syntax
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// The names of files that are read.
+const (
+	CampaignSuffix  = ".muster.hcl"
+	VariablesSuffix = ".auto.mustervars.hcl"
+)
+
+// A File is one file that could be parsed, if only in part.
+type File struct {
+	Name string
+	Src  []byte // as it was read
+	Body *hclsyntax.Body
+}
+
+// A Source is the text of a campaign.
+type Source struct {
+	Campaign  []File               // *.muster.hcl in the order added
+	Variables []File               // *.auto.mustervars.hcl in the order added
+	Files     map[string]*hcl.File // all, by name, for source excerpts
+	Broken    bool                 // a file could not be read or parsed whole: what is missing may be there
+	Lost      bool                 // names that others refer to may be there, too
+	Sure      diag.List            // what is wrong with it, whatever stands elsewhere
+
+	slips map[string][]hcl.Pos // where the syntax of a file is at fault, but for a brace that is never closed
+}
+
+// ReadDir reads a directory's files in lexical order.
+func (s *Source) ReadDir(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		s.Broken, s.Lost = true, true
+		s.Sure.Errorf("The campaign's directory cannot be read", "%v.", err)
+		return
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, CampaignSuffix) && !strings.HasSuffix(name, VariablesSuffix) {
+			continue
+		}
+		src, err := ReadCapped(filepath.Join(dir, name))
+		if err != nil {
+			s.Broken, s.Lost = true, true
+			s.Sure.Errorf("A file cannot be read", "%v.", err)
+			continue
+		}
+		s.Add(name, src)
+	}
+}
+
+// ReadCapped reads a file, at most one byte more than Scan allows.
+func ReadCapped(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, min(info.Size(), MaxBytes+4)+1)
+	n := 0
+	for n < len(buf) {
+		m, err := f.Read(buf[n:])
+		if n += m; m == 0 || err != nil {
+			break
+		}
+	}
+	return buf[:n], nil
+}
+
+// Add parses one file and keeps its body.
+func (s *Source) Add(name string, src []byte) {
+	body, ok := s.Parse(name, src)
+	switch f := (File{name, src, body}); {
+	case !ok:
+		return
+	case strings.HasSuffix(name, CampaignSuffix):
+		s.Campaign = append(s.Campaign, f)
+	case strings.HasSuffix(name, VariablesSuffix):
+		s.Variables = append(s.Variables, f)
+	}
+}
+
+// Parse reads HCL. What could be parsed of a broken file is returned, too.
+func (s *Source) Parse(name string, src []byte) (*hclsyntax.Body, bool) {
+	if s.Files == nil {
+		s.Files = map[string]*hcl.File{}
+	}
+	text, ds := Scan(name, src)
+	s.Files[name] = &hcl.File{Bytes: text, Body: hcl.EmptyBody()}
+	if ds.HasErrors() {
+		s.Broken, s.Lost = true, true
+		s.Sure.Append(ds...)
+		return nil, false
+	}
+	file, hds := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+	s.Sure.Append(syntaxHints(hds, text)...)
+	if hds.HasErrors() {
+		s.Broken = true
+		s.slip(name, hds)
+		lost := file == nil || losesNames(hds, file)
+		more, repaired := moreOneLiners(name, text, hds)
+		s.Sure.Append(more...)
+		if lost && repaired != nil {
+			file = repaired // what stands elsewhere is looked at, too
+		}
+		s.Lost = s.Lost || lost
+	}
+	if file == nil {
+		return nil, false
+	}
+	s.Files[name] = file
+	body, ok := file.Body.(*hclsyntax.Body)
+	return body, ok
+}
+
+func (s *Source) slip(name string, hds hcl.Diagnostics) {
+	if s.slips == nil {
+		s.slips = map[string][]hcl.Pos{}
+	}
+	for _, h := range hds {
+		if h.Severity == hcl.DiagError && h.Subject != nil && h.Summary != "Unclosed configuration block" {
+			s.slips[name] = append(s.slips[name], h.Subject.Start)
+		}
+	}
+}
+
+// strayed reports whether a block stands where it does because of an error
+// of syntax before it, in the same outer block.
+func (s *Source) strayed(of, c *hclsyntax.Block) bool {
+	return slices.ContainsFunc(s.slips[c.TypeRange.Filename], func(p hcl.Pos) bool {
+		return of.TypeRange.Start.Byte < p.Byte && p.Byte <= c.TypeRange.Start.Byte
+	})
+}
+
+// Text is the source of a range.
+func (s *Source) Text(r hcl.Range) string {
+	if f := s.Files[r.Filename]; f != nil && r.CanSliceBytes(f.Bytes) {
+		return string(r.SliceBytes(f.Bytes))
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package syntax
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/schema"
+	"github.com/muster-run/muster/lang/wording"
+)
+
+// UnknownAttr tells an attribute that a block does not have. It returns the name that was probably meant.
+func UnknownAttr(ds *diag.List, spec *schema.Block, a *hclsyntax.Attribute) string {
+	attrs, blocks := spec.Names()
+	detail := ""
+	switch {
+	case slices.Contains(blocks, a.Name):
+		detail = fmt.Sprintf("%s is a block: write %s { … } without the equals sign.", a.Name, a.Name)
+	default:
+		detail = noSuch(spec, "attribute", a.Name, append(attrs, blocks...))
+	}
+	ds.Errorat(a.NameRange, fmt.Sprintf("Unknown attribute %q", wording.Clip(a.Name)), "%s", detail)
+	if slices.Contains(blocks, a.Name) {
+		return a.Name
+	}
+	return diag.Suggest(a.Name, append(attrs, blocks...))
+}
+
+// UnknownBlock tells a block that another does not hold. It returns the name that was probably meant.
+func UnknownBlock(ds *diag.List, spec *schema.Block, c *hclsyntax.Block) string {
+	attrs, blocks := spec.Names()
+	detail := ""
+	switch {
+	case slices.Contains(attrs, c.Type):
+		detail = fmt.Sprintf("%s is an attribute: write %s = { … } with an equals sign.", c.Type, c.Type)
+	case spec != schema.Language && schema.Language.Block(c.Type) != nil:
+		detail = fmt.Sprintf("%s block stands at the top of a file, not in %s block. Is a closing brace missing above?", wording.Capitalised(wording.Article(c.Type)), wording.Article(spec.Name))
+	default:
+		detail = noSuch(spec, "block", c.Type, append(blocks, attrs...))
+	}
+	ds.Errorat(hcl.RangeBetween(c.TypeRange, c.OpenBraceRange), fmt.Sprintf("Unknown block %q", wording.Clip(c.Type)), "%s", detail)
+	if slices.Contains(attrs, c.Type) {
+		return c.Type
+	}
+	return diag.Suggest(c.Type, append(blocks, attrs...))
+}
+
+func noSuch(spec *schema.Block, kind, name string, known []string) string {
+	where := wording.Article(spec.Name) + " block"
+	if spec == schema.Language {
+		where = "a campaign file"
+	}
+	s := fmt.Sprintf("There is no %s named %q in %s", kind, wording.Clip(name), where)
+	if homes := schema.Homes(name, kind == "attribute"); len(homes) > 0 && spec.Hint == "" {
+		s += fmt.Sprintf("; it stands in %s.", strings.Join(homes, " or "))
+	} else if near := diag.Suggest(name, known); near != "" {
+		s += fmt.Sprintf("; did you mean %q?", near)
+	} else {
+		slices.Sort(known)
+		s += "; it holds " + strings.Join(slices.Compact(known), ", ") + "."
+	}
+	if spec.Hint != "" {
+		s += " " + spec.Hint
+	}
+	return s
+}
+
+// duplicates tells blocks that stand twice, by type and labels.
+func (s *Source) duplicates(b *Block) {
+	seen := map[string]*Block{}
+	b.Inner = slices.DeleteFunc(b.Inner, func(c *Block) bool {
+		if len(c.Labels) == 0 && !c.Spec.Single || c.Spec.Name == "notify" {
+			return false
+		}
+		key := c.Spec.Name + "\x00" + strings.Join(c.Labels, "\x00")
+		if c.Spec.Single {
+			key = c.Spec.Name
+		}
+		first := seen[key]
+		if first == nil {
+			seen[key] = c
+			return false
+		}
+		s.Sure.Errorat(c.Range, fmt.Sprintf("Duplicate %s", Title(c.Syntax)), "It stands already at %s line %d. %s", first.Range.Filename, first.Range.Start.Line, onlyOnce(c))
+		return true
+	})
+	if b.Attrs["grid"] != nil && b.One("grid") != nil {
+		s.Sure.Errorat(b.One("grid").Range, "Two grids", "The phase has both grid = … and grid { … }. Keep one.")
+	}
+}
+
+func onlyOnce(c *Block) string {
+	if c.Spec.Single {
+		return fmt.Sprintf("There can be only one %s block here.", c.Spec.Name)
+	}
+	return "Give one of them another name."
+}

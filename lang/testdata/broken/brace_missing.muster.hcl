@@ -1,0 +1,6 @@
+phase "a" {
+  job { command = "x" # ERROR: A block of several lines begins its attributes on a line of their own:
+}
+phase "b" {
+  job { command = "y" }
+}

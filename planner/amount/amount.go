@@ -1,0 +1,52 @@
+// Package amount reads, adds and words what a campaign takes: money, hours and
+// units of an allocation. Sums are exact.
+package amount
+
+import (
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/planner/place"
+)
+
+// Of reads decimal text; nothing counts as zero.
+func Of(s string) decimal.Decimal {
+	d, err := decimal.NewFromString(strings.TrimSpace(s))
+	if err != nil {
+		return decimal.Zero
+	}
+	return d
+}
+
+// Unit is a unit as people call it.
+func Unit(unit string) string {
+	switch unit {
+	case place.USD:
+		return "money"
+	case place.GPUHours:
+		return "GPU-hours"
+	case place.CPUHours:
+		return "CPU-hours"
+	case place.NodeHours:
+		return "node-hours"
+	}
+	return strings.ReplaceAll(unit, "_", " ")
+}
+
+// Words is an amount as people write it: $40, 60 GPU-hours.
+func Words(unit, text string) string {
+	switch unit {
+	case "usd":
+		return "$" + Of(text).Round(2).String()
+	case "gpu_hours":
+		return Of(text).Round(1).String() + " GPU-hours"
+	case "cpu_hours":
+		return Of(text).Round(1).String() + " CPU-hours"
+	case "node_hours":
+		return Of(text).Round(1).String() + " node-hours"
+	case "service_units":
+		return Of(text).Round(0).String() + " service units"
+	}
+	return text + " " + unit
+}

@@ -1,0 +1,74 @@
+package brake
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+)
+
+func TestBreakerTrips(t *testing.T) {
+	t.Parallel()
+	policy := lang.Breaker{SameError: 3, Share: 0.15}
+	missing := 127
+	for name, c := range map[string]struct {
+		policy lang.Breaker
+		jobs   string // . is a success, other letters are signatures of failures
+		exit   *int
+		trip   string
+		warn   bool
+	}{
+		"the same error three times in a row": {policy, "..aaa", nil, "the same error 3 times in a row", false},
+		"a success in between":                {policy, "aa.aa", nil, "", false},
+		"different errors":                    {policy, "ababab", nil, "", false},
+		"off":                                 {lang.Breaker{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", nil, "", false},
+		"a program that is not there":         {policy, "aa", &missing, "everything crashes alike", false},
+		"one in ten warns":                    {policy, "a.........b.........", nil, "", false},
+		"one in ten, twenty finished":         {policy, "a.........b........b", nil, "3 of 20 finished jobs failed", false},
+		"two of twenty, at the end":           {policy, "a..................b", nil, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b Breaker
+			trip, warned := "", false
+			for _, j := range c.jobs {
+				if j == '.' {
+					b.Success()
+					continue
+				}
+				at, warning := b.Failed(Failure{Class: "nan", Signature: string(j), Exit: c.exit, Text: "nan"}, c.policy)
+				warned = warned || warning != ""
+				if at != nil && trip == "" {
+					trip = at.Reason
+				}
+			}
+			if !strings.HasPrefix(trip, c.trip) || (trip == "") != (c.trip == "") || warned != c.warn {
+				t.Errorf("trip %q, warned %v; want %q, %v", trip, warned, c.trip, c.warn)
+			}
+		})
+	}
+}
+
+func TestRateBoundsRepeatedLaunches(t *testing.T) {
+	t.Parallel()
+	var r Rate
+	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+	l := Launch{Phase: "a", Repeat: true}
+	for n := range repeatRate {
+		if until := r.Until(l, now); !until.IsZero() {
+			t.Fatalf("launch %d waits until %s", n, until)
+		}
+		r.Count(l, now)
+	}
+	if until := r.Until(l, now); until != now.Add(rateWindow) {
+		t.Errorf("one more may start at %s", until)
+	}
+	if until := r.Until(Launch{Phase: "b"}, now); !until.IsZero() {
+		t.Error("another phase waits")
+	}
+	if until := r.Until(l, now.Add(rateWindow)); !until.IsZero() {
+		t.Error(fmt.Sprint("after the window it waits until ", until))
+	}
+}

@@ -1,0 +1,157 @@
+package apply
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/providers"
+)
+
+// TestDetachHandsOverAsFarAsItMay holds the rows of the table "with muster
+// off": what a host queue keeps by itself is handed over, the first thing that
+// it does not keep is named.
+func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		hcl    string
+		price  string
+		handed int
+		first  string // "" = all is handed over
+	}{
+		{name: "an edge inside the backend", hcl: chain, handed: 10},
+		{name: "a cap of the phase", hcl: strings.Replace(grid, "job {", "max_parallel = 2\n  job {", 1), handed: 6},
+		{name: "a cap of the campaign", hcl: strings.Replace(grid, "phase", "campaign \"c\" { max_parallel = 2 }\nphase", 1), handed: 6},
+		{name: "a breaker", hcl: strings.Replace(grid, "job {", "breaker { same_error = 2 }\n  job {", 1), handed: 6},
+		{name: "retries", hcl: retrying(`"oom"`, ""), handed: 6},
+		{name: "a gate on expect", hcl: gated, handed: 2, first: "phase.a waits for its smoke"},
+		{name: "a gate without expect", hcl: strings.Replace(gated, "    expect {\n      condition = metric.loss < 10\n      message   = \"loss diverged\"\n    }\n", "", 1), handed: 6},
+		{name: "a budget", hcl: budgeted, price: "1", handed: 2, first: `budget "b" does not cover`},
+		{name: "files that are a set", hcl: globbed, handed: 2, first: "the files of phase.a are a set"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, c.hcl)
+			s.world.stall, s.world.price.USDPerHour = true, c.price
+			s.conf = detached
+			o := s.must(t.Context())
+			if o.Stopped != Detached || o.Handed != c.handed || !strings.HasPrefix(o.First, c.first) || (o.First == "") != (c.first == "") {
+				t.Errorf("handed over %d, then %q; want %d, %q (%+v)", o.Handed, o.First, c.handed, c.first, o)
+			}
+			if next := o.Next; next != "muster apply -once" {
+				t.Errorf("next %q", next)
+			}
+		})
+	}
+}
+
+const globbed = `
+phase "a" {
+  grid { axes = { n = [1, 2] } }
+  job {
+    command = "touch ${output.o}/${cell.n}.txt"
+    output "o" { glob = "parts${cell.n}/*.txt" }
+  }
+}
+phase "b" {
+  job {
+    command = "cat $(cat ${input_file.all}) > ${output.o}"
+    input "all" { from_all = phase.a.output.o }
+    output "o" { path = "b.txt" }
+  }
+}`
+
+func TestGlobInputsAreLookedUpWhereTheyLie(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, globbed)
+	s.world.lists = map[string][]string{
+		s.dir + "/parts1/*.txt": {s.dir + "/parts1/z.txt", s.dir + "/parts1/b.txt"},
+		s.dir + "/parts2/*.txt": {s.dir + "/parts2/a.txt"},
+	}
+	s.check(s.must(t.Context()), "end done=3 failed=0 held=0 blocked=0 left=0")
+	for _, j := range s.world.jobs {
+		if j.Address == "phase.b" {
+			want := s.dir + "/parts1/b.txt " + s.dir + "/parts1/z.txt " + s.dir + "/parts2/a.txt"
+			if got := strings.Join(j.Inputs[0].Paths, " "); got != want {
+				t.Errorf("paths %s", got)
+			}
+		}
+	}
+}
+
+func TestSmokesRunBesideOneAnotherIfToldTo(t *testing.T) {
+	t.Parallel()
+	for parallel, most := range map[string]int{"true": 2, "false": 1} {
+		t.Run(parallel, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, strings.Replace(gated, "cells  = \"ends\"", "cells  = \"ends\"\n    parallel = "+parallel, 1))
+			smokes := 0
+			s.world.result = func(j providers.Job, _ int) result {
+				if j.Smoke {
+					n := 0
+					for _, o := range s.world.jobs {
+						if o.Smoke && o.status == "running" {
+							n++
+						}
+					}
+					smokes = max(smokes, n)
+				}
+				return result{metrics: map[string]string{"loss": "1"}, takes: 5 * time.Millisecond}
+			}
+			s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
+			if smokes != most {
+				t.Errorf("%d smokes at once, want %d", smokes, most)
+			}
+		})
+	}
+}
+
+func TestSmokeWritesApartFromTheRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, gated)
+	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}} }
+	s.must(t.Context())
+	for _, j := range s.world.jobs {
+		if under := strings.HasPrefix(j.Outputs[0].Path, ".muster/smoke/a/"); under != j.Smoke {
+			t.Errorf("smoke %v writes %s", j.Smoke, j.Outputs[0].Path)
+		}
+	}
+}
+
+func TestFailedPilotKeepsTheRestFromStarting(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, gated)
+	s.world.result = func(j providers.Job, _ int) result {
+		if j.Smoke {
+			return result{metrics: map[string]string{"loss": "1"}}
+		}
+		return result{exit: 1, class: "nan", tail: "loss is nan"}
+	}
+	s.check(s.must(t.Context()), "end done=0 failed=1 held=0 blocked=3 left=0")
+	if n := len(s.world.logs); n != 3 {
+		t.Errorf("started %v", s.world.logs)
+	}
+}
+
+func TestHoldOfAPhaseLetsTheOthersGoOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid+strings.Replace(one, `"a"`, `"z"`, 1))
+	dir := t.TempDir()
+	s.world.stall = true
+	s.conf = func(c *Config) { c.Requests = dir }
+	ended := make(chan Outcome)
+	go func() { ended <- s.must(t.Context()) }()
+	if _, err := request.Send(t.Context(), dir, request.Request{Verb: request.Hold, Who: "bob", Addresses: []string{"phase.a"}}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	s.world.mu.Lock()
+	s.world.stall = false
+	s.world.mu.Unlock()
+	o := <-ended
+	if o.Stopped != Hold || o.Done != 1 || s.state().Jobs["phase.z"] == nil {
+		t.Errorf("outcome %+v", o)
+	}
+	s.agree()
+}

@@ -1,0 +1,39 @@
+package cells
+
+import "testing"
+
+func TestAQueueWithACellTakenOut(t *testing.T) {
+	t.Parallel()
+	var q Queue
+	for c := range int32(4) {
+		q.Push(c)
+	}
+	q.Pop()
+	if !q.Remove(2) || q.Remove(0) {
+		t.Error("a cell that waits is taken out, one that left is not")
+	}
+	var got []int32
+	for ; q.Len() > 0; q.Pop() {
+		got = append(got, q.Front())
+	}
+	if len(got) != 2 || got[0] != 1 || got[1] != 3 {
+		t.Errorf("left in the queue: %v", got)
+	}
+}
+
+func TestArriveFreesAGroupOnce(t *testing.T) {
+	t.Parallel()
+	gs := Groups{Group: []int32{0, 0, -1}, Need: []int32{2}, start: []int32{0, 2}, cells: []int32{5, 6}}
+	if got := gs.Arrive(0); got != nil {
+		t.Errorf("freed by the first of two: %v", got)
+	}
+	if got := gs.Arrive(2); got != nil {
+		t.Errorf("freed by a producer that feeds nobody: %v", got)
+	}
+	if got := gs.Arrive(1); len(got) != 2 {
+		t.Errorf("freed by the last: %v", got)
+	}
+	if got := gs.Arrive(1); got != nil {
+		t.Errorf("freed twice: %v", got)
+	}
+}

@@ -1,0 +1,71 @@
+package cells
+
+import "github.com/muster-run/muster/lang"
+
+// Groups are the two ends of an input: producers, and the groups of cells
+// that read them. A producer feeds at most one group; a group is fed when its
+// need is zero.
+type Groups struct {
+	In    *lang.Input
+	Group []int32 // producer cell → group; -1 feeds nobody
+	Need  []int32 // by group: producers that are not there yet
+	start []int32 // by group: where its consumers begin in cells
+	cells []int32 // consumers, group by group
+}
+
+// NewGroups is linear in the cells of both phases.
+func NewGroups(in *lang.Input, producers, consumers int) Groups {
+	gs := Groups{In: in}
+	n := in.Groups()
+	gs.Group = make([]int32, producers)
+	for i := range gs.Group {
+		gs.Group[i] = -1
+	}
+	gs.Need = make([]int32, n)
+	for g := range n {
+		for _, m := range in.Members(g) {
+			gs.Group[m] = int32(g)
+		}
+	}
+	gs.start = make([]int32, n+1)
+	for c := range consumers {
+		gs.start[in.GroupOf(c)+1]++
+	}
+	for g := range n {
+		gs.start[g+1] += gs.start[g]
+	}
+	next := append([]int32(nil), gs.start[:n]...)
+	gs.cells = make([]int32, consumers)
+	for c := range consumers {
+		g := in.GroupOf(c)
+		gs.cells[next[g]] = int32(c)
+		next[g]++
+	}
+	return gs
+}
+
+// Consumers are the cells that read a group.
+func (gs *Groups) Consumers(g int) []int32 { return gs.cells[gs.start[g]:gs.start[g+1]] }
+
+// Count sets what every group still needs.
+func (gs *Groups) Count(there func(producer int) bool) {
+	clear(gs.Need)
+	for m, g := range gs.Group {
+		if g >= 0 && !there(m) {
+			gs.Need[g]++
+		}
+	}
+}
+
+// Arrive notes that a producer is there. It returns the cells that nothing of
+// this input keeps waiting any more.
+func (gs *Groups) Arrive(producer int32) []int32 {
+	g := gs.Group[producer]
+	if g < 0 || gs.Need[g] == 0 {
+		return nil
+	}
+	if gs.Need[g]--; gs.Need[g] > 0 {
+		return nil
+	}
+	return gs.Consumers(int(g))
+}

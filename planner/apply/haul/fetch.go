@@ -1,0 +1,151 @@
+package haul
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+	"github.com/muster-run/muster/state"
+)
+
+// A Fetched is one file that was copied to this machine.
+type Fetched struct {
+	Path   string // below the workdir it comes from
+	File   string // here
+	Size   int64
+	Digest string // that it was compared with; "" where the output as a whole was
+	Kept   bool   // it was here already
+}
+
+// Absolute paths of outputs lie below this folder here.
+const absoluteHere = "absolute"
+
+// KindOf is the kind of a recorded output: the record of several files is of
+// a pattern, or of a folder.
+func KindOf(o state.Output) lang.OutputKind {
+	switch {
+	case o.Files == 0:
+		return lang.File
+	case strings.ContainsAny(o.Path, "*?[{"):
+		return lang.Glob
+	}
+	return lang.Dir
+}
+
+// Fetch copies the files of an output below a folder of this machine and
+// compares them with what was recorded. It goes on where a broken transfer
+// stopped; what is here already and right is not copied again.
+func Fetch(ctx context.Context, from End, o state.Output, to string) ([]Fetched, error) {
+	kind := KindOf(o)
+	found, err := listed(ctx, from, Freight{Output: o, From: o.Path, Kind: kind})
+	if err != nil {
+		return nil, err
+	}
+	here := o
+	if path.IsAbs(o.Path) {
+		here.Path = path.Join(absoluteHere, o.Path)
+		for i := range found {
+			found[i].rel = path.Join(absoluteHere, found[i].from)
+		}
+	}
+	kept := digestHere(ctx, to, here, kind) == o.Digest && o.Digest != ""
+	var out []Fetched
+	for _, p := range found {
+		f := Fetched{Path: p.rel, File: filepath.Join(to, p.rel), Size: p.size, Digest: p.digest, Kept: kept}
+		if !kept {
+			if err := fetchFile(ctx, from, p, f.File); err != nil {
+				return out, err
+			}
+		}
+		out = append(out, f)
+	}
+	if got := digestHere(ctx, to, here, kind); !kept && o.Digest != "" && got != o.Digest {
+		return out, fmt.Errorf("%s has digest %s here, recorded was %s: it changed after its job ended, or other files lie here beside it", o.Path, short(got), short(o.Digest))
+	}
+	return out, nil
+}
+
+// digestHere is the digest of an output's copy on this machine, "" if there
+// is none.
+func digestHere(ctx context.Context, to string, o state.Output, kind lang.OutputKind) string {
+	got := verify.Check(ctx, to, providers.Output{Name: o.Name, Kind: string(kind), Path: o.Path})
+	if !got.OK {
+		return ""
+	}
+	return got.Digest
+}
+
+// fetchFile copies one file by way of FILE.part.
+func fetchFile(ctx context.Context, from End, p parcel, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return fmt.Errorf("pull to %s: %w", to, err)
+	}
+	part := to + ".part"
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("pull to %s: %w", to, err)
+	}
+	at, err := f.Seek(0, io.SeekEnd)
+	if err == nil && at > p.size {
+		at, err = 0, f.Truncate(0)
+	}
+	if err == nil {
+		err = from.Files.Pull(ctx, from.Backend, p.from, at, &offsetWriter{f, at})
+	}
+	digest := ""
+	if err == nil && p.digest != "" {
+		digest, err = digestOf(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("pull %s: %w", p.from, err)
+	}
+	if digest != p.digest {
+		os.Remove(part) // what was there was not the beginning of this file
+		return fmt.Errorf("%s has digest %s, recorded was %s: it changed after its job ended", p.from, short(digest), short(p.digest))
+	}
+	return os.Rename(part, to)
+}
+
+// offsetWriter writes where the file ends.
+type offsetWriter struct {
+	f  *os.File
+	at int64
+}
+
+func (w *offsetWriter) Write(b []byte) (int, error) {
+	n, err := w.f.WriteAt(b, w.at)
+	w.at += int64(n)
+	return n, err
+}
+
+func digestOf(f *os.File) (string, error) {
+	h := sha256.New()
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func short(digest string) string {
+	const n = len("sha256:") + 12
+	if len(digest) > n {
+		return digest[:n]
+	}
+	if digest == "" {
+		return "none"
+	}
+	return digest
+}

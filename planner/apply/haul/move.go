@@ -1,0 +1,185 @@
+// Package haul moves the files of an output from one backend to another, or
+// to this machine. Between two backends they stream through, and nothing of
+// them is kept here.
+package haul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+// An End is a place that files come from or go to. Backend is as
+// providers.At names it.
+type End struct {
+	Files   providers.Files
+	Backend string
+	Workdir string
+}
+
+// A Freight is one recorded output to be moved.
+type Freight struct {
+	Output state.Output
+	From   string // where it lies: relative to the workdir it comes from, or absolute
+	Kind   lang.OutputKind
+	Fence  uint64
+	// Aside is where other files that lie in the way are moved to; "" moves
+	// nothing aside.
+	Aside string
+}
+
+// outside is where files go that did not lie in a workdir.
+const outside = ".muster/moved"
+
+// Move copies a freight and checks what arrived; it returns the copy's path,
+// relative to the workdir it went to. What is there already and right is not
+// sent again; what is there and other is moved aside.
+func Move(ctx context.Context, from, to End, f Freight) (string, error) {
+	copied := f.From
+	if path.IsAbs(copied) {
+		copied = path.Join(outside, copied)
+	}
+	there, err := look(ctx, to, f, copied)
+	if err != nil {
+		return "", fmt.Errorf("look at %s: %w", copied, err)
+	}
+	if there.OK && there.Digest == f.Output.Digest && there.Digest != "" {
+		return copied, nil
+	}
+	if there.OK && f.Aside != "" {
+		if err := setAside(ctx, to, f, copied); err != nil {
+			return "", err
+		}
+	}
+	files, err := listed(ctx, from, f)
+	if err != nil {
+		return "", err
+	}
+	for _, file := range files {
+		if err := send(ctx, from, to, file); err != nil {
+			return "", err
+		}
+	}
+	if there, err = look(ctx, to, f, copied); err != nil {
+		return "", fmt.Errorf("verify the copy: %w", err)
+	}
+	return copied, compare(there, f.Output)
+}
+
+// look opens the copy where it lies.
+func look(ctx context.Context, to End, f Freight, copied string) (out seen, err error) {
+	got, err := to.Files.Verify(ctx, providers.VerifyRequest{Backend: to.Backend, Workdir: to.Workdir, Open: true,
+		Outputs: []providers.Output{{Name: f.Output.Name, Kind: string(f.Kind), Path: copied}}})
+	if err != nil {
+		return out, err
+	}
+	if len(got) != 1 {
+		return out, errors.New("the backend gave no verdict")
+	}
+	return seen{OK: got[0].OK, Digest: got[0].Digest, Verdict: got[0].Verdict}, nil
+}
+
+type seen struct {
+	OK      bool
+	Digest  string
+	Verdict string
+}
+
+func compare(s seen, o state.Output) error {
+	switch {
+	case !s.OK:
+		return fmt.Errorf("the copy does not verify: %s", s.Verdict)
+	case o.Digest != "" && s.Digest != o.Digest:
+		return fmt.Errorf("the copy has digest %s, not %s: it changed after its job ended", s.Digest, o.Digest)
+	}
+	return nil
+}
+
+func setAside(ctx context.Context, to End, f Freight, copied string) error {
+	full := Absolute(to.Workdir, copied)
+	found, err := to.Files.List(ctx, to.Backend, []string{full})
+	if err != nil {
+		return fmt.Errorf("list %s: %w", full, err)
+	}
+	r := providers.RemoveRequest{Backend: to.Backend, Fence: f.Fence, To: Absolute(to.Workdir, f.Aside)}
+	for _, file := range found {
+		r.Paths = append(r.Paths, file.Path)
+	}
+	if len(r.Paths) == 0 {
+		return nil
+	}
+	if err := to.Files.Remove(ctx, r); err != nil {
+		return fmt.Errorf("move %s aside: %w", full, err)
+	}
+	return nil
+}
+
+// A parcel is one file on its way.
+type parcel struct {
+	from, rel string // absolute there; relative to where it goes
+	size      int64
+	digest    string
+}
+
+// listed are the files of a freight.
+func listed(ctx context.Context, from End, f Freight) ([]parcel, error) {
+	base, prefix := from.Workdir, ""
+	if path.IsAbs(f.From) {
+		base, prefix = "/", outside
+	}
+	src := Absolute(from.Workdir, f.From)
+	if f.Kind == lang.File {
+		return []parcel{{from: src, rel: path.Join(prefix, within(base, src)), size: f.Output.Size, digest: f.Output.Digest}}, nil
+	}
+	found, err := from.Files.List(ctx, from.Backend, []string{src})
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", src, err)
+	}
+	var out []parcel
+	for _, file := range found {
+		if !file.Dir {
+			out = append(out, parcel{from: file.Path, rel: path.Join(prefix, within(base, file.Path)), size: file.Size})
+		}
+	}
+	if len(out) == 0 {
+		return nil, providers.Errorf(providers.NotFound, "There are no files at %s", src)
+	}
+	return out, nil
+}
+
+// within is a path below a base; what is not below it is taken from the root.
+func within(base, p string) string {
+	if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(base, "/")+"/"); ok {
+		return rest
+	}
+	return strings.TrimPrefix(p, "/")
+}
+
+// send streams one file. The error of the end that failed is told, whichever
+// end noticed it.
+func send(ctx context.Context, from, to End, p parcel) error {
+	r := &pulled{ctx: ctx, from: from, path: p.from, size: p.size}
+	defer r.close()
+	err := to.Files.Push(ctx, to.Backend, Absolute(to.Workdir, p.rel), p.size, p.digest, r)
+	if err != nil && r.failed != nil {
+		return fmt.Errorf("pull %s: %w", p.from, r.failed)
+	}
+	if err != nil {
+		return fmt.Errorf("push %s: %w", p.rel, err)
+	}
+	return nil
+}
+
+// Absolute is a path on a backend: relative ones are in the workdir.
+func Absolute(workdir, p string) string {
+	if path.IsAbs(p) || strings.HasPrefix(p, "~") {
+		return p
+	}
+	return path.Join(workdir, p)
+}

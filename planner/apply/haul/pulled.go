@@ -1,0 +1,65 @@
+package haul
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// pulled reads a file of a backend as it is pulled. Seeking starts a new pull
+// at the offset, which is how a push resumes after what is there.
+type pulled struct {
+	ctx  context.Context
+	from End
+	path string
+	size int64
+	at   int64
+	pipe *io.PipeReader
+	// failed is what a pull ended with, if not well.
+	failed error
+}
+
+var _ io.ReadSeeker = (*pulled)(nil)
+
+func (r *pulled) Read(buf []byte) (int, error) {
+	if r.at >= r.size && r.size >= 0 {
+		return 0, io.EOF
+	}
+	if r.pipe == nil {
+		pr, pw := io.Pipe()
+		r.pipe = pr
+		at := r.at
+		go func() { pw.CloseWithError(r.from.Files.Pull(r.ctx, r.from.Backend, r.path, at, pw)) }()
+	}
+	n, err := r.pipe.Read(buf)
+	r.at += int64(n)
+	if err != nil && err != io.EOF && !errors.Is(err, io.ErrClosedPipe) {
+		r.failed = err
+	}
+	return n, err
+}
+
+// Seek moves to an offset; the size is that which was recorded.
+func (r *pulled) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.at
+	case io.SeekEnd:
+		offset += r.size
+	}
+	if offset < 0 {
+		return r.at, errors.New("seek before the beginning")
+	}
+	if offset != r.at {
+		r.close()
+		r.at = offset
+	}
+	return r.at, nil
+}
+
+func (r *pulled) close() {
+	if r.pipe != nil {
+		r.pipe.Close()
+		r.pipe = nil
+	}
+}

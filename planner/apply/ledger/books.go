@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/state"
+)
+
+// An Item names what money is spent on: the accounts that count it follow.
+type Item struct{ Phase, Backend, Plan string }
+
+// An account is one budget, or the ceiling that was approved.
+type account struct {
+	name     string
+	limit    Amounts
+	has      [len(units)]bool
+	deadline time.Time
+	warnAt   float64
+	phases   map[string]bool
+	backends map[string]bool // with phases: both nil = everything
+	plan     string          // of the approval whose ceiling this is
+	used     Amounts         // the ledger
+	flying   Amounts         // in flight, at its ceiling
+	warned   bool
+}
+
+// Books are all accounts of a run. Short says that something ready was not
+// affordable since it was cleared, and Why which account refused it.
+type Books struct {
+	accounts []*account
+	Short    bool
+	Why      string
+}
+
+// Budget opens an account for a campaign's budget.
+func (bs *Books) Budget(b *lang.Budget) {
+	a := &account{name: fmt.Sprintf("budget %q", b.Name), deadline: b.Deadline, warnAt: b.WarnAt}
+	a.set(b.Limits)
+	for _, to := range b.AppliesTo {
+		if name, ok := strings.CutPrefix(to, "phase."); ok {
+			set(&a.phases, name)
+		} else {
+			set(&a.backends, strings.TrimPrefix(to, "backend."))
+		}
+	}
+	bs.accounts = append(bs.accounts, a)
+}
+
+// Ceiling opens an account for what was approved with a plan.
+func (bs *Books) Ceiling(plan string, limits state.Amounts) {
+	a := &account{name: "the approved ceiling", plan: plan}
+	a.set(limits)
+	bs.accounts = append(bs.accounts, a)
+}
+
+func set(m *map[string]bool, key string) {
+	if *m == nil {
+		*m = map[string]bool{}
+	}
+	(*m)[key] = true
+}
+
+func (a *account) set(limits map[string]string) {
+	a.limit = Parse(limits)
+	for u, name := range units {
+		_, a.has[u] = limits[name]
+	}
+}
+
+func (a *account) counts(it Item) bool {
+	if a.plan != "" {
+		return a.plan == it.Plan
+	}
+	return a.phases == nil && a.backends == nil || a.phases[it.Phase] || a.backends[it.Backend]
+}
+
+// Enter counts what a launch spent; most is the ceiling it was admitted at.
+func (bs *Books) Enter(it Item, spent, most Amounts) {
+	for _, a := range bs.accounts {
+		switch {
+		case !a.counts(it):
+		case a.plan != "":
+			a.used.Add(capped(spent, most), 1)
+		default:
+			a.used.Add(spent, 1)
+		}
+	}
+}
+
+// capped counts measured hours at most at their ceiling: the seconds between
+// a polite end and a hard one are no reason to leave the last job.
+func capped(spent, ceiling Amounts) Amounts {
+	for u := gpuHours; u < len(units); u++ {
+		if ceiling[u] > 0 {
+			spent[u] = min(spent[u], ceiling[u])
+		}
+	}
+	return spent
+}
+
+// Fly counts what is in flight, at its ceiling; negative times take it away.
+func (bs *Books) Fly(it Item, what Amounts, times int64) {
+	if what == (Amounts{}) {
+		return
+	}
+	for _, a := range bs.accounts {
+		if a.counts(it) {
+			a.flying.Add(what, times)
+		}
+	}
+}
+
+// Afford reports whether a job fits into every account that counts it: ledger
+// + in flight at its ceiling + its own ceiling ≤ the limit.
+func (bs *Books) Afford(it Item, address string, rest Amounts, now time.Time) bool {
+	for _, a := range bs.accounts {
+		if !a.counts(it) {
+			continue
+		}
+		if why := a.refuses(address, rest, now); why != "" {
+			bs.Short, bs.Why = true, why
+			return false
+		}
+	}
+	return true
+}
+
+func (a *account) refuses(address string, rest Amounts, now time.Time) string {
+	if !a.deadline.IsZero() && now.After(a.deadline) {
+		return fmt.Sprintf("the deadline of %s, %s, has passed", a.name, a.deadline.UTC().Format("2006-01-02 15:04 MST"))
+	}
+	for u := range units {
+		if a.has[u] && a.used[u]+a.flying[u]+rest[u] > a.limit[u] {
+			return fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s %s", a.name, address,
+				billion(a.used[u]), billion(a.flying[u]), billion(rest[u]), billion(a.limit[u]), units[u])
+		}
+	}
+	return ""
+}
+
+// Warnings are, once each, the budgets whose share ledger plus in flight
+// passed.
+func (bs *Books) Warnings() (out []string) {
+	for _, a := range bs.accounts {
+		if a.warned || a.warnAt <= 0 || a.plan != "" {
+			continue
+		}
+		for u := range units {
+			if a.has[u] && a.limit[u] > 0 && float64(a.used[u]+a.flying[u]) >= a.warnAt*float64(a.limit[u]) {
+				a.warned = true
+				out = append(out, fmt.Sprintf("%s: %s of %s %s spent or in flight", a.name, billion(a.used[u]+a.flying[u]), billion(a.limit[u]), units[u]))
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,56 @@
+package line
+
+import "time"
+
+const feedWindow = 150 * time.Millisecond // of work kept ahead of slots that empty fast
+
+// A Feed is how much of ours one queue has, and how fast it takes more.
+type Feed struct {
+	Slots    int // jobs it runs at once
+	inflight int
+	byPool   map[string]int
+	window   time.Time // of the feed's measure
+	ended    int       // in this window
+	rate     int       // jobs that ended in the last whole window
+}
+
+// Give counts a job that the queue gets (1) or is rid of (-1).
+func (f *Feed) Give(pool string, n int) {
+	if f.byPool == nil {
+		f.byPool = map[string]int{}
+	}
+	f.inflight += n
+	f.byPool[pool] += n
+}
+
+// Takes reports whether the queue takes one more job of a pool now. A queue
+// that goes on alone takes all; one that is driven is fed a little ahead.
+func (f *Feed) Takes(c *Place, pool string, driven bool, given int) bool {
+	if driven && c.Can.FeedSlots > 0 && f.inflight >= max(c.Can.FeedSlots*f.Slots, f.Slots+f.rate) {
+		return false
+	}
+	if limit := c.Pools[pool].MaxSubmit; limit > 0 && f.byPool[pool] >= limit {
+		return false
+	}
+	if c.Can.HostQueue { // its queue keeps the other caps, but for that of several
+		return !c.Splits() || c.Conf.MaxParallel <= 0 || given < c.Conf.MaxParallel
+	}
+	if limit := c.Pools[pool].MaxJobs; limit > 0 && c.Pools[pool].MaxSubmit == 0 && !c.Can.Arrays && f.byPool[pool] >= limit {
+		return false
+	}
+	return c.Conf.MaxParallel <= 0 || given < c.Conf.MaxParallel
+}
+
+// Pulse measures how fast slots empty, so that the feed is deep enough for
+// jobs that are over before an answer could travel.
+func (f *Feed) Pulse(now time.Time) {
+	if now.Sub(f.window) >= feedWindow {
+		if now.Sub(f.window) < 2*feedWindow {
+			f.rate = f.ended
+		} else {
+			f.rate = 0
+		}
+		f.window, f.ended = now, 0
+	}
+	f.ended++
+}

@@ -1,0 +1,38 @@
+package line
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+)
+
+const (
+	BackoffMin = 200 * time.Millisecond // before a backend that failed is asked again
+	BackoffMax = 30 * time.Second
+)
+
+// ClassOf is the class of a provider's error; what is no provider's error
+// says that it could not be asked.
+func ClassOf(err error) providers.ErrorClass {
+	var pe *providers.Error
+	if errors.As(err, &pe) {
+		return pe.Class
+	}
+	if errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return providers.Unreachable
+}
+
+// Backoff doubles from backoffMin to backoffMax.
+func Backoff(tries int) time.Duration {
+	d := BackoffMin
+	for range tries - 1 {
+		if d *= 2; d >= BackoffMax {
+			return BackoffMax
+		}
+	}
+	return d
+}

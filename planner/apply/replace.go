@@ -1,0 +1,84 @@
+package apply
+
+import (
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/place"
+)
+
+// away reports whether a backend cannot be asked, and has been given time.
+func (b *backend) away() bool { return b.Provider == nil || b.tries >= reachBound }
+
+// nextCandidate is the approved place that comes after the one that did not
+// take a flight, nil if there is none.
+func (e *engine) nextCandidate(f *flight, why string) *place.Decision {
+	d := f.where
+	if d == nil || f.smoke {
+		return nil
+	}
+	passed := false
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		if c.Backend == d.Backend && c.Pool == d.Pool {
+			passed = true
+			continue
+		}
+		if passed && e.takes(f.p, f.cell, c, d) {
+			return placedOn(d, c, why)
+		}
+	}
+	return nil
+}
+
+// takes reports whether a candidate could have a cell now. What was tried in
+// a smoke is tried for its environment alone.
+func (e *engine) takes(p *phase, cell int32, c *place.Candidate, d *place.Decision) bool {
+	if !c.Fits || e.contacts[c.Backend] == nil || e.at(c.Backend, c.Pool).away() {
+		return false
+	}
+	return p.Smoke == nil || e.environmentOn(c.Backend, c.Pool, d.Shape) == e.environment(p, cell)
+}
+
+func placedOn(d *place.Decision, c *place.Candidate, why string) *place.Decision {
+	next := *d
+	next.Price, next.WholeNode = c.Price, c.WholeNode
+	next.Backend, next.Pool, next.Why = c.Backend, c.Pool, why
+	return &next
+}
+
+// evade re-places a cell whose backend cannot be asked, if another approved
+// one can. Nothing of it was handed over, so it runs once.
+func (e *engine) evade(p *phase, cell int32, d *place.Decision) bool {
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		if c.Backend == d.Backend && c.Pool == d.Pool || !e.takes(p, cell, c, d) {
+			continue
+		}
+		from := e.at(d.Backend, d.Pool).title()
+		next := placedOn(d, c, "re-placed: "+from+" cannot be reached")
+		e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" goes to "+e.at(c.Backend, c.Pool).title()+": "+from+" cannot be reached", false)
+		p.replace(cell, next)
+		p.Set(cell, cells.Pending)
+		e.makeReady(p, cell)
+		return true
+	}
+	return false
+}
+
+// turnBack takes back what was minted for a backend that cannot be reached
+// and never left: it waits, or goes elsewhere, as what is ready does.
+func (e *engine) turnBack(b *backend) {
+	unsent := b.outbox
+	b.outbox = nil
+	for _, f := range unsent {
+		e.withdraw(f, b.title()+" cannot be reached")
+	}
+}
+
+// variant is how a flight's job is rendered.
+func (f *flight) variant() lang.Variant {
+	if f.smoke {
+		return lang.SmokeRun
+	}
+	return lang.Run
+}

@@ -1,0 +1,121 @@
+package apply
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+const long = `
+phase "a" {
+  checkpoint {
+    path     = "ck/latest"
+    interval = "30m"
+    signal   = "USR1"
+    grace    = "90s"
+  }
+  job {
+    command = "train ${checkpoint} > ${output.o}"
+    resources { walltime = "30h" }
+    output "o" { path = "a.txt" }
+  }
+}`
+
+// chained runs the long phase where a launch lasts at most a day.
+func chained(t *testing.T, moved bool) (*stage, Outcome) {
+	s := newStage(t, long)
+	s.world.walltime = 24 * time.Hour
+	s.world.can.HostQueue, s.world.can.Retries = false, false
+	ck := s.dir + "/ck/latest"
+	s.world.lists, s.world.mtimes = map[string][]string{ck: {ck}}, map[string]time.Time{}
+	if moved {
+		s.world.mtimes[ck] = time.Now().Add(time.Hour)
+	}
+	s.world.result = func(j providers.Job, _ int) result {
+		if j.Attempt == 1 {
+			return result{exit: 143, class: "walltime"}
+		}
+		return result{}
+	}
+	return s, s.must(t.Context())
+}
+
+func TestWorkLongerThanItsPoolIsChainedByItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	s, o := chained(t, true)
+	s.check(o, "end done=1 failed=0 held=0 blocked=0 left=0")
+	for _, j := range s.world.jobs {
+		if j.Shape.Walltime != 15*time.Hour || j.Checkpoint.Interval != 30*time.Minute || j.Checkpoint.Signal != "USR1" || j.Checkpoint.Grace != 90*time.Second {
+			t.Errorf("launch %d: walltime %s, checkpoint %+v", j.Attempt, j.Shape.Walltime, j.Checkpoint)
+		}
+	}
+	if a := s.state().Jobs["phase.a"].Attempts; len(a) != 2 || a[0].Class != "walltime" {
+		t.Errorf("attempts %s", text(a))
+	}
+}
+
+func TestSegmentWithoutANewCheckpointIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	s, o := chained(t, false)
+	s.check(o, "end done=0 failed=1 held=0 blocked=0 left=0")
+	if n := len(s.world.jobs); n != 1 {
+		t.Errorf("%d launches", n)
+	}
+}
+
+func TestSegmentsRideWithTheJobWhereItsQueueRetries(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(long, "  job {", "  retry {\n    on           = [\"oom\"]\n    max_attempts = 2\n  }\n  job {", 1))
+	s.world.walltime = 24 * time.Hour
+	s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
+	for _, j := range s.world.jobs {
+		if j.Retry.Max != 3 || strings.Join(j.Retry.On, " ") != "oom walltime" {
+			t.Errorf("retry %+v", j.Retry)
+		}
+	}
+	if c := s.state().Jobs["phase.a"].Attempts[0].Ceiling; c["cpu_hours"] != "15" {
+		t.Errorf("ceiling %v", c)
+	}
+}
+
+func TestAutomaticIntervalReachesTheJob(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(long, `interval = "30m"`, "interval = \"auto\"\n    mtbf = \"8h\"\n    write_time = \"30s\"", 1))
+	s.must(t.Context())
+	for _, j := range s.world.jobs {
+		if want := 1314 * time.Second; j.Checkpoint.Interval != want { // sqrt(2 × 28800 × 30)
+			t.Errorf("interval %s, want %s", j.Checkpoint.Interval, want)
+		}
+	}
+}
+
+func TestScaledLaunchIsBilledAsLargeAsItWas(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(retrying(`"oom"`, "    scale \"oom_host\" { cpus = 4 }\n"), "command", "resources {\n      cpus = 1\n      walltime = \"1h\"\n    }\n    command", 1))
+	s.world.result = orOnly(`phase.a["n=1"]`, func(_ providers.Job, launch int) result {
+		if launch == 1 {
+			return result{exit: 1, class: "oom_host", takes: 40 * time.Millisecond}
+		}
+		return result{takes: 40 * time.Millisecond}
+	})
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	spent := map[int]string{}
+	for _, en := range s.state().Ledger {
+		if en.Address == `phase.a["n=1"]` {
+			spent[en.Attempt] = en.Spent["cpu_hours"]
+		}
+	}
+	st := s.state().Jobs[`phase.a["n=1"]`]
+	for n, cpus := range map[int]float64{1: 1, 2: 4} {
+		a := st.Attempts[n-1]
+		want := a.Usage.Elapsed / 3600 * cpus
+		if got := number(t, spent[n]); got < want*0.999 || got > want*1.001 {
+			t.Errorf("launch %d: %v cpu-hours, want %v", n, got, want)
+		}
+	}
+}
+
+var _ = state.Completed

@@ -1,0 +1,72 @@
+package sheet
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers"
+)
+
+// FillFiles adds what a job reads and leaves behind.
+func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(input string) []string) {
+	for _, in := range p.Inputs {
+		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name)})
+	}
+	for i, out := range r.Outputs {
+		o := providers.Output{Name: out.Name, Path: out.Path}
+		if d := OutputOf(p, out.Name, i); d != nil {
+			o.Kind, o.MinCount, o.MinSize, o.Shared = string(d.Kind), d.MinCount, d.MinSize, d.Shared
+			for _, v := range d.Verify {
+				o.Verify = append(o.Verify, providers.VerifyCheck{Kind: v.Kind, Command: v.Command, File: v.File})
+			}
+		}
+		job.Outputs = append(job.Outputs, o)
+	}
+	for _, q := range r.Files {
+		job.Require = append(job.Require, providers.Require{Path: q.Path, MinSize: q.MinSize, Message: q.Message})
+	}
+	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
+		job.Checkpoint = providers.Checkpoint{Path: r.Checkpoint, Interval: c.Every(), Signal: c.Signal, Grace: c.Grace}
+	}
+}
+
+// listFile is where the list of an input is to be written, "" if the job
+// reads none.
+func listFile(r lang.Rendered, job *providers.Job, input string) string {
+	if _, ok := r.InputFiles[input]; !ok {
+		return ""
+	}
+	return lang.ListPath(path.Join(job.Workdir, ".muster", "lists", job.Token), input)
+}
+
+// OutputOf is the declared output of a name; at is where it is likely to be.
+func OutputOf(p *lang.Phase, name string, at int) *lang.Output {
+	if at >= 0 && at < len(p.Outputs) && p.Outputs[at].Name == name {
+		return p.Outputs[at]
+	}
+	if i := slices.IndexFunc(p.Outputs, func(o *lang.Output) bool { return o.Name == name }); i >= 0 {
+		return p.Outputs[i]
+	}
+	return nil
+}
+
+// JobEnv puts the job's variables after the backend's. Phases without any
+// share one slice.
+func JobEnv(base []providers.EnvVar, own []lang.EnvVar) []providers.EnvVar {
+	if len(own) == 0 {
+		return base
+	}
+	out := make([]providers.EnvVar, len(base), len(base)+len(own))
+	copy(out, base)
+	for _, v := range own {
+		out = append(out, providers.EnvVar{Name: v.Name, Value: v.Value})
+	}
+	return out
+}
+
+// Options are those for a type of backend.
+func Options(by map[string]json.RawMessage, backendType string) json.RawMessage {
+	return by[backendType]
+}

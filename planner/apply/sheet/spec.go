@@ -1,0 +1,48 @@
+// Package sheet writes a job down: for its backend what it runs with, reads and
+// leaves behind, and for the state what was seen of it. It keeps nothing.
+package sheet
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+)
+
+// A Spec is what every job of a phase on one backend shares.
+type Spec struct {
+	Env     []providers.EnvVar
+	Retry   providers.Retry
+	Breaker providers.Breaker
+	Rules   []failure.Rule
+	Metrics []providers.Metric
+	Secrets []providers.EnvVar
+	Err     error // a secret that could not be read
+}
+
+// NewSpec reads the secrets that the phase names.
+func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret func(lang.Secret) (string, error)) Spec {
+	s := Spec{Env: env, Rules: relaunch.Rules(c),
+		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share}}
+	s.Retry = providers.Retry{On: p.Retry.On, Delay: p.Retry.Delay}
+	for class, f := range p.Retry.Scale {
+		if s.Retry.Scale == nil {
+			s.Retry.Scale = map[string]providers.Scale{}
+		}
+		s.Retry.Scale[class] = providers.Scale(f)
+	}
+	for _, m := range p.Metrics {
+		s.Metrics = append(s.Metrics, providers.Metric{Name: m.Name, Output: m.Output, JSON: m.JSON, Column: m.Column, Regex: m.Regex})
+	}
+	for _, sec := range p.Secrets {
+		v, err := secret(sec)
+		if err != nil {
+			s.Err = fmt.Errorf("read secret %s: %w", sec.Name, err)
+			break
+		}
+		s.Secrets = append(s.Secrets, providers.EnvVar{Name: sec.Name, Value: v})
+	}
+	return s
+}

@@ -1,0 +1,59 @@
+package site
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers"
+)
+
+// Kept is what a state may remember of a backend: its configuration less what
+// is sensitive. A backend that has left the campaign is reached with it, and
+// asks anew for what is not there.
+func Kept(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backend {
+	conf := Backend(c, b, lineage)
+	for _, pointer := range b.Sensitive {
+		conf.Config = without(conf.Config, pointer)
+	}
+	return conf
+}
+
+// without takes what a JSON pointer (RFC 6901) leads to out of a document. A
+// document that cannot be read is dropped whole.
+func without(doc json.RawMessage, pointer string) json.RawMessage {
+	var v any
+	if json.Unmarshal(doc, &v) != nil {
+		return nil
+	}
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	at := v
+	for i, step := range steps {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		last := i == len(steps)-1
+		switch holder := at.(type) {
+		case map[string]any:
+			if last {
+				delete(holder, step)
+			}
+			at = holder[step]
+		case []any:
+			n, err := strconv.Atoi(step)
+			if err != nil || n < 0 || n >= len(holder) {
+				return doc
+			}
+			if last {
+				holder[n] = nil
+			}
+			at = holder[n]
+		default:
+			return doc
+		}
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return out
+}

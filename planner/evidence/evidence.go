@@ -1,0 +1,191 @@
+// Package evidence tells from what was measured how long a phase's jobs take
+// and what they use. Where nothing was measured it says so, and guesses
+// nothing.
+package evidence
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
+)
+
+// Evidence is how long a phase's jobs take, best first: completed attempts,
+// the smoke's time scaled by the params, nothing.
+type Evidence struct {
+	Failing float64 // share of launches that failed in a class that is retried
+
+	phase    string
+	seen     []time.Duration   // of completed attempts
+	observed *forecast.Runtime // their quantiles, once asked for
+	smoke    time.Duration
+	ratio    float64 // of the params of a run to those of its smoke
+	memory   int64   // most of a completed attempt, bytes
+	cores    float64 // most that one kept busy
+	longest  time.Duration
+	byPool   map[[2]string][]time.Duration // of seen, by backend and pool, where attempts name one
+	speeds   map[[2]string]float64
+}
+
+// enoughRuns is how many completed attempts outweigh the smoke.
+const enoughRuns = 3
+
+// Of gathers what the records of a phase say, nil where a cell has none, and
+// where these are too few its smokes.
+func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validation) *Evidence {
+	ev := &Evidence{phase: p.Name}
+	launches, failed := 0, 0
+	for _, job := range records {
+		if job == nil {
+			continue
+		}
+		for k := range job.Attempts {
+			at := &job.Attempts[k]
+			d := elapsed(at)
+			if at.Ended.IsZero() || d <= 0 {
+				continue
+			}
+			launches++
+			if k == len(job.Attempts)-1 && job.Status == state.Completed {
+				ev.used(at, d)
+			} else if at.Class != "" {
+				failed++
+			}
+		}
+	}
+	if launches >= enoughRuns {
+		ev.Failing = float64(failed) / float64(launches)
+	}
+	if !ev.Enough() {
+		ev.smoke, ev.ratio = smokeTime(p, verdicts)
+	}
+	return ev
+}
+
+// Enough reports whether enough jobs completed to speak for the phase.
+func (ev *Evidence) Enough() bool { return len(ev.seen) >= enoughRuns }
+
+// Pace is how long jobs take on a pool beside how long they take on the
+// average, 1 where too few ran there to say.
+func (ev *Evidence) Pace(backend, pool string) float64 {
+	key := [2]string{backend, pool}
+	if v, ok := ev.speeds[key]; ok {
+		return v
+	}
+	v := 1.0
+	if here := ev.byPool[key]; len(here) >= enoughRuns && len(here) < len(ev.seen) {
+		if all := forecast.Quantile(ev.seen, 0.5); all > 0 {
+			v = float64(forecast.Quantile(here, 0.5)) / float64(all)
+		}
+	}
+	if ev.speeds == nil {
+		ev.speeds = map[[2]string]float64{}
+	}
+	ev.speeds[key] = v
+	return v
+}
+
+// used counts in what a completed attempt used.
+func (ev *Evidence) used(at *state.Attempt, d time.Duration) {
+	ev.seen = append(ev.seen, d)
+	if at.Pool != "" {
+		if ev.byPool == nil {
+			ev.byPool = map[[2]string][]time.Duration{}
+		}
+		key := [2]string{at.Backend, at.Pool}
+		ev.byPool[key] = append(ev.byPool[key], d)
+	}
+	ev.longest = max(ev.longest, d)
+	if u := at.Usage; u != nil {
+		ev.memory = max(ev.memory, u.MaxRSS)
+		ev.cores = max(ev.cores, u.CPU/d.Seconds())
+	}
+}
+
+// elapsed is how long an attempt ran.
+func elapsed(at *state.Attempt) time.Duration {
+	if at.Usage != nil && at.Usage.Elapsed > 0 {
+		return time.Duration(at.Usage.Elapsed * float64(time.Second))
+	}
+	if at.Started.IsZero() || at.Ended.IsZero() {
+		return 0
+	}
+	return at.Ended.Sub(at.Started)
+}
+
+// Runtime is one launch of a job with a walltime.
+func (ev *Evidence) Runtime(walltime time.Duration) forecast.Runtime {
+	switch {
+	case ev.Enough() || len(ev.seen) > 0 && ev.ratio <= 0:
+		if ev.observed == nil {
+			r := forecast.Observed(ev.phase, ev.seen, 0)
+			ev.observed = &r
+		}
+		return ev.observed.Within(walltime)
+	case ev.smoke > 0 && ev.ratio > 0:
+		return forecast.Scaled(ev.phase, ev.smoke, ev.ratio, walltime)
+	}
+	return forecast.Declared(walltime)
+}
+
+// OnPool is the runtime of a decision's launches where it puts them.
+func (ev *Evidence) OnPool(d place.Decision) forecast.Runtime {
+	r := ev.Runtime(d.Shape.Walltime)
+	if by := ev.Pace(d.Backend, d.Pool); by != 1 {
+		return r.Paced(by)
+	}
+	return r
+}
+
+// smokeTime is the longest passed smoke of a phase and by how much its params
+// were shortened: the product of the ratios of those that are numbers.
+func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (time.Duration, float64) {
+	if p.Smoke == nil || len(p.Smoke.Cells) == 0 {
+		return 0, 0
+	}
+	longest := 0.0
+	for _, v := range verdicts {
+		if v.Passed && within(v.Address, p.Name) {
+			longest = max(longest, v.Elapsed)
+		}
+	}
+	if longest <= 0 {
+		return 0, 0
+	}
+	cell := p.Smoke.Cells[0]
+	ratio, changed := paramsRatio(p.Fields(cell, lang.Run), p.Fields(cell, lang.SmokeRun))
+	if !changed {
+		return 0, 0
+	}
+	return time.Duration(longest * float64(time.Second)), ratio
+}
+
+// within reports whether an address is that of a phase's job or smoke.
+func within(address, phase string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(address, "smoke."), "phase."+phase)
+	return ok && (rest == "" || rest[0] == '[')
+}
+
+func paramsRatio(run, smoke []lang.Field) (ratio float64, changed bool) {
+	short := map[string]string{}
+	for _, f := range smoke {
+		short[f.Name] = f.Text
+	}
+	ratio = 1
+	for _, f := range run {
+		if !strings.HasPrefix(f.Name, "param.") || short[f.Name] == f.Text {
+			continue
+		}
+		a, err := strconv.ParseFloat(f.Text, 64)
+		b, err2 := strconv.ParseFloat(short[f.Name], 64)
+		if err == nil && err2 == nil && a > 0 && b > 0 {
+			ratio *= a / b
+			changed = true
+		}
+	}
+	return ratio, changed
+}

@@ -1,0 +1,55 @@
+package evidence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/state"
+)
+
+var began = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// took is the record of a job that completed on a pool after so many minutes.
+func took(pool string, minutes int) *state.Job {
+	return &state.Job{Status: state.Completed, Attempts: []state.Attempt{{
+		Backend: "slurm.x", Pool: pool, Started: began, Ended: began.Add(time.Duration(minutes) * time.Minute),
+	}}}
+}
+
+// TestPace: a pool on which enough jobs ran is as fast as they were there; of
+// the others nothing is said.
+func TestPace(t *testing.T) {
+	records := []*state.Job{nil, took("slow", 40), took("slow", 40), took("slow", 40), took("fast", 10), took("fast", 10)}
+	ev := Of(&lang.Phase{Name: "a"}, append(records, took("", 10), took("", 10)), nil)
+	for pool, want := range map[string]float64{"slow": 4, "fast": 1, "other": 1} {
+		if got := ev.Pace("slurm.x", pool); got != want {
+			t.Errorf("%s: %v, not %v", pool, got, want)
+		}
+	}
+}
+
+// TestNothingMeasured: without a completed job the walltime is all there is,
+// and failures do not count as runs.
+func TestNothingMeasured(t *testing.T) {
+	failed := took("", 5)
+	failed.Status, failed.Attempts[0].Class = state.Failed, "oom"
+	ev := Of(&lang.Phase{Name: "a"}, []*state.Job{failed, failed, failed}, nil)
+	if got := ev.Runtime(time.Hour); ev.Enough() || got.Mark != forecast.Declared(time.Hour).Mark || got.Expected != forecast.Declared(time.Hour).Expected {
+		t.Errorf("%+v", got)
+	}
+	if ev.Failing != 1 {
+		t.Errorf("%v of the launches failed, not all", ev.Failing)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	for address, want := range map[string]bool{
+		"phase.a": true, `phase.a["x=1"]`: true, `smoke.phase.a["x=1"]`: true, "phase.ab": false, `phase.b["phase.a"]`: false, "a": false,
+	} {
+		if within(address, "a") != want {
+			t.Errorf("%s", address)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package evidence
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// offBy is how far a request may be from the evidence before it is pointed
+// out.
+const offBy = 2
+
+// shortWalltime is a walltime so short that no scheduler places a job worse
+// for it.
+const shortWalltime = 10 * time.Minute
+
+// FarOff says what of the most that a phase asks for is more than twice, or less
+// than half, of the most that its runs used; longest is what is foretold of
+// those to come.
+func (ev *Evidence) FarOff(most offer.Shape, longest time.Duration) []string {
+	longest = max(longest, ev.longest)
+	runs := fmt.Sprintf("%d runs", len(ev.seen))
+	var out []string
+	say := func(asked, used float64, what, format func(float64) string) {
+		if used <= 0 || asked <= 0 || asked <= offBy*used && asked*offBy >= used {
+			return
+		}
+		out = append(out, fmt.Sprintf("phase.%s asks for %s, and the most that any of its %s used was %s.", ev.phase, what(asked), runs, format(used)))
+	}
+	size := func(v float64) string { return units.FormatSize(int64(v)) }
+	say(float64(most.Memory), float64(ev.memory), func(v float64) string { return size(v) + " of memory" }, size)
+	span := func(v float64) string {
+		if d := time.Duration(v); d >= time.Second {
+			return units.ShortDuration(d.Round(time.Second))
+		}
+		return "less than 1s"
+	}
+	if most.Walltime > shortWalltime && most.Walltime > offBy*longest { // less is told as a runtime that passes it
+		say(float64(most.Walltime), float64(longest), func(v float64) string { return "a walltime of " + span(v) }, span)
+	}
+	if most.CPUs > 1 {
+		cores := func(v float64) string { return fmt.Sprintf("%.2g cores", v) }
+		if busy := max(ev.cores, 1); float64(most.CPUs) > offBy*busy && ev.cores > 0 {
+			say(float64(most.CPUs), busy, cores, cores)
+		}
+	}
+	return out
+}

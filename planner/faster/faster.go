@@ -1,0 +1,252 @@
+// Package faster finds what would make a campaign end sooner: each way is tried
+// in the simulation, none is guessed.
+package faster
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Way is one thing that would make the plan end sooner.
+type Way struct {
+	What  string        // "1 more GPU on ssh.lab"
+	End   time.Duration // expected, from now
+	Saves time.Duration
+	// Costs is what it adds to the expected cost in money and service units;
+	// negative where it is cheaper, absent where nothing changes.
+	Costs map[string]string
+	// Unknown says that what it costs is not known.
+	Unknown bool
+}
+
+// What is tried, and what of it is told.
+const (
+	fasterCells = 200_000          // of larger plans nothing is tried
+	fasterFrom  = 10 * time.Minute // of shorter ones neither
+	fasterBy    = 0.05             // share of the time that must be saved
+	fasterTold  = 3
+)
+
+// A change is one thing that is tried.
+type change struct {
+	what string
+	in   forecast.Input
+}
+
+// A Phase is where the jobs of one go, in the order of the forecast's phases.
+type Phase struct {
+	Name       string
+	Placements []place.Decision
+}
+
+// Find lists what would make what was forecast end sooner, each tried by itself
+// in the simulation, what saves most first.
+func Find(f forecast.Forecast, in forecast.Input, phases []Phase) []Way {
+	cells := 0
+	for _, p := range in.Phases {
+		cells += len(p.Of)
+	}
+	if cells > fasterCells || f.Walltime.Mark == forecast.Unknown || f.Walltime.P50 < fasterFrom {
+		return nil
+	}
+	critical := map[string]bool{}
+	for _, name := range f.Critical {
+		critical[name] = true
+	}
+	var out []Way
+	for _, c := range slices.Concat(moreDevices(in, phases, critical), higherCaps(in, critical), otherPools(in, phases, critical)) {
+		end, lines := forecast.Outlook(c.in)
+		saves := f.Walltime.P50 - end
+		if float64(saves) < fasterBy*float64(f.Walltime.P50) {
+			continue
+		}
+		x := Way{What: c.what, End: end, Saves: saves}
+		x.Costs, x.Unknown = difference(f.Lines, lines)
+		out = append(out, x)
+	}
+	slices.SortStableFunc(out, func(a, b Way) int { return cmp.Compare(b.Saves, a.Saves) })
+	return out[:min(len(out), fasterTold)]
+}
+
+// difference is what one forecast is expected to cost more than another.
+func difference(was, is []forecast.Line) (out map[string]string, unknown bool) {
+	for _, unit := range []string{place.USD, place.ServiceUnits} {
+		a, b := forecast.LineOf(was, unit), forecast.LineOf(is, unit)
+		if b.Expected.Mark == forecast.Unknown || a.Expected.Mark == forecast.Unknown {
+			unknown = true
+			continue
+		}
+		if d := amount.Of(b.Expected.Text).Sub(amount.Of(a.Expected.Text)); !d.IsZero() {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[unit] = d.String()
+		}
+	}
+	return out, unknown
+}
+
+// moreDevices adds the devices of one more job to each pool of the critical
+// path.
+func moreDevices(in forecast.Input, phases []Phase, critical map[string]bool) (out []change) {
+	tried := map[[3]any]bool{}
+	for _, w := range phases {
+		for _, d := range w.Placements {
+			key := [3]any{d.Backend, d.Pool, d.Shape.GPUs}
+			if !critical[w.Name] || d.Backend == "" || d.Shape.GPUs == 0 || tried[key] {
+				continue
+			}
+			tried[key] = true
+			at := slices.IndexFunc(in.Pools, func(p offer.Pool) bool { return p.Backend == d.Backend && p.Name == d.Pool })
+			if at < 0 {
+				continue
+			}
+			if pools, ok := forecast.OneMore(in.Pools, at, d.Shape.GPUs); ok {
+				more := in
+				more.Pools = pools
+				what := "1 more GPU"
+				if d.Shape.GPUs > 1 {
+					what = fmt.Sprintf("%d more GPUs", d.Shape.GPUs)
+				}
+				out = append(out, change{fmt.Sprintf("%s on %s", what, placeName(d.Backend, d.Word, d.Pool)), more})
+			}
+		}
+	}
+	return out
+}
+
+// higherCaps doubles each max_parallel that holds for the critical path.
+func higherCaps(in forecast.Input, critical map[string]bool) (out []change) {
+	twice := func(n int, where string) string {
+		return fmt.Sprintf("max_parallel = %d instead of %d%s", 2*n, n, where)
+	}
+	if n := in.CampaignCap; n > 0 {
+		more := in
+		more.CampaignCap = 2 * n
+		out = append(out, change{twice(n, ""), more})
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.BackendCaps)) {
+		if n := in.BackendCaps[name]; n > 0 {
+			more := in
+			more.BackendCaps = maps.Clone(in.BackendCaps)
+			more.BackendCaps[name] = 2 * n
+			out = append(out, change{twice(n, " on backend."+name), more})
+		}
+	}
+	for i, p := range in.Phases {
+		if p.Cap > 0 && critical[p.Name] {
+			more := in
+			more.Phases = slices.Clone(in.Phases)
+			more.Phases[i].Cap = 2 * p.Cap
+			out = append(out, change{twice(p.Cap, " in phase."+p.Name), more})
+		}
+	}
+	return out
+}
+
+// otherPools moves each phase of the critical path to each other candidate that
+// could take all of it, as if it ran as fast there.
+func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (out []change) {
+	for i, w := range phases {
+		if !critical[w.Name] {
+			continue
+		}
+		for _, to := range otherCandidates(w) {
+			more := in
+			more.Phases = slices.Clone(in.Phases)
+			more.Phases[i].Groups = slices.Clone(in.Phases[i].Groups)
+			for k := range more.Phases[i].Groups {
+				g := &more.Phases[i].Groups[k]
+				if g.Decision.Backend != "" && !g.InFlight {
+					d := &g.Decision
+					d.Backend, d.Pool, d.Price, d.WholeNode, d.Wait, d.Boot, d.Segments = to.Backend, to.Pool, to.Price, to.WholeNode, to.Wait, to.Boot, to.Segments
+					g.Dearest = place.Decision{}
+				}
+			}
+			word := ""
+			if d := w.Placements[w.firstPlaced()]; d.Backend == to.Backend {
+				word = d.Word
+			}
+			out = append(out, change{fmt.Sprintf("phase.%s on %s, if it is as fast there", w.Name, placeName(to.Backend, word, to.Pool)), more})
+		}
+	}
+	return out
+}
+
+// firstPlaced is the first placement of a phase that holds one.
+func (w Phase) firstPlaced() int {
+	return max(slices.IndexFunc(w.Placements, func(d place.Decision) bool { return d.Backend != "" }), 0)
+}
+
+// otherCandidates are those that fit every request of a phase and won none.
+func otherCandidates(w Phase) (out []place.Candidate) {
+	first := true
+	for _, d := range w.Placements {
+		if d.Backend == "" {
+			continue
+		}
+		if first {
+			for _, c := range d.Candidates {
+				if c.Fits && !c.Won {
+					out = append(out, c)
+				}
+			}
+			first = false
+			continue
+		}
+		out = slices.DeleteFunc(out, func(o place.Candidate) bool {
+			return !slices.ContainsFunc(d.Candidates, func(c place.Candidate) bool {
+				return c.Backend == o.Backend && c.Pool == o.Pool && c.Fits && !c.Won
+			})
+		})
+	}
+	return out
+}
+
+func placeName(backend, word, pool string) string {
+	switch {
+	case pool == "":
+		return backend
+	case word == "":
+		return backend + ", " + pool
+	}
+	return backend + ", " + word + " " + pool
+}
+
+// Price is what it costs, in words: "at the same cost", "for $3.2 more".
+func (w Way) Price() string {
+	text := ""
+	for _, unit := range []string{place.USD, place.ServiceUnits} {
+		d, err := decimal.NewFromString(w.Costs[unit])
+		if err != nil {
+			continue
+		}
+		if text != "" {
+			text += " and "
+		}
+		if d.IsNegative() {
+			text += amount.Words(unit, d.Neg().String()) + " less"
+		} else {
+			text += amount.Words(unit, d.String()) + " more"
+		}
+	}
+	switch {
+	case text != "" && w.Unknown:
+		return "for " + text + ", and a price that is not known"
+	case text != "":
+		return "for " + text
+	case w.Unknown:
+		return "at a price that is not known"
+	}
+	return "for the same"
+}

@@ -1,0 +1,37 @@
+package forecast
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Outlook is when a plan is expected to end and what it is expected to cost:
+// what is compared of plans that differ in one thing.
+func Outlook(in Input) (end time.Duration, lines []Line) {
+	s := build(&in, false)
+	s.play()
+	total := sums{}
+	eachGroup(in, func(_ string, g Group, n int) { total.add(g, n) })
+	return s.end, total.lines(false)
+}
+
+// OneMore is a pool with so many more devices, where it is known how many it
+// has; false for others.
+func OneMore(pools []offer.Pool, at, devices int) ([]offer.Pool, bool) {
+	p := pools[at]
+	if freeDevices(p, 0) <= 0 {
+		return nil, false
+	}
+	p.Total += devices
+	if p.Idle >= 0 {
+		p.Idle += devices
+	}
+	if oneMachine(p) {
+		p.GPUs += devices
+	}
+	out := slices.Clone(pools)
+	out[at] = p
+	return out, true
+}

@@ -1,0 +1,78 @@
+package launches
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Ceiling is the dearest candidate's full walltime by unit, over all launches,
+// each as large as retries may make it.
+func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]decimal.Decimal, bool) {
+	out := map[string]decimal.Decimal{}
+	known := true
+	if d.Backend == "" {
+		return out, false
+	}
+	take := func(backend, pool string, p offer.Price, wholeNode bool, segments int, around time.Duration) {
+		shapes := every(d.Shape, r, segments, Pool(pools, backend, pool))
+		for len(shapes) < max(r.MaxAttempts, 1) {
+			shapes = append(shapes, d.Shape)
+		}
+		sum := map[string]decimal.Decimal{}
+		for _, s := range shapes {
+			cost, priced := place.Charged(s, p, wholeNode, s.Walltime, around)
+			known = known && priced
+			for unit, a := range cost {
+				sum[unit] = sum[unit].Add(a)
+			}
+		}
+		for unit, a := range sum {
+			if a.GreaterThan(out[unit]) {
+				out[unit] = a
+			}
+		}
+	}
+	take(d.Backend, d.Pool, d.Price, d.WholeNode, d.Segments, d.Around())
+	for _, c := range d.Candidates {
+		if c.Fits {
+			take(c.Backend, c.Pool, c.Price, c.WholeNode, c.Segments, c.Around())
+		}
+	}
+	if !known {
+		delete(out, place.USD)
+	}
+	return out, known
+}
+
+// Dearest is the decision at the price of the dearest approved candidate:
+// in money first, then in service units and node-hours. Zero when it is the
+// decision itself.
+func Dearest(d place.Decision) place.Decision {
+	best, found := place.Decision{}, false
+	most, _ := place.Charged(d.Shape, d.Price, d.WholeNode, d.Shape.Walltime, d.Around())
+	for _, c := range d.Candidates {
+		if !c.Fits || c.Won {
+			continue
+		}
+		cost, _ := place.Charged(d.Shape, c.Price, c.WholeNode, d.Shape.Walltime, c.Around())
+		for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
+			if o := cost[unit].Cmp(most[unit]); o != 0 {
+				if o > 0 {
+					best, found, most = d, true, cost
+					best.Backend, best.Pool, best.Price, best.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
+					best.Wait, best.Boot, best.Segments = c.Wait, c.Boot, c.Segments
+				}
+				break
+			}
+		}
+	}
+	if !found {
+		return place.Decision{}
+	}
+	return best
+}

@@ -1,0 +1,67 @@
+package launches
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// TestScaledLaunches: at most counts each later launch as large as retries
+// may make it, up to the pool.
+func TestScaledLaunches(t *testing.T) {
+	t.Parallel()
+	s := offer.Shape{CPUs: 2, Memory: 1 << 30, Walltime: time.Hour}
+	r := lang.Retry{MaxAttempts: 4, Scale: map[string]lang.Scale{"walltime": {Walltime: 2}, "oom": {Memory: 1.5, Walltime: 0.5}}}
+	got := Shapes(s, r, offer.Pool{MaxTime: 3 * time.Hour})
+	var hours []float64
+	for _, l := range got {
+		hours = append(hours, l.Walltime.Hours())
+	}
+	if diff := cmp.Diff([]float64{1, 2, 3, 3}, hours); diff != "" || got[1].Memory != 3<<29 {
+		t.Errorf("%s%+v", diff, got)
+	}
+	if Shapes(s, lang.Retry{MaxAttempts: 3}, offer.Pool{}) != nil || Shapes(s, lang.Retry{MaxAttempts: 1, Scale: r.Scale}, offer.Pool{}) != nil {
+		t.Error("without scaling or a second launch there is nothing to list")
+	}
+	d := place.Decision{Backend: "b", Shape: s, Price: offer.Price{Known: true, USDPerHour: "1"}}
+	out, known := Ceiling(d, r, []offer.Pool{{Backend: "b", MaxTime: 3 * time.Hour}})
+	if !known || out[place.USD].String() != "9" || out[place.CPUHours].String() != "18" {
+		t.Errorf("%v %v", out, known)
+	}
+	f := forecast.Make(forecast.Input{Phases: []forecast.Phase{{Name: "p", Of: []uint16{1}, Groups: []forecast.Group{{}, {
+		Decision: d, Runtime: forecast.Declared(time.Hour), Launches: 4, Shapes: got,
+	}}}}})
+	if f.Lines[0].AtMost.Text != "9" {
+		t.Errorf("%+v", f.Lines)
+	}
+}
+
+// TestSegmentsCeiling: what may be spent is what the launches of all segments
+// may take, each a whole minute long, so that the last is not refused.
+func TestSegmentsCeiling(t *testing.T) {
+	t.Parallel()
+	d := place.Decision{Backend: "b", Segments: 7, Shape: offer.Shape{CPUs: 1, Walltime: 100 * time.Hour}, Price: offer.Price{Known: true, USDPerHour: "1"}}
+	for most, want := range map[int]string{1: "100.1", 2: "114.4", 3: "128.7"} {
+		r := lang.Retry{MaxAttempts: most}
+		out, _ := Ceiling(d, r, nil)
+		if out[place.USD].String() != want {
+			t.Errorf("%d attempts: $%s, not $%s", most, out[place.USD], want)
+		}
+		f := forecast.Make(forecast.Input{Phases: []forecast.Phase{{Name: "p", Of: []uint16{1}, Groups: []forecast.Group{{}, {
+			Decision: d, Runtime: forecast.Declared(100 * time.Hour), Launches: most, Shapes: Of(d, r, nil),
+		}}}}})
+		if f.Lines[0].AtMost.Text != want {
+			t.Errorf("%d attempts: the plan says %+v", most, f.Lines[0])
+		}
+	}
+	d.Segments, d.Boot, d.Shape.Walltime = 1, 30*time.Minute, time.Hour
+	if out, _ := Ceiling(d, lang.Retry{MaxAttempts: 2}, nil); out[place.USD].String() != "3" || out[place.CPUHours].String() != "2" {
+		t.Errorf("two launches of an hour with half an hour of boot each: %v", out)
+	}
+}

@@ -1,0 +1,55 @@
+package observed
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Failure is the class, why and by whom, and the last lines of the log.
+func (f Fact) Failure() string {
+	if said := f.refused(); said != "" {
+		return strings.TrimSuffix(said+"\n"+strings.Join(f.Tail[:len(f.Tail)-1], "\n"), "\n")
+	}
+	var parts []string
+	if f.Class != "" {
+		parts = append(parts, f.Class)
+	}
+	switch at := f.Job.Last(); {
+	case f.Reason != "":
+		parts = append(parts, f.Reason)
+	case at != nil && at.Signal != "":
+		parts = append(parts, "signal "+at.Signal)
+	case at != nil && at.Exit != nil:
+		parts = append(parts, fmt.Sprintf("exit %d", *at.Exit))
+	}
+	if f.By != "" {
+		parts = append(parts, "by "+f.By)
+	}
+	head := strings.Join(parts, ", ")
+	if head == "" {
+		head = string(f.Status)
+	}
+	if len(f.Tail) > 0 {
+		head += "\n" + strings.Join(f.Tail, "\n")
+	}
+	return head
+}
+
+// refused is what a verifier said of the outputs of a job that ended well; it
+// stands at the end of its log.
+func (f Fact) refused() string {
+	at := f.Job.Last()
+	if at == nil || at.Exit == nil || *at.Exit != 0 || at.Signal != "" || f.Reason != "" || len(f.Tail) == 0 {
+		return ""
+	}
+	if said := f.Tail[len(f.Tail)-1]; strings.HasPrefix(said, "output ") {
+		return "exit 0, and " + said
+	}
+	return ""
+}
+
+// Head is the first line of a failure.
+func (f Fact) Head() string {
+	head, _, _ := strings.Cut(f.Failure(), "\n")
+	return head
+}

@@ -1,0 +1,42 @@
+// Package observed joins the state's records with what a refresh saw. What was
+// not seen is unknown, never gone: a job counts as lost only when a backend
+// that answers does not list it a second time.
+package observed
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Refresh is what a refresh found. The zero value means that nothing was
+// asked (-refresh=false): the state is believed.
+type Refresh struct {
+	Refreshed bool
+	// Jobs is by token.
+	Jobs map[string]offer.Observation
+	// Gone is when a token was first not listed by a backend that answered.
+	Gone map[string]time.Time
+	// Unreachable backends, with the reason.
+	Unreachable map[string]string
+	// Outputs is what a stat (or with -verify an opening) of recorded outputs
+	// found, by job address; a missing file has OK false.
+	Outputs map[string][]offer.Output
+	// Sources are the content digests of source trees by lang.Source.Key.
+	Sources map[string]result.Source
+	// Secrets names the secrets that could not be read, with the reason.
+	Secrets map[string]string
+	// Findings are what preflight found, already attached to addresses.
+	Findings diag.List
+	// Orphans are rented resources tagged ours and unknown to the state.
+	Orphans []Orphan
+	// Imported are look-ups of import blocks, by target address.
+	Imported map[string]offer.Observation
+}
+
+// An Orphan is a rented resource the state does not know.
+type Orphan struct {
+	Backend, ID, PerHour string
+}

@@ -1,0 +1,49 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// once says what is true of several jobs once, and of how many it is true.
+func once(in diag.List) diag.List {
+	type key struct {
+		severity               diag.Severity
+		summary, detail, where string
+	}
+	at := map[key]int{}
+	more := map[int]int{}
+	addresses := map[int]map[string]bool{}
+	var out diag.List
+	for _, d := range in {
+		k := key{severity: d.Severity, summary: d.Summary, detail: d.Detail}
+		if d.Subject != nil {
+			k.where = d.Subject.String()
+		} else {
+			k.where = d.Address
+		}
+		i, seen := at[k]
+		if !seen {
+			at[k] = len(out)
+			addresses[len(out)] = map[string]bool{d.Address: true}
+			out = append(out, d)
+			continue
+		}
+		if !addresses[i][d.Address] {
+			addresses[i][d.Address] = true
+			more[i]++
+		}
+	}
+	for i, n := range more {
+		d := &out[i]
+		who := "another"
+		if n > 1 {
+			who = fmt.Sprintf("%d others", n)
+		}
+		if d.Address != "" {
+			d.Detail = fmt.Sprintf("%s\n\nSo it is for %s and %s.", d.Detail, d.Address, who)
+		}
+	}
+	return out
+}

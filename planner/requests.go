@@ -1,0 +1,121 @@
+package planner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// compareRequests holds what starts against what was seen of its phase: a
+// request that is far off is noted, and a runtime that is foretold to pass the
+// walltime is a warning.
+func (m *maker) compareRequests() {
+	for _, w := range m.works {
+		if !w.starts() || w.rec == nil && w.p.Smoke == nil {
+			continue
+		}
+		m.tooShort(w)
+		if ev := m.evidence(w); ev.Enough() {
+			m.plan.Notes = append(m.plan.Notes, m.farOff(w, ev)...)
+		}
+	}
+}
+
+// farOff says which requests of a phase are far off what its runs used; of
+// several requests the one that is most off.
+func (m *maker) farOff(w *work, ev *evidence.Evidence) []string {
+	var most offer.Shape
+	for at, n := range w.groupJobs() {
+		if n > 0 {
+			s := w.pp.Placements[at].Shape
+			most.Memory, most.CPUs, most.Walltime = max(most.Memory, s.Memory), max(most.CPUs, s.CPUs), max(most.Walltime, s.Walltime)
+		}
+	}
+	return ev.FarOff(most, m.longest(w))
+}
+
+// longest is the longest runtime that a fitted model foretells of what starts,
+// at the 90th percentile; 0 without one.
+func (m *maker) longest(w *work) (out time.Duration) {
+	model, ok := m.fit(w)
+	if !ok {
+		return 0
+	}
+	for i, k := range w.pp.Kind {
+		if k.Starts() {
+			if _, p90, ok := model.Predict(i); ok {
+				out = max(out, p90)
+			}
+		}
+	}
+	return out
+}
+
+// tooShort warns of jobs that are foretold to need longer than their walltime.
+func (m *maker) tooShort(w *work) {
+	n, first := 0, -1
+	var longest, walltime time.Duration
+	basis := ""
+	count := func(i int, takes, limit time.Duration, how string) {
+		if limit <= 0 || takes <= limit {
+			return
+		}
+		if n++; takes > longest {
+			first, longest, walltime, basis = i, takes, limit, how
+		}
+	}
+	model, fits := m.fit(w)
+	whole := m.evidence(w).Runtime(0) // as if nothing ended it
+	known := whole.Mark == forecast.Estimated
+	for i, k := range w.pp.Kind {
+		if !k.Starts() || !known && !fits {
+			continue
+		}
+		limit := w.reqs[w.p.RequestOf(i, lang.Run)].Shape.Walltime
+		if fits {
+			if takes, _, ok := model.Predict(i); ok {
+				count(i, takes, limit, model.Text())
+				continue
+			}
+		}
+		if known {
+			count(i, whole.Expected, limit, whole.Basis)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	d := diag.Diagnostic{Severity: diag.Warning, Summary: "jobs are likely to need longer than their walltime", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: w.p.Range.Ptr(),
+		Detail: fmt.Sprintf("%s of phase.%s: %s is expected to take %s, and its walltime is %s (%s). Raise walltime, or add a checkpoint and retry on walltime, so that the work goes on where it was.",
+			jobCount(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), units.ShortDuration(walltime), basis)}
+	if at, ok := w.p.Asks["walltime"]; ok {
+		d.Subject = &at
+	}
+	m.diags.Append(d)
+}
+
+// evidence is worked out once, and only for phases of which a job runs.
+func (m *maker) evidence(w *work) *evidence.Evidence {
+	if w.ev == nil {
+		w.ev = evidence.Of(w.p, w.rec, m.st.Validations)
+	}
+	return w.ev
+}
+
+// fit is the model of a phase, worked out once.
+func (m *maker) fit(w *work) (*evidence.Fitted, bool) {
+	if !w.starting() {
+		return nil, false
+	}
+	if !w.fitTried {
+		w.fitTried = true
+		w.model, w.fits = evidence.Fit(w.p, w.rec)
+	}
+	return &w.model, w.fits
+}

@@ -1,0 +1,154 @@
+// Package result computes result hashes: the same job has the same hash on
+// every machine and under every name, and whatever changes what it would make
+// changes the hash. It knows nothing of plans or records.
+package result
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+)
+
+// Scheme is the version of the canonical text under which hashes are taken
+// now. A record keeps the scheme it was made under and is compared in it.
+const Scheme = 1
+
+// Schemes are those this muster can compute: the prefix of the hashed text.
+var Schemes = map[int]string{
+	1: "muster result 1\n",
+}
+
+// Source is the content of a source tree and where it comes from.
+type Source struct {
+	Digest string
+	Commit string // recorded, in no hash
+	Dirty  bool
+	Files  int
+	Bytes  int64
+}
+
+// A Hasher computes result hashes under one scheme, a column at a time: 16
+// bytes a cell and no allocation for one.
+type Hasher struct {
+	prefix  string
+	sources map[string]Source
+	results map[*lang.Phase][]Hash // done phases
+	groups  map[*lang.Input][]Hash // producers' hash by group
+	inputs  map[*lang.Phase][]*lang.Input
+	buf     []byte
+}
+
+// New is a hasher under a scheme this muster can compute.
+func New(scheme int, sources map[string]Source) *Hasher {
+	return &Hasher{prefix: Schemes[scheme], sources: sources, results: map[*lang.Phase][]Hash{}, groups: map[*lang.Input][]Hash{}, inputs: map[*lang.Phase][]*lang.Input{}}
+}
+
+// Phase hashes every cell of a phase whose producers are hashed already.
+func (h *Hasher) Phase(p *lang.Phase) []Hash {
+	// By name: the order of blocks in the file means nothing.
+	h.inputs[p] = slices.SortedFunc(slices.Values(p.Inputs), func(a, b *lang.Input) int { return strings.Compare(a.Name, b.Name) })
+	for _, in := range p.Inputs {
+		h.groups[in] = h.inputGroups(in)
+	}
+	digest := sourceDigest(p, h.sources)
+	out := make([]Hash, p.Len())
+	for i := range out {
+		out[i] = h.cell(p, i, lang.Run, digest)
+	}
+	h.results[p] = out
+	return out
+}
+
+// Known takes the hashes of a phase that were computed earlier.
+func (h *Hasher) Known(p *lang.Phase, results []Hash) { h.results[p] = results }
+
+// Inputs are the inputs of a hashed phase by name.
+func (h *Hasher) Inputs(p *lang.Phase) []*lang.Input { return h.inputs[p] }
+
+// Input is what the cells of a group depend on of the producers of an input.
+func (h *Hasher) Input(in *lang.Input, group int) Hash {
+	if h.groups[in] == nil {
+		h.groups[in] = h.inputGroups(in)
+	}
+	return h.groups[in][group]
+}
+
+// cell hashes one cell. Lengths stand before the parts that people write, so
+// that no two different jobs have the same text.
+func (h *Hasher) cell(p *lang.Phase, i int, v lang.Variant, digest string) Hash {
+	buf := append(h.buf[:0], h.prefix...)
+	at := len(buf)
+	buf = p.AppendResult(buf, i, v)
+	n := len(buf) - at
+	buf = append(buf, 0)
+	buf = strconv.AppendInt(buf, int64(n), 10)
+	buf = append(append(buf, 0), digest...)
+	for _, in := range h.inputs[p] {
+		buf = append(append(buf, 0), in.Name...)
+		buf = append(buf, '=')
+		g := h.groups[in][in.GroupOf(i)]
+		buf = append(buf, g[:]...)
+	}
+	h.buf = buf
+	return sum(buf)
+}
+
+// inputGroups is what each group of an input's consumers depends on: the one
+// producer's hash, or for a list a hash over all of them in key order.
+func (h *Hasher) inputGroups(in *lang.Input) []Hash {
+	producers := h.results[in.From]
+	out := make([]Hash, in.Groups())
+	for g := range out {
+		members := in.Members(g)
+		if !in.All && len(members) == 1 {
+			out[g] = producers[members[0]]
+			continue
+		}
+		d := sha256.New()
+		d.Write([]byte(h.prefix))
+		for _, m := range members {
+			h.buf = append(in.From.AppendKey(h.buf[:0], m), 0)
+			h.buf = append(h.buf, producers[m][:]...)
+			d.Write(h.buf)
+		}
+		copy(out[g][:], d.Sum(h.buf[:0]))
+	}
+	return out
+}
+
+// sourceDigest is the content a phase depends on; "" without a source.
+func sourceDigest(p *lang.Phase, sources map[string]Source) string {
+	if p.Source == nil {
+		return ""
+	}
+	return sources[p.Source.Key()].Digest
+}
+
+// Fingerprint is a smoke's hash in an environment class.
+func (h *Hasher) Fingerprint(p *lang.Phase, cell int, class string) Hash {
+	r := h.cell(p, cell, lang.SmokeRun, sourceDigest(p, h.sources))
+	buf := append(h.buf[:0], "muster smoke\n"...)
+	buf = append(append(buf, r[:]...), class...)
+	h.buf = buf
+	return sum(buf)
+}
+
+// InputBytes is the digest over the bytes a job read through one input, from
+// the output digests of its producers in key order; "" when one is unknown.
+func InputBytes(digests []string) string {
+	if len(digests) == 1 {
+		return digests[0]
+	}
+	d := sha256.New()
+	for _, s := range digests {
+		if s == "" {
+			return ""
+		}
+		d.Write(append([]byte(s), 0))
+	}
+	return "sha256:" + hex.EncodeToString(d.Sum(nil))
+}

@@ -1,0 +1,69 @@
+package result
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func phase(t *testing.T) *lang.Phase {
+	t.Helper()
+	dir := t.TempDir()
+	text := `campaign "test" {}
+phase "a" {
+  grid {
+    axes = { seed = [1, 2] }
+  }
+  job {
+    command = "train --seed ${cell.seed} --out ${output.out}"
+    output "out" {
+      path = "out/${cell.seed}.txt"
+    }
+    resources {
+      walltime = "1h"
+    }
+  }
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "test.muster.hcl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, diags := lang.Load(lang.LoadOptions{Dir: dir, Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return c.Phases[0]
+}
+
+// TestHashingACellAllocatesNothing is exact where a time would not be.
+func TestHashingACellAllocatesNothing(t *testing.T) {
+	p := phase(t)
+	h := New(Scheme, nil)
+	h.Phase(p)
+	if n := testing.AllocsPerRun(100, func() { h.cell(p, 1, 0, "") }); n > 0 {
+		t.Errorf("%v allocations a cell", n)
+	}
+}
+
+// TestHashesAreTextAndBack: what is written into a record is read again and
+// compared; what is no hash is none.
+func TestHashesAreTextAndBack(t *testing.T) {
+	column := New(Scheme, nil).Phase(phase(t))
+	if column[0] == column[1] {
+		t.Error("two seeds have one hash")
+	}
+	for i, h := range column {
+		back, ok := ParseHash(h.String())
+		if !ok || back != h || !h.Is(h.String()) || h.Is(column[1-i].String()) {
+			t.Errorf("%s comes back as %s", h, back)
+		}
+	}
+	for _, text := range []string{"", "12", column[0].String() + "0", "G" + column[0].String()[1:]} {
+		if _, ok := ParseHash(text); ok || column[0].Is(text) {
+			t.Errorf("%q counts as a hash", text)
+		}
+	}
+}

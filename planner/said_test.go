@@ -1,0 +1,141 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	line := func(n int) *hcl.Range { return &hcl.Range{Filename: "c.hcl", Start: hcl.Pos{Line: n, Column: 1}} }
+	got := once(diag.List{
+		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.a"},
+		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.b"},
+		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.b"},
+		{Summary: "s", Detail: "not yet", Subject: line(2), Address: "phase.a"},
+		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.a", Severity: diag.Warning},
+		{Summary: "s", Detail: "other", Address: "phase.a"},
+		{Summary: "s", Detail: "other", Address: "phase.b"},
+	})
+	var said []string
+	for _, d := range got {
+		said = append(said, d.Detail)
+	}
+	if want := "not yet\n\nSo it is for phase.a and another.|not yet|not yet|other|other"; strings.Join(said, "|") != want {
+		t.Errorf("%q", said)
+	}
+}
+
+// TestPreconditionIsToldOnce of all the jobs for which it does not hold.
+func TestPreconditionIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]int{"false": 1, "cell.seed < 3": 1, "cell.seed < 9": 0} {
+		c, diags := lang.LoadFiles(map[string][]byte{"t.muster.hcl": []byte("campaign \"t\" {}\nphase \"a\" {\n  grid { axes = { seed = range(6) } }\n  job { command = \"true ${cell.seed}\" }\n  precondition {\n    condition = " + src + "\n    message = \"not yet\"\n  }\n}\n")}, lang.LoadOptions{Dir: t.TempDir()})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		_, said := Make(input(c, nil))
+		if len(said) != want {
+			t.Errorf("%s: %d are told: %v", src, len(said), said)
+		}
+	}
+}
+
+// TestNoPlaceIsToldOnce, at the line that asks for too much, and without what
+// a preflight found of the same.
+func TestNoPlaceIsToldOnce(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1", gpus: 3})
+	in := input(c, nil)
+	in.Observed.Findings = diag.List{{Summary: "There are not enough healthy GPUs", Address: "phase.a"}, {Summary: "the disk is full", Address: "phase.a"}}
+	_, said := Make(in)
+	var lines []string
+	for _, d := range said {
+		lines = append(lines, d.Summary)
+		if d.Summary == "no place fits" && (d.Subject == nil || *d.Subject != c.Phases[0].Asks["gpus"]) {
+			t.Errorf("points at %v", d.Subject)
+		}
+	}
+	if got := strings.Join(lines, "|"); got != "no place fits|the disk is full" {
+		t.Error(got)
+	}
+}
+
+// TestVerifierIsQuoted: a job that ended well and whose outputs did not pass
+// is held with the verifier's words.
+func TestVerifierIsQuoted(t *testing.T) {
+	t.Parallel()
+	zero, one := 0, 1
+	for name, c := range map[string]struct {
+		exit *int
+		tail []string
+		want string
+	}{
+		"a broken output":        {&zero, []string{"hello", "output m: json: unexpected end at byte 6"}, "exit 0, and output m: json: unexpected end at byte 6\nhello"},
+		"it failed by itself":    {&one, []string{"output m: said the job"}, "unknown, exit 1\n"},
+		"an unknown other class": {&zero, []string{"hello"}, "unknown, exit 0\n"},
+	} {
+		c0 := load(t, nil, phaseSpec{name: "a", lr: "1"})
+		st := applied(t, c0, state.Failed)
+		job := st.Jobs["phase.a"]
+		job.Class, job.Attempts[0].Exit, job.Attempts[0].Tail, job.Attempts[0].Class = "unknown", c.exit, c.tail, "unknown"
+		p := plan(t, input(c0, st))
+		if got := p.Phases[0].Detail(0).Text; !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestWayOutOfMissingOutputs names the jobs to run again.
+func TestWayOutOfMissingOutputs(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{1: `-rerun='phase.a["seed=0"]'` + "`.", 5: `-rerun='phase.a["seed=2"]'` + "` and so for 2 more"} {
+		seeds := make([]int, n)
+		for i := range seeds {
+			seeds[i] = i
+		}
+		c := load(t, nil, phaseSpec{name: "a", seeds: seeds, lr: "1"})
+		in := input(c, applied(t, c, state.Completed))
+		in.Observed = Observed{Refreshed: true, Outputs: map[string][]offer.Output{}}
+		for address := range in.State.Jobs {
+			in.Observed.Outputs[address] = []offer.Output{{Name: "out", Path: "out", Verdict: "missing"}}
+		}
+		p := plan(t, in)
+		if notes := strings.Join(p.Notes, "\n"); p.Counts.Missing != n || !strings.Contains(notes, want) {
+			t.Errorf("%d missing: %s", p.Counts.Missing, notes)
+		}
+	}
+}
+
+// TestHowToKnow: hours without a bound need a walltime, whatever else, and
+// never a price.
+func TestHowToKnow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		unit, want string
+		walltime   bool
+	}{
+		"hours of what starts":         {"cpu_hours", "write a walltime in resources of phase.a", false},
+		"hours of what has a walltime": {"gpu_hours", "write a walltime in resources", true},
+		"money of what has one":        {"usd", "write a price on the backend", true},
+	} {
+		spec := phaseSpec{name: "a", lr: "1"}
+		c0 := load(t, nil, spec)
+		m := newMaker(input(c0, nil))
+		p := plan(t, input(c0, nil))
+		m.plan, m.works[0].pp = p, p.Phases[0]
+		if !c.walltime {
+			p.Phases[0].Placements[1].Shape.Walltime = 0
+		}
+		if got := m.howToKnow(c.unit); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+}

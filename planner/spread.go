@@ -1,0 +1,174 @@
+package planner
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/hosts"
+	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/place"
+)
+
+// A lot is cells of one request that take about as long as one another.
+type lot struct {
+	request int
+	each    time.Duration
+	cells   []int32
+}
+
+// spread gives the cells of a phase whose backend has several hosts theirs, the
+// longest first, each that which would be through with it first.
+func (m *maker) spread(w *work, jobs []int) {
+	over := make([][]hosts.Host, len(jobs))
+	some := false
+	for r, n := range jobs {
+		if n == 0 {
+			continue
+		}
+		if beside := w.pp.Placements[r+1].Beside; len(beside) > 0 && len(w.pp.Placements)+len(beside) <= mostRequests {
+			over[r] = m.hostsOf(w, r+1, beside)
+			some = true
+		}
+	}
+	if !some {
+		return
+	}
+	near := m.nearness(w)
+	for _, l := range m.lots(w, over) {
+		for _, i := range l.cells {
+			h := m.load.Choose(over[l.request], l.each, near, int(i))
+			m.load.Put(h, l.each)
+			w.pp.Place[i] = h.Place
+			near.Settle(int(i), h.Bit)
+		}
+	}
+}
+
+// hostsOf are the hosts of a request, with a placement each.
+func (m *maker) hostsOf(w *work, at int, beside []place.Decision) []hosts.Host {
+	if m.load == nil {
+		m.load = m.busyHosts()
+	}
+	out := make([]hosts.Host, len(beside))
+	for k, d := range beside {
+		h := hosts.Host{Backend: d.Backend, Pool: d.Pool, Place: uint16(at), Share: m.evidence(w).Pace(d.Backend, d.Pool) / m.atOnce(d)}
+		if s := m.spots.Of(d.Backend, d.Pool); s.Pool != "" {
+			h.Bit = m.load.Bit(s.Files)
+		}
+		if d.Pool == w.pp.Placements[at].Pool {
+			w.pp.Placements[at] = d
+		} else {
+			h.Place = uint16(len(w.pp.Placements))
+			w.pp.Placements = append(w.pp.Placements, d)
+		}
+		m.load.Begin(h, max(d.Wait, 0))
+		out[k] = h
+	}
+	return out
+}
+
+// atOnce is how many jobs of a decision its pool runs at once.
+func (m *maker) atOnce(d place.Decision) float64 {
+	return float64(forecast.AtOnce(launches.Pool(m.in.Pools, d.Backend, d.Pool), d))
+}
+
+// busyHosts begins with what runs already.
+func (m *maker) busyHosts() *hosts.Load {
+	out := hosts.NewLoad()
+	for _, w := range m.works {
+		for i, k := range w.pp.Kind {
+			at := w.record(i).Last()
+			if k != Continue && k != UnknownAt && k != Adopt || at == nil || at.Pool == "" {
+				continue
+			}
+			shape := w.reqs[w.p.RequestOf(i, lang.Run)].Shape
+			d := place.Decision{Backend: at.Backend, Pool: at.Pool, Shape: shape}
+			rest := m.evidence(w).Runtime(shape.Walltime).Expected
+			out.Add(at.Backend, at.Pool, rest.Seconds()/m.atOnce(d))
+		}
+	}
+	return out
+}
+
+// lots are the starting cells of the requests that are spread, the longest
+// first.
+func (m *maker) lots(w *work, over [][]hosts.Host) []*lot {
+	type key struct{ request, bucket int }
+	by := map[key]*lot{}
+	model, fits := m.fit(w)
+	var out []*lot
+	for i, k := range w.pp.Kind {
+		if !k.Starts() && k != Blocked {
+			continue
+		}
+		at := key{request: w.p.RequestOf(i, lang.Run)}
+		if over[at.request] == nil {
+			continue
+		}
+		ok := false
+		if fits {
+			at.bucket, ok = model.Bucket(i)
+		}
+		l := by[at]
+		if l == nil {
+			wall := w.reqs[at.request].Shape.Walltime
+			r := m.evidence(w).Runtime(wall)
+			if ok {
+				r = model.Runtime(at.bucket, wall)
+			}
+			l = &lot{request: at.request, each: r.Expected}
+			if l.each <= 0 {
+				l.each = time.Hour // nobody knows: any time will do that is the same for all
+			}
+			by[at] = l
+			out = append(out, l)
+		}
+		l.cells = append(l.cells, int32(i))
+	}
+	slices.SortStableFunc(out, func(a, b *lot) int { return cmp.Compare(b.each, a.each) })
+	return out
+}
+
+// nearness is where the inputs of a phase's cells lie.
+func (m *maker) nearness(w *work) *hosts.Near {
+	n := &hosts.Near{}
+	if !m.load.Apart() {
+		return n // all hosts see the same files
+	}
+	for _, in := range w.p.Inputs {
+		have := make([]uint64, in.Groups())
+		for g := range have {
+			have[g] = m.lieTogether(m.byPhase[in.From.Name], in, g)
+		}
+		n.Add(in, have)
+	}
+	return n
+}
+
+// lieTogether is the bit of the host that has most of a group's files.
+func (m *maker) lieTogether(from *work, in *lang.Input, g int) uint64 {
+	var best uint64
+	most := 0
+	var count [64]int
+	for _, p := range in.Members(g) {
+		s, o, _ := m.liesOn(from, p, in.Output)
+		for _, s := range append(m.copiesOf(o), s) {
+			if s.Pool == "" {
+				continue
+			}
+			bit := m.load.Bit(s.Files)
+			if bit == 0 {
+				continue
+			}
+			at := bits.TrailingZeros64(bit)
+			if count[at]++; count[at] > most {
+				best, most = bit, count[at]
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,108 @@
+// Package stuck tells from the state alone, without a plan, which jobs wait for
+// something that will not come by itself.
+package stuck
+
+import (
+	"slices"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/state"
+)
+
+// Jobs tells by address, from the state alone, which jobs wait for something
+// that will not come by itself, and what that is: a job that failed, is held
+// or was cancelled, or the smoke of their phase.
+func Jobs(c *lang.Campaign, st *state.State) map[string]string {
+	s := jobs{st: st, why: map[string]string{}, roots: map[string][]string{}}
+	for _, p := range c.Phases {
+		s.phase(p)
+	}
+	return s.why
+}
+
+type jobs struct {
+	st    *state.State
+	why   map[string]string
+	roots map[string][]string // by phase and cell, what it will not come past; nil when there is none
+}
+
+func (s *jobs) phase(p *lang.Phase) {
+	roots := make([]string, p.Len())
+	whole := s.whole(p)
+	for i := range roots {
+		address := p.Address(i)
+		switch j := s.st.Job(address); {
+		case j == nil || j.Status == state.Forgotten:
+			if roots[i] = whole; whole == "" {
+				roots[i] = s.input(p, i)
+			}
+			if roots[i] != "" {
+				s.why[address] = roots[i]
+			}
+		case j.Status == state.Failed || j.Status == state.Held || j.Status == state.Cancelled:
+			roots[i] = address
+		}
+	}
+	if slices.ContainsFunc(roots, func(r string) bool { return r != "" }) {
+		s.roots[p.Name] = roots
+	}
+}
+
+// whole is what keeps all of a phase from starting: its smoke, or a phase that
+// it depends on.
+func (s *jobs) whole(p *lang.Phase) string {
+	if SmokeFailed(p, s.st) != nil {
+		return "the smoke of phase." + p.Name
+	}
+	for _, name := range p.DependsOn {
+		for _, root := range s.roots[name] {
+			if root != "" {
+				return root
+			}
+		}
+	}
+	return ""
+}
+
+// input is what one of a cell's inputs waits for.
+func (s *jobs) input(p *lang.Phase, cell int) string {
+	for _, in := range p.Inputs {
+		roots := s.roots[in.From.Name]
+		if roots == nil {
+			continue
+		}
+		for _, m := range in.Members(in.GroupOf(cell)) {
+			if roots[m] != "" {
+				return roots[m]
+			}
+		}
+	}
+	return ""
+}
+
+// SmokeFailed is the verdict of the phase's last smoke if it failed and nobody
+// overrode it, else nil.
+func SmokeFailed(p *lang.Phase, st *state.State) *state.Validation {
+	if p.Smoke == nil {
+		return nil
+	}
+	cells := map[string]bool{}
+	for _, i := range p.Smoke.Cells {
+		cells[p.Address(i)] = true
+	}
+	var last state.Validation
+	for _, v := range st.Validations {
+		if cells[v.Address] && v.At.After(last.At) {
+			last = v
+		}
+	}
+	for _, o := range st.Overrides {
+		if o.Address == "phase."+p.Name && o.At.After(last.At) {
+			return nil
+		}
+	}
+	if last.At.IsZero() || last.Passed {
+		return nil
+	}
+	return &last
+}

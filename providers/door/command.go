@@ -1,0 +1,68 @@
+package door
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/slurm/node"
+)
+
+const usage = `muster-host is the part of muster that runs jobs on a host; muster starts it over ssh.
+
+  muster-host door             serve this host to the muster at the other end of stdin and stdout
+  muster-host queue [FLAG…]    run jobs, until none is left
+  muster-host node -batch DIR  run one element of a Slurm array, in its job
+  muster-host digest FILE      print the sha256 of a file
+`
+
+// NodeMode is the mode in which a Slurm job starts this binary.
+const NodeMode = "node"
+
+// Command is what muster-host does with its arguments; it returns the exit status.
+func Command(args []string) int {
+	mode := ""
+	if len(args) > 0 {
+		mode = args[0]
+	}
+	switch {
+	case mode == "queue":
+		return host.Main(context.Background(), args[1:])
+	case mode == "door" && len(args) == 1:
+		return report(Main(context.Background()))
+	case mode == NodeMode:
+		return node.Main(args[1:])
+	case mode == EnvironMode && len(args) == 2:
+		return report(PrintEnviron(os.Stdout, args[1]))
+	case mode == "digest" && len(args) == 2:
+		return report(digest(args[1]))
+	}
+	fmt.Fprint(os.Stderr, usage)
+	return 2
+}
+
+func report(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "muster-host:", err)
+		return 1
+	}
+	return 0
+}
+
+func digest(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	fmt.Println(hex.EncodeToString(sum.Sum(nil)))
+	return nil
+}

@@ -1,0 +1,184 @@
+// Package door is muster's end on a host that it reaches over ssh: the
+// provider protocol on standard input and output, backed by the queue of
+// package host. A door lives as long as its connection; the queue goes on.
+package door
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/local"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Door is this host as the provider at the other end of a connection sees
+// it: package local's, with the user's home and login environment.
+type Door struct {
+	*local.Local
+	home    string
+	environ func() (environ []providers.EnvVar, note string)
+	binary  string // removed by Clean; "" = none
+}
+
+var (
+	_ providers.Provider = (*Door)(nil)
+	_ providers.Cleaner  = (*Door)(nil)
+)
+
+// Options say what a door stands on.
+type Options struct {
+	Queue host.Options // how the queue is started
+	Home  string
+	// Environ is what jobs start from, and what there is to say of it.
+	Environ func() (environ []providers.EnvVar, note string)
+	Binary  string // muster's own file on the host, "" if it put none there
+}
+
+// New makes a door; nothing is started before it is asked.
+func New(o Options) *Door {
+	return &Door{Local: local.NewWith(o.Queue), home: o.Home, environ: o.Environ, binary: o.Binary}
+}
+
+// Configure takes a backend in. Paths of the campaign's own machine mean
+// nothing here: what is relative lies in the home.
+func (d *Door) Configure(ctx context.Context, b providers.Backend) error {
+	b.Dir = d.home
+	d.expand(&b.Workdir)
+	b.Environ, _ = d.environ()
+	return d.Local.Configure(ctx, b)
+}
+
+// Pools is this host, with what `~` means here.
+func (d *Door) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
+	pools, err := d.Local.Pools(ctx, name)
+	_, note := d.environ()
+	for i := range pools {
+		pools[i].Word, pools[i].Home = "host", d.home
+		if d.binary != "" {
+			pools[i].Notes = append(pools[i].Notes, "muster's program here: "+d.binary)
+		}
+		if note != "" {
+			pools[i].Notes = append(pools[i].Notes, note)
+		}
+	}
+	return pools, err
+}
+
+// Preflight checks, for free, that jobs could run here.
+func (d *Door) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
+	for i := range checks {
+		d.expand(&checks[i].Workdir)
+		for j := range checks[i].Require {
+			d.expand(&checks[i].Require[j].Path)
+		}
+	}
+	return d.Local.Preflight(ctx, name, checks)
+}
+
+// Submit hands jobs to the queue.
+func (d *Door) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	for i := range r.Jobs {
+		d.settle(&r.Jobs[i])
+	}
+	return d.Local.Submit(ctx, r)
+}
+
+// settle makes every path of a job absolute that begins in the home.
+func (d *Door) settle(j *providers.Job) {
+	for _, p := range []*string{&j.Workdir, &j.Dir, &j.Checkpoint.Path} {
+		d.expand(p)
+	}
+	for i := range j.Inputs {
+		d.expand(&j.Inputs[i].List)
+		for k := range j.Inputs[i].Paths {
+			d.expand(&j.Inputs[i].Paths[k])
+		}
+	}
+	for i := range j.Outputs {
+		d.expand(&j.Outputs[i].Path)
+	}
+	for i := range j.Require {
+		d.expand(&j.Require[i].Path)
+	}
+}
+
+// expand makes `~` the home.
+func (d *Door) expand(path *string) {
+	if p := *path; p == "~" || len(p) > 1 && p[:2] == "~/" {
+		*path = filepath.Join(d.home, p[1:])
+	}
+}
+
+// Verify looks at outputs where they lie.
+func (d *Door) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
+	d.expand(&r.Workdir)
+	for i := range r.Outputs {
+		d.expand(&r.Outputs[i].Path)
+	}
+	return d.Local.Verify(ctx, r)
+}
+
+// Push writes a file.
+func (d *Door) Push(ctx context.Context, name, path string, size int64, digest string, r io.ReadSeeker) error {
+	d.expand(&path)
+	return d.Local.Push(ctx, name, path, size, digest, r)
+}
+
+// Pull reads a file from an offset on.
+func (d *Door) Pull(ctx context.Context, name, path string, offset int64, w io.Writer) error {
+	d.expand(&path)
+	return d.Local.Pull(ctx, name, path, offset, w)
+}
+
+// List resolves globs and folders.
+func (d *Door) List(ctx context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
+	for i := range patterns {
+		d.expand(&patterns[i])
+	}
+	return d.Local.List(ctx, name, patterns)
+}
+
+// Remove moves files aside or deletes them, under a fence.
+func (d *Door) Remove(ctx context.Context, r providers.RemoveRequest) error {
+	d.expand(&r.To)
+	for i := range r.Paths {
+		d.expand(&r.Paths[i])
+	}
+	return d.Local.Remove(ctx, r)
+}
+
+// Clean removes what the queue keeps of ended jobs, their logs, and the
+// binary that this process runs from.
+func (d *Door) Clean(ctx context.Context, name string) ([]string, error) {
+	removed, err := d.Local.Clean(ctx, name)
+	if err != nil || d.binary == "" {
+		return removed, err
+	}
+	dir := filepath.Dir(d.binary)
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		return removed, fmt.Errorf("clean: %w", err)
+	}
+	for _, f := range all {
+		// A dot before it: a copy that was cut off.
+		if !strings.HasPrefix(strings.TrimPrefix(f.Name(), "."), Prefix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+			return removed, fmt.Errorf("clean: %w", err)
+		}
+		removed = append(removed, filepath.Join(dir, f.Name()))
+	}
+	_ = os.Remove(dir) // if nothing else is in it
+	return removed, nil
+}
+
+// Prefix begins the name of every binary that muster puts on a host; the
+// first digits of its digest follow.
+const Prefix = "muster-host-"

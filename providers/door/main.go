@@ -1,0 +1,71 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/protocol"
+)
+
+// Magic is the line after which the protocol begins; whatever a login shell
+// printed before it is noise.
+const Magic = "muster-door 1"
+
+// Main serves this host on standard input and output until the other end is
+// gone.
+func Main(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return fmt.Errorf("the home directory is not known: HOME is %q", os.Getenv("HOME"))
+	}
+	d := New(Options{Queue: host.Options{Command: []string{self, "queue"}}, Home: home, Environ: ahead(self), Binary: installed(self)})
+	defer d.Close()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	defer stop()
+	return Serve(ctx, stdio{}, newHouse(d))
+}
+
+// ahead begins at once to ask the login shell for its environment, which
+// takes longer than all else.
+func ahead(self string) func() ([]providers.EnvVar, string) {
+	get := sync.OnceValues(func() ([]providers.EnvVar, string) { return LoginEnviron(self) })
+	go get()
+	return get
+}
+
+// installed is the binary if it is one that muster put here.
+func installed(self string) string {
+	if strings.HasPrefix(filepath.Base(self), Prefix) {
+		return self
+	}
+	return ""
+}
+
+// Serve says the magic line, then serves a provider on a stream.
+func Serve(ctx context.Context, s io.ReadWriteCloser, p providers.Provider) error {
+	// A newline first: noise need not have ended its line.
+	if _, err := io.WriteString(s, "\n"+Magic+"\n"); err != nil {
+		return fmt.Errorf("greet: %w", err)
+	}
+	return protocol.ServeStream(ctx, s, p)
+}
+
+type stdio struct{}
+
+func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
+func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
+func (stdio) Close() error                { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }

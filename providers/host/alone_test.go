@@ -1,0 +1,198 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// alone hands jobs over, leaves, and looks again only when a file is there
+// that the jobs make. What happened in between, the queue did alone.
+func (w *world) alone(file string, jobs ...providers.Job) {
+	w.t.Helper()
+	w.submit(jobs...)
+	w.client.Close()
+	w.poll(file, func() bool {
+		_, err := os.Stat(w.path(file))
+		return err == nil
+	})
+}
+
+// find is what is known of a job now.
+func (w *world) find(j providers.Job) offer.Observation {
+	w.t.Helper()
+	found, err := w.client.Find(context.Background(), w.place, []string{j.Token})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found[0]
+}
+
+// With muster off: edges, released only when what is before them is verified.
+func TestAloneEdges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.job("echo '{}' > a.json", "a.json")
+	a.Outputs[0].Verify = []providers.VerifyCheck{{Kind: "json"}}
+	b := w.job("cat a.json > b", "b")
+	b.After = []string{a.Token}
+	broken := w.job("echo '{' > c.json", "c.json") // exits 0
+	broken.Outputs[0].Verify = []providers.VerifyCheck{{Kind: "json"}}
+	never := w.job("echo > never", "never")
+	never.After = []string{broken.Token}
+	both := w.job("echo > both", "both")
+	both.After = []string{b.Token, broken.Token}
+	last := w.job("echo > last", "last")
+	last.After = []string{b.Token}
+	w.alone("last", last, both, never, broken, b, a)
+	got := w.wait(a, b, broken, last)
+	for i, want := range []offer.Status{offer.Completed, offer.Completed, offer.Failed, offer.Completed} {
+		if got[i].Status != want {
+			t.Errorf("job %d: %+v", i, got[i])
+		}
+	}
+	for _, j := range []providers.Job{never, both} {
+		if o := w.find(j); o.Status != offer.Queued || o.Reason != "waits for other jobs" {
+			t.Errorf("after one that failed: %+v", o)
+		}
+	}
+}
+
+// With muster off: retries of the classes that the policy names, after its
+// delay, so often and no more, with more memory; and what comes after waits.
+func TestAloneRetries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job(`date +%s%N >> tries; [ "$MUSTER_ATTEMPT" = 3 ] || { echo MemoryError >&2; exit 1; }; echo > out`, "out")
+	j.Shape.Memory = 1 << 20
+	j.Retry = providers.Retry{On: []string{"oom"}, Max: 3, Delay: 300 * time.Millisecond, Scale: map[string]providers.Scale{"oom_host": {Memory: 2}}}
+	last := w.job("echo > last", "last")
+	last.After = []string{j.Token}
+	other := w.job("echo x >> others; exit 3", "other") // of a class that is not named
+	other.Retry = j.Retry
+	w.alone("last", last, j, other)
+	if got := w.wait(j, last, other); got[0].Attempt != 3 || got[1].Status != offer.Completed || got[2].Attempt != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := w.read("others"); got != "x\n" {
+		t.Errorf("a class that is not named: %q", got)
+	}
+	var at []int64
+	for line := range strings.Lines(w.read("tries")) {
+		var ns int64
+		fmt.Sscan(line, &ns)
+		at = append(at, ns)
+	}
+	if len(at) != 3 || at[1]-at[0] < int64(j.Retry.Delay) || at[2]-at[1] < int64(j.Retry.Delay) {
+		t.Errorf("tried at %v", at)
+	}
+	var waits []string
+	for _, o := range w.all {
+		if o.Token == j.Token && o.Status == offer.Waiting {
+			waits = append(waits, fmt.Sprint(o.Attempt, o.Class))
+		}
+	}
+	if !slices.Equal(waits, []string{"1oom_host", "2oom_host"}) {
+		t.Errorf("the attempts that failed: %q", waits)
+	}
+}
+
+// With muster off: more memory than there is is not waited for.
+func TestAloneScaleIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.place.Memory = 4 << 20
+	j := w.job(`echo x >> tries; echo > at.$MUSTER_ATTEMPT; echo MemoryError >&2; exit 1`, "out")
+	j.Shape.Memory = 3 << 20
+	j.Retry = providers.Retry{On: []string{"oom"}, Max: 9, Scale: map[string]providers.Scale{"oom": {Memory: 2}}}
+	w.alone("at.2", j)
+	if o := w.wait(j)[0]; o.Attempt != 2 || !strings.Contains(o.Reason, "more than this machine has") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// With muster off: a breaker opens, and says so later.
+func TestAloneBreaker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.place.CPUs = 1
+	var jobs []providers.Job
+	for range 5 {
+		j := w.job("echo x >> tries; echo 'ValueError: bad shape' >&2; exit 1", "out")
+		j.Breaker = providers.Breaker{SameError: 3}
+		jobs = append(jobs, j)
+	}
+	other := w.job("echo > other", "other") // of another phase, behind them all
+	other.Phase = "q"
+	w.alone("other", append(jobs, other)...)
+	w.wait(append(jobs[:3:3], other)...)
+	if got := w.read("tries"); got != "x\nx\nx\n" {
+		t.Errorf("tries: %q", got)
+	}
+	if len(w.notes) != 1 || w.notes[0].Kind != "breaker" {
+		t.Errorf("notes: %+v", w.notes)
+	}
+	if o := w.find(jobs[4]); o.Status != offer.Queued || !strings.Contains(o.Reason, "breaker of phase p") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// With muster off: a phase's cap holds.
+func TestAlonePhaseCap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.place.CPUs = 8
+	var jobs []providers.Job
+	last := w.job("echo > last", "last")
+	for i := range 6 {
+		out := fmt.Sprint("o", i)
+		j := w.job("echo + >> record; while [ $(grep -c + record) -lt 2 ]; do sleep 0.02; done; sleep 0.1; echo - >> record; echo > "+out, out)
+		j.Cap = 2
+		jobs = append(jobs, j)
+		last.After = append(last.After, j.Token)
+	}
+	w.alone("last", append(jobs, last)...)
+	if got := most(t, w.read("record")); got != 2 {
+		t.Errorf("%d ran at once, want 2", got)
+	}
+}
+
+// A walltime that was hit is tried again as long as the checkpoint moves.
+func TestWalltimeIsRetriedIfTheCheckpointMoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job(`[ "$MUSTER_ATTEMPT" = 3 ] || echo "$MUSTER_ATTEMPT" > "$MUSTER_CHECKPOINT"; echo > at.$MUSTER_ATTEMPT; sleep 100`, "out")
+	j.Checkpoint = providers.Checkpoint{Path: "ck/latest"}
+	j.Shape.Walltime = 1500 * time.Millisecond // it has that long to write its checkpoint
+	j.Retry = providers.Retry{On: []string{"walltime"}, Max: 9}
+	w.alone("at.3", j)
+	if o := w.wait(j)[0]; o.Class != "walltime" || o.Attempt != 3 || !strings.Contains(o.Reason, "no checkpoint has moved") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A delay outlives the queue that began it.
+func TestDelayOutlivesTheQueue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job(`date +%s%N >> tries; [ "$MUSTER_ATTEMPT" = 2 ] || kill -9 $$; echo > out`, "out")
+	j.Retry = providers.Retry{On: []string{"killed"}, Max: 2, Delay: 700 * time.Millisecond}
+	w.submit(j)
+	w.until("the delay", func() bool { return w.seen[j.Token].Status == offer.Waiting })
+	w.kill()
+	if o := w.wait(j)[0]; o.Status != offer.Completed || o.Attempt != 2 {
+		t.Fatalf("%+v", o)
+	}
+	var first, second int64
+	fmt.Sscan(w.read("tries"), &first, &second)
+	if gap := time.Duration(second - first); gap < j.Retry.Delay {
+		t.Errorf("tried again after %v", gap)
+	}
+}

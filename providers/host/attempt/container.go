@@ -1,0 +1,32 @@
+package attempt
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// daemons run containers in control groups and with limits of their own,
+// outside of the job that asks them to. Others (apptainer, enroot) run them as
+// the job's own processes, unless they are told to limit them.
+var (
+	daemons = regexp.MustCompile(`(?m)(^|[\s;&|(/])(docker|podman|nerdctl)\s+(run|exec|start|compose|container)(\s|$)`)
+	limited = regexp.MustCompile(`(?m)(^|[\s;&|(/])(apptainer|singularity)\s+(run|exec|instance)\b[^\n;&|]*\s--(memory|apply-cgroups)\b`)
+)
+
+// Container names the runtime whose containers a job runs with limits of
+// their own, "" if it runs none.
+func Container(j *providers.Job) string {
+	text := j.Shell
+	if len(j.Argv) > 0 {
+		text = strings.Join(append([]string{filepath.Base(j.Argv[0])}, j.Argv[1:]...), " ")
+	}
+	for _, re := range []*regexp.Regexp{daemons, limited} {
+		if m := re.FindStringSubmatch(text); m != nil {
+			return m[2]
+		}
+	}
+	return ""
+}

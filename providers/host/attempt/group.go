@@ -1,0 +1,86 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/wrapper"
+)
+
+// A Group is the processes of one start of a job: the session that its
+// wrapper leads, and those that left it but hold the job's token.
+type Group struct {
+	Job     *providers.Job
+	Restart int
+	Leader  int // the wrapper's pid
+	Folder  wrapper.Folder
+}
+
+// Quiet reports whether nothing of the session is left.
+func (g Group) Quiet() bool { return g.Leader <= 1 || process.GroupGone(g.Leader) }
+
+// Gone waits up to d until no process is left.
+func (g Group) Gone(ctx context.Context, d time.Duration) bool {
+	const look = 10 * time.Millisecond
+	for end := boot.Uptime() + d; ; {
+		if process.GroupGone(g.Leader) || len(g.Members()) == 0 {
+			return true
+		}
+		if boot.Uptime() >= end || ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(look)
+	}
+}
+
+// Members are the processes that are left.
+func (g Group) Members() []int {
+	// A session id is not reused while the session has members; a process
+	// with that very pid which does not hold the token is a stranger's.
+	sid := g.Leader
+	if start, err := process.StartTime(sid); err == nil && start != 0 && !process.Holds(sid, g.Job.Token, g.Restart) {
+		sid = -1
+	}
+	var list []int
+	for _, pid := range process.All() {
+		if s := process.Session(pid); s != 0 && (s == sid || process.Holds(pid, g.Job.Token, g.Restart)) {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// Signal signals every process that is left.
+func (g Group) Signal(sig syscall.Signal) {
+	for _, pid := range g.Members() {
+		unix.Kill(pid, sig)
+	}
+}
+
+// SignalProgram signals what a job runs, but not the shells that muster put
+// around it, which would die of it: the wrapper, and a /bin/sh of the command
+// unless the command sets a trap.
+func (g Group) SignalProgram(sig syscall.Signal) {
+	if sig == 0 {
+		return
+	}
+	trapped := strings.Contains(g.Job.Shell, "trap")
+	script := []byte(string(g.Folder) + "/cmd")
+	for _, pid := range g.Members() {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if pid == g.Leader || !trapped && bytes.Contains(line, script) {
+			continue
+		}
+		unix.Kill(pid, sig)
+	}
+}

@@ -1,0 +1,61 @@
+package attempt
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+// CopyLog writes what a log holds from an offset on. A job that said nothing
+// has no log.
+func CopyLog(path string, at int64, w io.Writer) (int64, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	return io.Copy(w, f)
+}
+
+// LastLinesFrom is where the last n lines of a file begin. It reads backwards
+// and no more than it must.
+func LastLinesFrom(path string, n int) (int64, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	const block = 64 << 10
+	buf := make([]byte, block)
+	for at := end; at > 0; {
+		from := max(at-block, 0)
+		part := buf[:at-from]
+		if _, err := f.ReadAt(part, from); err != nil {
+			return 0, err
+		}
+		if at == end { // the newline that ends the last line begins no other
+			part = bytes.TrimSuffix(part, []byte("\n"))
+		}
+		for i := bytes.LastIndexByte(part, '\n'); i >= 0; i = bytes.LastIndexByte(part[:i], '\n') {
+			if n--; n == 0 {
+				return from + int64(i) + 1, nil
+			}
+		}
+		at = from
+	}
+	return 0, nil
+}

@@ -1,0 +1,128 @@
+// Package attempt is what is done around one attempt of a job on the machine
+// where it runs, whoever starts it there: the ground is readied before, its
+// processes are watched, and what it left is looked at when it has ended.
+package attempt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/wrapper"
+)
+
+// Missing is a file without which a job does not start.
+type Missing struct{ Path, What string }
+
+func (m *Missing) Error() string { return m.What + ": " + m.Path }
+
+// Required checks the files that must be there at launch.
+func Required(j *providers.Job) error {
+	for _, r := range j.Require {
+		what := r.Message
+		if what == "" {
+			what = "a required file is not there"
+		}
+		fi, err := os.Stat(InWorkdir(j.Workdir, r.Path))
+		if errors.Is(err, os.ErrNotExist) {
+			return &Missing{Path: r.Path, What: what}
+		}
+		if err != nil {
+			return fmt.Errorf("required file: %w", err)
+		}
+		if fi.Size() < r.MinSize {
+			return &Missing{Path: fmt.Sprintf("%s has %d bytes of at least %d", r.Path, fi.Size(), r.MinSize), What: what}
+		}
+	}
+	return nil
+}
+
+// MakeFolders makes the folders that a job's outputs and its checkpoint go into.
+func MakeFolders(j *providers.Job) error {
+	for _, o := range j.Outputs {
+		dir := wrapper.OutputPath(j.Workdir, o)
+		if o.Kind != "glob" {
+			dir = filepath.Dir(dir)
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return fmt.Errorf("folder of output %s: %w", o.Name, err)
+		}
+	}
+	if j.Checkpoint.Path != "" {
+		if err := os.MkdirAll(filepath.Dir(InWorkdir(j.Workdir, j.Checkpoint.Path)), 0o777); err != nil {
+			return fmt.Errorf("folder of the checkpoint: %w", err)
+		}
+	}
+	return nil
+}
+
+// WriteLists writes the list files of inputs that are lists, by input.
+func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
+	var lists map[string]string
+	for _, in := range j.Inputs {
+		path := in.List
+		if path == "" && len(in.Paths) < 2 {
+			continue
+		}
+		if path == "" {
+			path = filepath.Join(string(f), "list."+in.Name)
+		}
+		path = InWorkdir(j.Workdir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return nil, fmt.Errorf("list of input %s: %w", in.Name, err)
+		}
+		text := strings.Join(in.Paths, "\n")
+		if text != "" {
+			text += "\n"
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			return nil, fmt.Errorf("list of input %s: %w", in.Name, err)
+		}
+		if lists == nil {
+			lists = map[string]string{}
+		}
+		lists[in.Name] = path
+	}
+	return lists, nil
+}
+
+// StartClass is the failure class of an error that kept a job from starting.
+func StartClass(err error) string {
+	var gone *Missing
+	switch {
+	case errors.As(err, &gone), errors.Is(err, os.ErrNotExist):
+		return failure.MissingFile
+	case NoSpace(err):
+		return failure.DiskFull
+	}
+	return failure.Unknown
+}
+
+// NoSpace reports whether an error is about a disk, or a quota, that is full.
+func NoSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+}
+
+// InWorkdir is a path of a job: a relative one lies in its workdir.
+func InWorkdir(workdir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(workdir, path)
+}
+
+// LogPath is where a stream of an attempt lies: findable from the token alone.
+func LogPath(workdir, token string, attempt int, stderr bool) string {
+	kind := ".out"
+	if stderr {
+		kind = ".err"
+	}
+	return filepath.Join(workdir, ".muster", "logs", token[:2], token+"."+strconv.Itoa(attempt)+kind)
+}

@@ -1,0 +1,52 @@
+package attempt
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// small mounts a file system of a megabyte and a few inodes.
+func small(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("muster-test", dir, "tmpfs", 0, "size=1m,nr_inodes=20"); err != nil {
+		if os.Getenv("MUSTER_SYSTEM_TESTS") != "" {
+			t.Fatal("mount:", err)
+		}
+		t.Skip("mount:", err)
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
+func TestFull(t *testing.T) {
+	dir := small(t)
+	if got := Full(dir); got != "" {
+		t.Errorf("an empty disk: %q", got)
+	}
+	f, err := os.Create(filepath.Join(dir, "big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4<<10))
+	}
+	f.Close()
+	if got := Full(dir); got != "disk_full" {
+		t.Errorf("a full disk: %q", got)
+	}
+	os.Remove(f.Name())
+	for i, err := 0, error(nil); err == nil; i++ {
+		err = os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o644)
+	}
+	if got := Full(dir); got != "no_inodes" {
+		t.Errorf("no inodes: %q", got)
+	}
+	if got := Full(filepath.Join(dir, "nowhere")); got != "" {
+		t.Errorf("a folder that is not there: %q", got)
+	}
+}

@@ -1,0 +1,69 @@
+package attempt
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+)
+
+// tailLines is how many lines of a failed job's log go with its event.
+const tailLines = 20
+
+// Tail is the ends of both streams of an attempt as evidence, and the lines
+// that are shown of them.
+func Tail(j *providers.Job, attempt int) (evidence []byte, shown []string) {
+	out := readTail(LogPath(j.Workdir, j.Token, attempt, false), failure.TailSize/2)
+	errs := readTail(LogPath(j.Workdir, j.Token, attempt, true), failure.TailSize/2)
+	evidence = append(append(out, '\n'), errs...)
+	evidence = bytes.TrimPrefix(evidence, []byte("\n"))
+	if len(bytes.TrimSpace(errs)) == 0 {
+		return evidence, LastLines(out, tailLines)
+	}
+	return evidence, LastLines(errs, tailLines)
+}
+
+// readTail is the last n bytes of a file, from the start of a line on.
+func readTail(path string, n int64) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	from := max(fi.Size()-n, 0)
+	b, _ := io.ReadAll(io.NewSectionReader(f, from, n))
+	if from > 0 {
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			b = b[i+1:]
+		}
+	}
+	return b
+}
+
+// lineBytes bounds a line that goes with an event.
+const lineBytes = 400
+
+// LastLines are the last n lines of a text, cut to a length that can be shown.
+func LastLines(b []byte, n int) []string {
+	lines := strings.Split(strings.TrimRight(string(b), "\n\r \t"), "\n")
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	if len(lines) == 1 && lines[0] == "" {
+		return nil
+	}
+	for i, l := range lines {
+		if len(l) > lineBytes {
+			l = l[:lineBytes] + "…"
+		}
+		lines[i] = strings.ToValidUTF8(l, "�")
+	}
+	return lines
+}

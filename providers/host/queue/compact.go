@@ -1,0 +1,110 @@
+package queue
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+)
+
+// When the log is written anew: it has grown by this much, and to more than
+// twice what was left the last time.
+const compactFrom = 8 << 20
+
+// How long the token of an ended and acknowledged job is remembered, and of
+// how many.
+const (
+	graveAge = 30 * 24 * time.Hour
+	maxDead  = 200_000
+)
+
+// compact writes the log anew when most of it is of the past.
+func (q *queue) compact() {
+	if size := q.journal.Size(); size < compactFrom || size < 2*q.folded {
+		return
+	}
+	q.forget()
+	if err := q.journal.Rewrite(q.snapshot); err != nil {
+		q.folded = q.journal.Size() // not again at once
+		return
+	}
+	q.folded = q.journal.Size()
+	q.durable = q.seq
+	q.tell.ring()
+}
+
+// forget drops tokens of long ago.
+func (q *queue) forget() {
+	limit := time.Now().Add(-graveAge).Unix()
+	for t, g := range q.graves {
+		if g.Ended < limit || len(q.graves) > maxDead {
+			delete(q.graves, t)
+		}
+	}
+}
+
+// snapshot writes the state as the fewest entries that fold to it.
+func (q *queue) snapshot(put func(*entry)) {
+	put(&entry{Meta: &metaEntry{Version: logVersion, Spool: q.id, Boot: boot.ID(), Seq: q.seq}})
+	for _, p := range q.byN {
+		put(&entry{Place: &placeEntry{N: p.n, Place: p.Place}})
+		put(&entry{Rule: &ruleEntry{Place: p.n, Rules: p.rules}})
+		put(&entry{Ack: &ackEntry{Place: p.n, Seq: p.acked}})
+		for phase, b := range p.breakers {
+			put(&entry{Breaker: &breakerEntry{Place: p.n, Phase: phase, Breaker: *b}})
+		}
+	}
+	for l, f := range q.fences {
+		put(&entry{Fence: &fenceEntry{Lineage: l, Fence: f}})
+	}
+	q.bases.each(func(key string, marks verify.Baseline) {
+		put(&entry{Base: &baseEntry{Key: key, Marks: marks}})
+	})
+	for _, g := range q.graves {
+		put(&entry{Grave: &g})
+	}
+	q.snapshotJobs(put)
+	for _, p := range q.byN {
+		for _, e := range p.events {
+			ev := &eventEntry{Place: p.n, Note: e.note}
+			if e.note == nil {
+				ev.Obs = &e.obs
+			}
+			put(&entry{Seq: e.seq, Event: ev})
+		}
+	}
+}
+
+func (q *queue) snapshotJobs(put func(*entry)) {
+	jobs := make([]*job, 0, len(q.jobs))
+	used := map[string]bool{}
+	for _, j := range q.jobs {
+		jobs = append(jobs, j)
+		used[j.environ] = true
+	}
+	slices.SortFunc(jobs, func(a, b *job) int { return int(a.order - b.order) })
+	for name, vars := range q.environs {
+		if used[name] {
+			put(&entry{Environ: &environEntry{Name: name, Vars: vars}})
+		} else {
+			delete(q.environs, name)
+		}
+	}
+	for _, j := range jobs {
+		spec, err := json.Marshal(j.spec)
+		if err != nil {
+			panic("muster: bug: job specification: " + err.Error())
+		}
+		put(&entry{Job: &jobEntry{Place: j.place.n, Order: j.order, Hash: j.hash, Environ: j.environ, Secret: j.secret, Spec: spec}})
+		if j.Status != offer.Queued || j.Restart > 0 || j.Held || j.Launch != nil {
+			m := j.memory
+			if m.Status == offer.Verifying {
+				m.Status = offer.Running
+			}
+			put(&entry{Step: &stepEntry{Token: j.spec.Token, Now: m}})
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package queue
+
+import (
+	"context"
+	"maps"
+	"os"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// find says of each token what is known of it. What is not known was never
+// taken in here: the log keeps every token.
+func (q *queue) find(ctx context.Context, p machine.Place, tokens []string) ([]offer.Observation, error) {
+	out := make([]offer.Observation, len(tokens))
+	err := q.do(ctx, func() {
+		for i, t := range tokens {
+			out[i] = q.lookUp(t)
+		}
+	})
+	return out, err
+}
+
+func (q *queue) lookUp(token string) offer.Observation {
+	if j := q.jobs[token]; j != nil {
+		if j.over() && j.Obs != nil {
+			return *j.Obs
+		}
+		o := q.observe(j)
+		if j.lane != nil {
+			o.Reason = j.lane.wait.why
+		}
+		if j.needs > 0 {
+			o.Reason = "waits for other jobs"
+		}
+		if j.Held {
+			o.Reason = "held"
+		}
+		if why := q.stalled(); why != "" && o.Status == offer.Queued {
+			o.Reason = why
+		}
+		return o
+	}
+	if g, ok := q.graves[token]; ok {
+		return offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: g.Status, Attempt: g.Attempt, Exit: g.Exit,
+			Class: g.Class, Ended: time.Unix(g.Ended, 0), Node: q.host}
+	}
+	return offer.Observation{Token: token, Presence: offer.Absent}
+}
+
+// cancel ends jobs. One that runs is told to end; the event follows when it has.
+func (q *queue) cancel(ctx context.Context, p machine.Place, r providers.CancelRequest) ([]providers.Outcome, error) {
+	out := make([]providers.Outcome, len(r.Tokens))
+	var refused error
+	err := q.do(ctx, func() {
+		if refused = q.fence(p.Lineage, r.Fence); refused != nil {
+			return
+		}
+		for i, t := range r.Tokens {
+			out[i] = providers.Outcome{ID: t, What: q.cancelOne(t, r.Grace)}
+		}
+	})
+	if err == nil {
+		err = refused
+	}
+	if err == nil {
+		if err = q.journal.Sync(); err != nil {
+			err = noRoom(err)
+		}
+	}
+	return out, err
+}
+
+func (q *queue) cancelOne(token string, grace time.Duration) string {
+	j := q.jobs[token]
+	if j == nil {
+		if _, ok := q.graves[token]; ok {
+			return "ended already"
+		}
+		return "not found"
+	}
+	switch j.Status {
+	case offer.Completed, offer.Failed, offer.Cancelled, offer.Verifying:
+		return "ended already"
+	case offer.Queued, offer.Waiting:
+		stopAll(j)
+		obs := q.observe(j)
+		if j.Obs != nil && j.Status == offer.Waiting {
+			obs = *j.Obs
+		}
+		obs.Status, obs.Ended, obs.Reason, obs.Class = offer.Cancelled, time.Now(), "", ""
+		j.Status, j.Obs, j.lane = offer.Cancelled, &obs, nil
+		q.end(j, nil)
+		return "cancelled"
+	}
+	if !j.cancels {
+		j.cancels = true
+		j.Launch.Cancelled = true
+		q.step(j, false)
+		if grace <= 0 {
+			grace = j.spec.Grace
+		}
+		q.terminate(j, grace)
+	}
+	return "cancelled"
+}
+
+// control changes what may start by itself.
+func (q *queue) control(ctx context.Context, p machine.Place, r providers.ControlRequest) error {
+	var refused error
+	err := q.do(ctx, func() {
+		if refused = q.fence(p.Lineage, r.Fence); refused != nil {
+			return
+		}
+		pl := q.at(p)
+		if len(r.Tokens) > 0 {
+			q.holdJobs(r)
+			return
+		}
+		q.setRules(pl, r)
+	})
+	if err == nil {
+		err = refused
+	}
+	if err == nil {
+		if err = q.journal.Sync(); err != nil {
+			err = noRoom(err)
+		}
+	}
+	return err
+}
+
+func (q *queue) setRules(pl *place, r providers.ControlRequest) {
+	if r.Hold != nil {
+		pl.rules.Hold = *r.Hold
+	}
+	if r.Cap != nil {
+		pl.rules.Cap = r.Cap
+		if *r.Cap < 0 {
+			pl.rules.Cap = nil
+		}
+	}
+	if r.Phases != nil {
+		phases := maps.Clone(pl.rules.Phases)
+		if phases == nil {
+			phases = map[string]int{}
+		}
+		maps.Copy(phases, r.Phases)
+		maps.DeleteFunc(phases, func(_ string, n int) bool { return n < 0 })
+		pl.rules.Phases = phases
+	}
+	q.put(entry{Rule: &ruleEntry{Place: pl.n, Rules: pl.rules}})
+	for _, phase := range r.Resume {
+		pl.breakers[phase] = &breaker{}
+		q.put(entry{Breaker: &breakerEntry{Place: pl.n, Phase: phase}})
+	}
+}
+
+// holdJobs holds or releases single jobs that have not started.
+func (q *queue) holdJobs(r providers.ControlRequest) {
+	if r.Hold == nil {
+		return
+	}
+	for _, t := range r.Tokens {
+		j := q.jobs[t]
+		if j == nil || j.over() || j.Held == *r.Hold {
+			continue
+		}
+		j.Held = *r.Hold
+		q.step(j, false)
+		if !j.Held {
+			q.ready(j)
+		} else {
+			j.lane = nil
+		}
+	}
+}
+
+// clean forgets what has ended and been acknowledged, and says what it removed.
+func (q *queue) clean(ctx context.Context) (removed []string, err error) {
+	err = q.do(ctx, func() {
+		if len(q.graves) > 0 {
+			clear(q.graves)
+			removed = append(removed, q.spool+"/log: records of ended jobs")
+		}
+		q.folded = 0
+	})
+	if entries, e := os.ReadDir(q.spool); e == nil && err == nil {
+		for _, e := range entries {
+			if e.Name() == "queue.err" {
+				os.Truncate(q.spool+"/queue.err", 0)
+			}
+		}
+	}
+	return removed, err
+}

@@ -1,0 +1,256 @@
+package queue
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// notStarted ends a job that could not be started, unless it was the spool
+// that could not be written: that is waited out.
+func (q *queue) notStarted(s *start) {
+	j := s.job
+	q.touched = boot.Uptime()
+	delete(q.live, j)
+	j.start = nil
+	stopAll(j)
+	if s.unwritten != nil {
+		q.full = s.unwritten
+		q.tell.ring()
+		q.unstart(s)
+		return
+	}
+	c := q.newCheck(j)
+	class := attempt.StartClass(s.err)
+	c.obs.Status, c.obs.Reason, c.obs.Ended = offer.Failed, s.err.Error(), time.Now()
+	c.obs.Tail = []string{s.err.Error()}
+	c.verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
+	q.finish(c)
+}
+
+// childGone takes in that a child has ended.
+func (q *queue) childGone(s *start, c *check) {
+	j := s.job
+	j.simple = s.simple
+	c.expired, c.cancelled = j.expired, j.cancels
+	q.left(c)
+	if c.done {
+		q.checked(c)
+	} else {
+		q.checks <- c
+	}
+}
+
+// left hands a job whose process is gone to the checkers. One that says it
+// did well gives its core to the next; after any other the breaker has a word
+// first. GPUs stay the job's own until its outputs are checked.
+func (q *queue) left(c *check) {
+	j := c.job
+	delete(q.live, j)
+	j.start = nil
+	stopAll(j)
+	if c.booked = !c.waited || c.status != 0; !c.booked {
+		q.book(j, -1)
+	}
+	j.Status = offer.Verifying
+	q.busy++
+	if c.done {
+		return
+	}
+	restart := j.Restart
+	j.timers = append(j.timers, time.AfterFunc(verifyNotice, func() {
+		q.ops <- func() {
+			if j.Status == offer.Verifying && j.Restart == restart {
+				obs := q.observe(j)
+				j.Obs = &obs
+				q.step(j, true)
+			}
+		}
+	}))
+}
+
+// verifyNotice is after what time of checking watchers are told of it.
+const verifyNotice = time.Second
+
+// watchOver sets the clocks of a running job: checkpoint signal and walltime.
+func (q *queue) watchOver(j *job) {
+	limit := j.shape().Walltime
+	if limit <= 0 {
+		return
+	}
+	ran := boot.Uptime() - time.Duration(j.Launch.Up)
+	restart := j.Restart
+	at := func(d time.Duration, fn func()) {
+		j.timers = append(j.timers, time.AfterFunc(max(d-ran, 0), func() {
+			q.ops <- func() {
+				if j.Restart == restart && q.live[j] {
+					fn()
+				}
+			}
+		}))
+	}
+	if ck := j.spec.Checkpoint; ck.Signal != "" && ck.Grace > 0 && ck.Grace < limit && ran < limit-ck.Grace {
+		at(limit-ck.Grace, func() {
+			c := q.newCheck(j)
+			c.proc.PID = j.pid()
+			go c.group().SignalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal)))
+		})
+	}
+	at(limit, func() {
+		j.expired = true
+		q.terminate(j, j.spec.Grace)
+	})
+}
+
+// defaultGrace is the time between TERM and KILL where a job names none.
+const defaultGrace = 30 * time.Second
+
+// terminate ends a running job: politely, then hard.
+func (q *queue) terminate(j *job, grace time.Duration) {
+	if grace <= 0 {
+		grace = defaultGrace
+	}
+	restart := j.Restart
+	j.signal(unix.SIGTERM)
+	j.signal(unix.SIGCONT) // a stopped job could not obey
+	j.timers = append(j.timers, time.AfterFunc(grace, func() {
+		q.ops <- func() {
+			if q.live[j] && j.Restart == restart {
+				j.signal(unix.SIGKILL)
+			}
+		}
+	}))
+}
+
+// signal sends a signal to a running job's process group.
+func (j *job) signal(sig syscall.Signal) {
+	if j.start != nil {
+		j.start.signal(sig)
+		return
+	}
+	process.Group(j.proc.PID, sig)
+}
+
+// finish records how an attempt ended and decides what follows.
+func (q *queue) finish(c *check) {
+	j := c.job
+	q.touched = boot.Uptime()
+	q.releaseGPUs(j)
+	q.gone[goneKey(j.spec.Token, j.Restart)] = true
+	j.locks, j.expired = nil, false
+	if c.booked || j.Status == offer.Running { // or it never became a process
+		q.book(j, -1)
+	}
+	stopAll(j)
+	q.litter = append(q.litter, trash{c.folder, &j.spec, j.simple, [2]string{
+		attempt.LogPath(j.spec.Workdir, j.spec.Token, c.attempt, false), attempt.LogPath(j.spec.Workdir, j.spec.Token, c.attempt, true)}, c.launch.Cgroup})
+	j.simple = false
+	obs := c.obs
+	j.Launch, j.tries = nil, 0
+	again := false
+	switch {
+	case j.cancels || c.launch.Cancelled:
+		obs.Status, obs.Class = offer.Cancelled, ""
+	case c.verdict.Class == "":
+		obs.Status = offer.Completed
+	default:
+		obs.Status, obs.Class = offer.Failed, c.verdict.Class
+		again = q.retries(j, c, &obs)
+	}
+	j.Status, j.Obs = obs.Status, &obs
+	if again {
+		q.again(j)
+		return
+	}
+	q.end(j, c)
+}
+
+// end closes a job for good.
+func (q *queue) end(j *job, c *check) {
+	q.closeBase(j)
+	q.step(j, true)
+	if j.secret {
+		os.Remove(q.secretsPath(j.spec.Token))
+	}
+	if c != nil && j.Status != offer.Cancelled {
+		q.count(j, c.verdict)
+	}
+	close(j.ended)
+	if j.Status == offer.Completed {
+		for _, next := range j.feeds {
+			if next.needs--; next.needs == 0 {
+				q.ready(next)
+			}
+		}
+		j.feeds = nil
+	}
+	j.timers = nil
+}
+
+// retries reports whether the policy that rides with a job starts it again,
+// and notes on the job what changes then.
+func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
+	r := j.spec.Retry
+	v := c.verdict
+	covered := slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(v.Class, on) })
+	switch {
+	case v.Action == "hold", v.Action == "fail", v.Action != "retry" && !covered:
+		return false
+	case j.attempt() >= max(r.Max, 1), j.Held:
+		return false
+	case v.Class == failure.Walltime && !c.moved:
+		obs.Reason = "walltime, and no checkpoint has moved"
+		return false
+	}
+	s, scaled := scale(j.shape(), r, v.Class, j.place.Bytes())
+	if !scaled {
+		obs.Reason = "the next attempt needs more than this machine has"
+		return false
+	}
+	if s != nil {
+		j.Shape = s
+	}
+	if v.Class == failure.OOMGPU || v.Class == failure.GPULost {
+		j.Avoid = append(j.Avoid, c.launch.GPUs...)
+	}
+	obs.Status = offer.Waiting
+	obs.Reason = "will be started again"
+	if r.Delay > 0 {
+		obs.Reason = "will be started again in " + r.Delay.String()
+		obs.Expected = time.Now().Add(r.Delay)
+	}
+	return true
+}
+
+// again readies a job's next attempt.
+func (q *queue) again(j *job) {
+	// The step with the observation of the attempt that failed names the next.
+	j.Restart++
+	j.Ready = time.Now().Add(j.spec.Retry.Delay).UnixNano()
+	q.closeBase(j)
+	q.step(j, true)
+	j.timers = nil
+	q.ready(j)
+}
+
+func stopAll(j *job) {
+	for _, t := range j.timers {
+		t.Stop()
+	}
+	j.timers = nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}

@@ -1,0 +1,190 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/gpu"
+)
+
+// readingAge is how old a reading of the GPUs may be when one is given out.
+const readingAge = 1500 * time.Millisecond
+
+// devices are the GPUs as they were last read, and who of ours holds which.
+type devices struct {
+	reader  gpu.Reader
+	list    []gpu.Device
+	err     error
+	at      time.Duration // uptime of the reading; 0 = none that still counts
+	reading bool
+	freed   int               // how many jobs have given theirs back
+	held    map[string]string // device name → token
+}
+
+// taken is a device given to a job, with the lock that the job inherits.
+type taken struct {
+	name string
+	lock *os.File
+}
+
+func names(ts []taken) (list []string) {
+	for _, t := range ts {
+		list = append(list, t.name)
+	}
+	return list
+}
+
+func lockFiles(ts []taken) (list []*os.File) {
+	for _, t := range ts {
+		list = append(list, t.lock)
+	}
+	return list
+}
+
+func freeGPUs(ts []taken) { closeAll(lockFiles(ts)) }
+
+func (g *devices) hold(names []string, token string) {
+	if g.held == nil {
+		g.held = map[string]string{}
+	}
+	for _, n := range names {
+		g.held[n] = token
+	}
+}
+
+// releaseGPUs lets others have a job's devices, once they have been read anew.
+func (q *queue) releaseGPUs(j *job) {
+	closeAll(j.locks)
+	j.locks = nil
+	if j.Launch == nil || len(j.Launch.GPUs) == 0 {
+		return
+	}
+	for _, n := range j.Launch.GPUs {
+		delete(q.gpus.held, n)
+	}
+	q.gpus.at = 0
+	q.gpus.freed++
+}
+
+// takeGPUs gives devices to a job, or says why it must wait.
+func (q *queue) takeGPUs(p *place, j *job) ([]taken, wait) {
+	g := &q.gpus
+	if g.at == 0 || boot.Uptime()-g.at > readingAge {
+		q.readGPUs()
+		return nil, wait{why: "the GPUs are being looked at", short: j.lane.wait.short}
+	}
+	if g.err != nil {
+		return nil, wait{why: "the GPUs cannot be read: " + g.err.Error(), foreign: true}
+	}
+	s := j.shape()
+	var good []gpu.Device
+	var busy, own []string
+	for _, d := range g.list {
+		switch {
+		case !p.MayUse(d) || d.Lacks(s.GPU, s.GPUs) != "":
+		case g.held[d.ID()] != "":
+			own = append(own, d.ID())
+		case d.Busy(p.FreeMax()) != "":
+			busy = append(busy, d.Busy(p.FreeMax()))
+		default:
+			good = append(good, d)
+		}
+	}
+	// Another device first after one that failed this job.
+	slices.SortStableFunc(good, func(a, b gpu.Device) int {
+		return rank(slices.Contains(j.Avoid, a.ID())) - rank(slices.Contains(j.Avoid, b.ID()))
+	})
+	var lost []string
+	if len(good) >= s.GPUs { // else nobody else need miss them for a moment
+		var got []taken
+		if got, lost = lockDevices(good, s.GPUs); len(got) == s.GPUs {
+			return got, wait{}
+		}
+		freeGPUs(got)
+	}
+	if n := len(good) + len(busy) + len(own); n < s.GPUs {
+		return nil, wait{why: fmt.Sprintf("this machine has %d GPUs that suit, and the job asks for %d", n, s.GPUs), foreign: true}
+	}
+	free := len(good) - len(lost)
+	why := append(busy, lost...)
+	w := wait{foreign: len(why) > 0}
+	if free+len(own) >= s.GPUs { // then only ours are in the way
+		w.short = gpus
+	}
+	if len(own) > 0 { // last: lines are cut, and the others are news
+		why = append(why, "our own jobs run on GPU "+strings.Join(own, ", "))
+	}
+	if w.why = strings.Join(why, "; "); s.GPUs > 1 {
+		w.why = fmt.Sprintf("%d of %d GPUs are free; %s", free, s.GPUs, w.why)
+	}
+	return nil, w
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
+
+// lockDevices takes n of the devices machine-wide; a user whose queue we do
+// not see may have been quicker.
+func lockDevices(from []gpu.Device, n int) (got []taken, lost []string) {
+	for _, d := range from {
+		if len(got) == n {
+			break
+		}
+		f, err := gpu.Lock(d.UUID)
+		switch {
+		case errors.Is(err, gpu.ErrHeld):
+			lost = append(lost, "GPU "+d.ID()+" is held by another muster on this machine")
+		case err != nil:
+			lost = append(lost, err.Error())
+		default:
+			got = append(got, taken{name: d.ID(), lock: f})
+		}
+	}
+	return got, lost
+}
+
+// readGPUs asks for a new reading; the queue goes on meanwhile.
+func (q *queue) readGPUs() {
+	g := &q.gpus
+	if g.reading {
+		return
+	}
+	g.reading = true
+	freed := g.freed
+	go func() {
+		ctx, stop := context.WithTimeout(context.Background(), gpuTimeout)
+		defer stop()
+		list, err := g.reader.Devices(ctx)
+		q.ops <- func() {
+			g.reading, g.list, g.err, g.at = false, list, err, boot.Uptime()
+			if g.freed != freed { // it may be older than the end of a job
+				g.at = 0
+			}
+		}
+	}()
+}
+
+// gpuTimeout bounds one reading: a driver that hangs must not hang the queue.
+const gpuTimeout = 20 * time.Second
+
+// watchGPUs looks again while jobs wait for devices.
+func (q *queue) watchGPUs() {
+	for _, p := range q.byN {
+		for _, l := range p.lanes {
+			if l.shape.GPUs > 0 && l.first() != nil {
+				q.readGPUs()
+				return
+			}
+		}
+	}
+}

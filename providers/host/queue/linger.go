@@ -1,0 +1,143 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/wrapper"
+)
+
+// How lingering processes of a job whose main process has ended are treated.
+const (
+	settleWait  = 200 * time.Millisecond // they may be about to end by themselves
+	lingerGrace = 5 * time.Second        // then between TERM and KILL
+	sweepEvery  = 2 * time.Second
+)
+
+// settleGroup waits until nothing of a job's session is left, helping along,
+// and gives the job back to the checkers.
+func (q *queue) settleGroup(ctx context.Context, c *check) {
+	rec, err := wrapper.ReadRecord(c.folder.Record())
+	hard := err == nil && rec.Exit == nil // its wrapper was killed: nobody records the rest
+	grace := lingerGrace
+	if c.expired || c.cancelled { // they have been told, and may be saving their work
+		if grace = c.spec.Grace; grace <= 0 {
+			grace = defaultGrace
+		}
+	} else if !hard && !c.group().Gone(ctx, settleWait) {
+		c.group().Signal(unix.SIGTERM)
+	}
+	if hard || !c.group().Gone(ctx, grace) {
+		for !c.group().Gone(ctx, settleWait) && ctx.Err() == nil {
+			c.group().Signal(unix.SIGKILL)
+		}
+	}
+	c.lingered = true
+	select {
+	case q.checks <- c:
+	case <-ctx.Done():
+	}
+}
+
+// A sweeper finds processes that left their job's session and outlived it.
+type sweeper struct {
+	last    time.Duration // uptime of the last sweep
+	told    map[process.ID]time.Duration
+	dirty   bool
+	sample  int64
+	sampled time.Duration
+	known   bool
+}
+
+// pending reports whether a sweep is due before the queue may end.
+func (s *sweeper) pending() bool { return s.dirty || len(s.told) > 0 }
+
+// sweep looks for processes that hold the token of a start that has ended:
+// TERM at first sight, KILL after a grace.
+func (q *queue) sweep() {
+	s := &q.sweeper
+	now := boot.Uptime()
+	if len(q.gone) == 0 && len(s.told) == 0 || now-s.last < sweepEvery {
+		return
+	}
+	s.last = now
+	told := map[process.ID]time.Duration{}
+	for _, pid := range process.All() {
+		env := process.Environ(pid)
+		token, ok := process.Variable(env, "MUSTER_TOKEN")
+		if !ok {
+			continue
+		}
+		restart, _ := process.Variable(env, "MUSTER_RESTART")
+		if !q.hasEnded(token, restart) {
+			continue
+		}
+		start, err := process.StartTime(pid)
+		if err != nil {
+			continue
+		}
+		p := process.ID{PID: pid, Start: start}
+		since, seen := s.told[p]
+		switch {
+		case !seen:
+			since = now
+			unix.Kill(pid, unix.SIGTERM)
+		case now-since >= lingerGrace:
+			unix.Kill(pid, unix.SIGKILL)
+		}
+		told[p] = since
+	}
+	s.told = told
+	clear(q.gone)
+}
+
+// goneKey names one start.
+func goneKey(token string, restart int) string { return token + "/" + strconv.Itoa(restart) }
+
+// hasEnded reports whether a start is one of ours and over.
+func (q *queue) hasEnded(token, restart string) bool {
+	if q.gone[token+"/"+restart] {
+		return true
+	}
+	if j := q.jobs[token]; j != nil {
+		n, err := strconv.Atoi(restart)
+		return err == nil && (n < j.Restart || j.over())
+	}
+	_, buried := q.graves[token]
+	return buried
+}
+
+// oomKills is the machine's count of processes killed for memory, at most a
+// second old; -1 = unknown.
+func (q *queue) oomKills() int64 {
+	s := &q.sweeper
+	if now := boot.Uptime(); !s.known || now-s.sampled > time.Second {
+		s.sample, s.sampled, s.known = q.killed(), now, true
+	}
+	return s.sample
+}
+
+// hostOOMKills reads oom_kill of /proc/vmstat. proc_vmstat(5), since Linux 4.13.
+func hostOOMKills() int64 {
+	b, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return -1
+	}
+	_, rest, ok := bytes.Cut(b, []byte("\noom_kill "))
+	if !ok {
+		return -1
+	}
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseInt(string(line), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}

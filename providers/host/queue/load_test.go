@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// TestSnapshotFoldsToTheSame: a compacted log makes the same queue.
+func TestSnapshotFoldsToTheSame(t *testing.T) {
+	q, p := inside(t, gpu.None{})
+	for i := range 3 {
+		j := gpuJob(p, fmt.Sprintf("exit %d", i))
+		j.Shape.GPUs = 0
+		submitInside(t, q, p, j)
+		eventually(t, q, j.Token, func(o offer.Observation) bool { return o.Status == offer.Completed || o.Status == offer.Failed })
+	}
+	late := gpuJob(p, "true")
+	late.After = []string{"waitsforever"}
+	q.do(t.Context(), func() {
+		q.graves["waitsforever"] = graveEntry{Token: "waitsforever", grave: grave{Status: offer.Failed}}
+	})
+	submitInside(t, q, p, late)
+	var before, after bytes.Buffer
+	q.do(t.Context(), func() {
+		again := &queue{places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]uint64{},
+			environs: q.environs}
+		q.snapshot(func(e *entry) {
+			b, _ := json.Marshal(e)
+			before.Write(append(b, '\n'))
+			var back entry
+			json.Unmarshal(b, &back)
+			if err := again.fold(back); err != nil {
+				t.Error(err)
+			}
+		})
+		again.snapshot(func(e *entry) {
+			b, _ := json.Marshal(e)
+			after.Write(append(b, '\n'))
+		})
+	})
+	if before.String() != after.String() {
+		t.Errorf("before:\n%s\nafter:\n%s", before.String(), after.String())
+	}
+}

@@ -1,0 +1,214 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/cgroup"
+	"github.com/muster-run/muster/providers/host/journal"
+	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/host/spool"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
+)
+
+// A queue runs the jobs of one user on one machine. One goroutine, run, owns
+// everything below; others hand it functions.
+//
+//	          ┌────────────── retry after delay ──────────────┐
+//	          ▼                                                │
+//	queued ─▶ running ─(process gone)─▶ verifying ─▶ completed │
+//	  │          │                          └─▶ failed ─▶ waiting
+//	  └──────────┴─▶ cancelled
+type queue struct {
+	spool   string
+	id      string // random name of the log's history
+	host    string
+	script  string // the installed wrapper
+	journal *journal.Log[entry]
+	ops     chan func()
+	checks  chan *check // to the checkers
+	tell    *bell       // rung when durable events are there
+
+	places map[string]*place
+	byN    []*place
+	turn   int // whose turn it is in the round robin
+	jobs   map[string]*job
+	graves map[string]graveEntry
+	fences map[string]uint64
+	bases  baselines
+	// environs are what jobs' environments start from, by digest.
+	environs map[string][]providers.EnvVar
+
+	seq      uint64
+	durable  uint64 // events up to here may be told
+	order    int64
+	used     used
+	gpus     devices
+	live     map[*job]bool   // being started, running children and adopted
+	gone     map[string]bool // token/restart of what ended since the last sweep
+	stuck    error           // why the log cannot be written, nil if it can
+	full     error           // why the spool has no room for a job's folder; forgotten at the next tick
+	yielded  bool            // a newer queue takes over: nothing starts
+	busy     int             // starts and checks under way
+	folded   int64           // size of the log after the last compaction
+	touched  time.Duration   // uptime when something last happened
+	sweeper  sweeper
+	syncing  bool
+	synced   time.Duration // uptime of the last fsync for events
+	gap      time.Duration // and how long the next one waits after it
+	told     atomic.Uint64 // events up to here are in the file
+	due      []*start      // to be carried out at the end of the turn
+	trash    chan []trash  // to the janitor
+	litter   []trash       // of attempts whose end is recorded in this turn
+	cgroups  cgroup.Tree
+	killed   func() int64  // how many processes the machine has killed for memory
+	starved  time.Duration // see starvation
+	shelf    wrapper.Shelf
+	thorough bool // a little litter is cleared away, too
+	logs     spool.Logs
+}
+
+type used struct {
+	cpus   int
+	memory int64
+	jobs   int
+}
+
+// A job as the queue knows it.
+type job struct {
+	spec    providers.Job
+	place   *place
+	order   int64
+	hash    string
+	environ string // digest of what its environment starts from
+	secret  bool   // its secrets lie in the spool
+	memory
+
+	taken bool // its submission is on the disk
+
+	needs   int    // jobs it waits for
+	feeds   []*job // jobs that wait for it
+	lane    *lane
+	proc    process.ID
+	start   *start // the start that is ours to wait for; nil: adopted
+	simple  bool   // its folder may be used again
+	locks   []*os.File
+	ended   chan struct{} // closed when it has ended for good
+	cancels bool          // a cancel is under way
+	expired bool          // its walltime was over
+	timers  []*time.Timer
+	tries   int   // starts that did not come to a claim
+	oomKill int64 // oom_kill of the machine before it started; -1 = unknown
+	xids    marks // of its devices before it started; nil = unknown
+}
+
+// memory is what the log remembers of a job beside its specification.
+type memory struct {
+	Status  offer.Status `json:"s"`
+	Restart int          `json:"n,omitempty"`
+	// Launch is set while a start may have left a process.
+	Launch *launch            `json:"l,omitempty"`
+	Shape  *offer.Shape       `json:"shape,omitempty"` // scaled; nil = the spec's
+	Avoid  []string           `json:"avoid,omitempty"` // GPUs that failed it
+	Ready  int64              `json:"ready,omitempty"` // wall clock, ns: not to be started before
+	Held   bool               `json:"held,omitempty"`
+	Obs    *offer.Observation `json:"o,omitempty"`
+}
+
+// launch is the intent of a start, in the log before the process is there.
+type launch struct {
+	ID   string   `json:"id"`
+	Boot string   `json:"boot"`
+	Up   int64    `json:"up"` // uptime in ns
+	At   int64    `json:"at"` // wall clock, Unix ns
+	GPUs []string `json:"gpus,omitempty"`
+	// Checkpoint is what the checkpoint was, to see whether it moved.
+	Checkpoint int64        `json:"ckpt,omitempty"`
+	Cgroup     cgroup.Group `json:"cgroup,omitempty"`
+	Cancelled  bool         `json:"cancelled,omitempty"`
+}
+
+func (j *job) shape() offer.Shape {
+	if j.Shape != nil {
+		return *j.Shape
+	}
+	return j.spec.Shape
+}
+
+// pid is the number of a running job's wrapper, 0 if it is not known.
+func (j *job) pid() int {
+	if j.start != nil {
+		return j.start.number()
+	}
+	return j.proc.PID
+}
+
+// attempt counts launches from 1, over all tokens of the job.
+func (j *job) attempt() int { return max(j.spec.Attempt, 1) + j.Restart }
+
+// over reports whether the job has ended for good.
+func (j *job) over() bool {
+	switch j.Status {
+	case offer.Completed, offer.Failed, offer.Cancelled:
+		return true
+	}
+	return false
+}
+
+// folder is the job's directory while it runs.
+func (q *queue) folder(j *job) string {
+	return filepath.Join(q.spool, "jobs", fmt.Sprintf("%s.%d", j.spec.Token, j.Restart))
+}
+
+// do runs fn in the queue's goroutine and waits for it. If it fails, fn may
+// still run: what it writes to is then not to be looked at.
+func (q *queue) do(ctx context.Context, fn func()) error {
+	done := make(chan struct{})
+	select {
+	case q.ops <- func() { fn(); close(done) }:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// post hands fn to the queue's goroutine.
+func (q *queue) post(ctx context.Context, fn func()) {
+	select {
+	case q.ops <- fn:
+	case <-ctx.Done():
+	}
+}
+
+// put records an entry. It is in the file after the turn, and on the disk
+// before anything it says is told to anybody.
+func (q *queue) put(e entry) { q.journal.Append(&e) }
+
+// step records where a job is; told says that watchers are to hear of it.
+func (q *queue) step(j *job, told bool) {
+	e := entry{Step: &stepEntry{Token: j.spec.Token, Now: j.memory}}
+	if told {
+		q.seq++
+		e.Seq = q.seq
+		j.place.events = append(j.place.events, event{seq: q.seq, obs: *j.Obs})
+	}
+	q.put(e)
+}
+
+// note records something that is about a place rather than a job.
+func (q *queue) note(p *place, n providers.Note) {
+	q.seq++
+	q.put(entry{Seq: q.seq, Event: &eventEntry{Place: p.n, Note: &n}})
+	p.events = append(p.events, event{seq: q.seq, note: &n})
+}

@@ -1,0 +1,35 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/host/machine"
+)
+
+// remove moves files aside or deletes them, if the fence is not stale.
+func (q *queue) remove(ctx context.Context, p machine.Place, r providers.RemoveRequest) error {
+	var refused error
+	if err := q.do(ctx, func() { refused = q.fence(p.Lineage, r.Fence) }); err != nil {
+		return err
+	}
+	if refused != nil {
+		return refused
+	}
+	for _, path := range r.Paths {
+		path = attempt.InWorkdir(p.Workdir, path)
+		var err error
+		if r.To == "" {
+			err = os.RemoveAll(path)
+		} else {
+			err = attempt.MoveInto(attempt.InWorkdir(p.Workdir, r.To), p.Workdir, path)
+		}
+		if err != nil {
+			return fmt.Errorf("remove: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/host/cgroup"
+	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+)
+
+// A start is one job on its way to a process.
+type start struct {
+	child
+	job     *job
+	seq     uint64 // of the event that told of it, 0 if an earlier one did
+	spec    *providers.Job
+	shape   offer.Shape // as scaled for this launch
+	restart int
+	attempt int
+	launch  launch
+	folder  wrapper.Folder
+	secrets string
+	environ []providers.EnvVar
+	locks   []*os.File
+	base    string          // key of the baseline
+	marks   verify.Baseline // nil: to be taken
+	script  string
+
+	obs     offer.Observation
+	oomKill int64
+	again   bool // it may have been begun before
+	proc    process.ID
+	simple  bool // its folder may be used again
+	err     error
+	// unwritten says why the spool took no log or folder: not the job's fault.
+	unwritten error
+}
+
+func (q *queue) newStart(j *job) *start {
+	s := &start{child: child{pidfd: -1}, job: j, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
+		folder: wrapper.Folder(q.folder(j)), environ: q.environs[j.environ], locks: j.locks, base: baseKey(j), script: q.script}
+	s.obs = q.observe(j)
+	s.oomKill = j.oomKill
+	j.start = s
+	s.marks = q.bases.get(s.base)
+	if j.secret {
+		s.secrets = q.secretsPath(j.spec.Token)
+	}
+	return s
+}
+
+// baseKey names the freshness baseline of a job: it is taken once for a
+// result hash in a workdir, before the first attempt, and forgotten when the
+// job completes.
+func baseKey(j *job) string {
+	hash := j.spec.ResultHash
+	if hash == "" {
+		hash = j.spec.Token
+	}
+	return j.place.Lineage + " " + hash + " " + j.spec.Workdir
+}
+
+// launch readies the ground and starts the wrapper. Everything before the
+// last step may be repeated by a queue that finds no claim.
+func (q *queue) launch(s *start) error {
+	j := s.spec
+	if err := attempt.Required(j); err != nil {
+		return err
+	}
+	if j.MoveAside != "" && s.restart == 0 {
+		if err := attempt.MoveAside(j); err != nil {
+			return err
+		}
+	}
+	if s.marks == nil {
+		s.marks = verify.Take(j.Workdir, j.Outputs)
+		if s.marks == nil {
+			s.marks = verify.Baseline{}
+		}
+		q.bases.set(s.base, s.marks)
+		if !empty(s.marks) {
+			q.put(entry{Base: &baseEntry{Key: s.base, Marks: s.marks}})
+		}
+	}
+	if err := attempt.MakeFolders(j); err != nil {
+		return err
+	}
+	var err error
+	if s.simple, err = q.shelf.Fill(s.folder, j, s.secrets, s.again); err != nil {
+		if attempt.NoSpace(err) {
+			s.unwritten = err
+		}
+		return err
+	}
+	lists, err := attempt.WriteLists(j, s.folder)
+	if err != nil {
+		return err
+	}
+	s.simple = s.simple && len(lists) == 0
+	// The intent, and the baseline, are in the file before the process is there.
+	if s.unwritten = q.journal.Flush(); s.unwritten != nil {
+		return s.unwritten
+	}
+	return q.exec(s, lists)
+}
+
+// exec starts the wrapper in its own session, with its log and the locks of
+// its GPUs.
+func (q *queue) exec(s *start, lists map[string]string) error {
+	j := s.spec
+	out, err := q.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	errs, err := q.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, true))
+	if err != nil {
+		out.Close()
+		return fmt.Errorf("log: %w", err)
+	}
+	defer out.Close()
+	defer errs.Close()
+	null, err := devNull()
+	if err != nil {
+		return err
+	}
+	env := wrapper.Environ(j, s.environ, wrapper.Start{Folder: s.folder, Restart: s.restart, Plain: s.secrets == "" && wrapper.Plain(j),
+		Shape: &s.shape, Launch: s.launch.ID, Lists: lists, GPUs: s.launch.GPUs})
+	files := []uintptr{null.Fd(), out.Fd(), errs.Fd()}
+	if len(s.locks) > 0 { // 3 to 9 are the shell's to use
+		for len(files) < 10 {
+			files = append(files, ^uintptr(0))
+		}
+		for _, l := range s.locks {
+			files = append(files, l.Fd())
+		}
+	}
+	argv := append([]string{"sh", s.script}, j.Argv...)
+	pidfd := -1
+	attr := &syscall.ProcAttr{Dir: j.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}}
+	pid, err := forkInto(s.launch.Cgroup, argv, attr)
+	if err != nil {
+		if _, gone := os.Stat(j.Dir); gone != nil {
+			return &attempt.Missing{Path: j.Dir, What: "the job's current directory is not there"}
+		}
+		return fmt.Errorf("start /bin/sh: %w", err)
+	}
+	s.proc.PID = pid // unreaped, the number is its own: no start time needed
+	s.begun(pid, pidfd)
+	return nil
+}
+
+// forkInto starts the wrapper in a control group; without one, or where that
+// does not work, it is started all the same.
+func forkInto(g cgroup.Group, argv []string, attr *syscall.ProcAttr) (int, error) {
+	if g == "" {
+		return syscall.ForkExec("/bin/sh", argv, attr)
+	}
+	f, err := g.Make()
+	if err != nil {
+		return syscall.ForkExec("/bin/sh", argv, attr)
+	}
+	defer f.Close()
+	attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(f.Fd())
+	pid, err := syscall.ForkExec("/bin/sh", argv, attr)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return pid, err
+	}
+	attr.Sys.UseCgroupFD = false // before Linux 5.7
+	if pid, err = syscall.ForkExec("/bin/sh", argv, attr); err == nil {
+		g.Take(pid)
+	}
+	return pid, err
+}
+
+// devNull is the standard input of every job.
+var devNull = sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) })

@@ -1,0 +1,45 @@
+package queue
+
+import (
+	"context"
+	"slices"
+
+	"github.com/muster-run/muster/providers/host/gpu"
+)
+
+// marks are how many critical errors (Xid) each of a job's devices had told
+// when the job was started, by the device's name.
+type marks map[string]int
+
+// mark counts the errors of devices as they were last read.
+func (g *devices) mark(names []string) marks {
+	if len(names) == 0 {
+		return nil
+	}
+	m := marks{}
+	for _, d := range g.list {
+		if slices.Contains(names, d.ID()) {
+			m[d.ID()] = len(d.Xid)
+		}
+	}
+	return m
+}
+
+// since reads the devices and returns the errors that have come up on them.
+func (m marks) since(ctx context.Context, r gpu.Reader) (xids []int) {
+	if len(m) == 0 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, gpuTimeout)
+	defer stop()
+	list, err := r.Devices(ctx)
+	if err != nil {
+		return nil // a driver that does not answer tells of no job in particular
+	}
+	for _, d := range list {
+		if n, ours := m[d.ID()]; ours && len(d.Xid) > n {
+			xids = append(xids, d.Xid[n:]...)
+		}
+	}
+	return xids
+}

@@ -1,0 +1,53 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/process"
+)
+
+// ErrBusy says that another queue holds the spool.
+var ErrBusy = errors.New("another queue runs here")
+
+// Lock takes the spool for this process. The kernel lets go of the lock
+// when the process ends, however it ends. A job never inherits it.
+func Lock(dir string) (*os.File, error) {
+	f, err := os.OpenFile(lockPath(dir), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock spool: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, ErrBusy
+		}
+		return nil, fmt.Errorf("lock spool: %w", err)
+	}
+	start, _ := process.StartTime(os.Getpid())
+	f.Truncate(0)
+	f.WriteAt([]byte(strconv.Itoa(os.Getpid())+" "+strconv.FormatUint(start, 10)+" "+boot.ID()+"\n"), 0)
+	return f, nil
+}
+
+// Holder is the process that took the spool last; the zero ID if none did in
+// this boot.
+func Holder(dir string) process.ID {
+	text, err := os.ReadFile(lockPath(dir))
+	f := strings.Fields(string(text))
+	if err != nil || len(f) < 3 || f[2] != boot.ID() {
+		return process.ID{}
+	}
+	pid, _ := strconv.Atoi(f[0])
+	start, _ := strconv.ParseUint(f[1], 10, 64)
+	return process.ID{PID: pid, Start: start}
+}
+
+func lockPath(dir string) string { return filepath.Join(dir, "lock") }

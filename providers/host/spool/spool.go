@@ -1,0 +1,120 @@
+// Package spool finds the directory of a user's queue on this machine, and
+// what lies in it by name.
+package spool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Env names a spool outright, for tests and for machines whose disks
+// muster judges wrongly. It must lie on a local disk.
+const Env = "MUSTER_SPOOL"
+
+// Dir is the directory of this user's queue on this machine. It lies on a
+// local disk: under $XDG_STATE_HOME if that is one, else /var/tmp.
+func Dir() (string, error) {
+	if dir := os.Getenv(Env); dir != "" {
+		return filepath.Abs(dir)
+	}
+	base, err := localBase()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(base, "queue", machineName()), nil
+}
+
+func localBase() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) { // XDG Base Directory Specification 0.8: relative paths are invalid
+		state = ""
+		if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+			state = filepath.Join(home, ".local", "state")
+		}
+	}
+	if state != "" && onLocalDisk(state) {
+		return filepath.Join(state, "muster"), nil
+	}
+	dir := filepath.Join("/var/tmp", "muster-"+strconv.Itoa(os.Getuid()))
+	if err := Private(dir); err != nil {
+		return "", fmt.Errorf("spool: %w", err)
+	}
+	return dir, nil
+}
+
+// machineName tells machines apart that share a home: host name and machine id.
+func machineName() string {
+	host, _ := os.Hostname()
+	host, _, _ = strings.Cut(host, ".")
+	if host == "" {
+		host = "localhost"
+	}
+	id, err := os.ReadFile("/etc/machine-id") // machine-id(5)
+	if err != nil {
+		id = []byte(host)
+	}
+	sum := sha256.Sum256(id)
+	return host + "-" + hex.EncodeToString(sum[:4])
+}
+
+// networkFS are the magic numbers of file systems that several machines see,
+// or that may vanish under a process. statfs(2) and the file systems' own headers.
+var networkFS = map[uint32]string{
+	0x6969: "NFS", 0x517B: "SMB", 0xFF534D42: "CIFS", 0xFE534D42: "SMB2", 0x5346414F: "AFS", 0x6B414653: "AFS",
+	0x0BD00BD0: "Lustre", 0x47504653: "GPFS", 0x65735546: "FUSE", 0x00C36400: "Ceph", 0x19830326: "BeeGFS",
+	0xAAD7AAEA: "PanFS", 0x01021997: "9p", 0x73757245: "Coda", 0x01161970: "GFS2", 0x7461636F: "OCFS2", 0x20030528: "OrangeFS",
+}
+
+// onLocalDisk looks at the nearest folder that exists.
+func onLocalDisk(dir string) bool {
+	for {
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err == nil {
+			return networkFS[uint32(st.Type)] == ""
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+}
+
+// Private makes dir for this user alone, and refuses one that is not.
+func Private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return fmt.Errorf("lstat %s: %w", dir, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() || st.Mode&0o077 != 0 {
+		return fmt.Errorf("%s is not a directory of this user alone; if it is yours: chmod 0700 %[1]s", dir)
+	}
+	return nil
+}
+
+// maxSocketPath leaves room below the 108 bytes of sockaddr_un. unix(7).
+const maxSocketPath = 100
+
+// Socket is where the queue of a spool listens: in the spool, or in a
+// short private folder if that path is too long for a socket.
+func Socket(spool string) (string, error) {
+	if p := filepath.Join(spool, "sock"); len(p) <= maxSocketPath {
+		return p, nil
+	}
+	dir := filepath.Join("/tmp", "muster-"+strconv.Itoa(os.Getuid()))
+	if err := Private(dir); err != nil {
+		return "", fmt.Errorf("socket: %w", err)
+	}
+	sum := sha256.Sum256([]byte(spool))
+	return filepath.Join(dir, "q-"+hex.EncodeToString(sum[:6])), nil
+}

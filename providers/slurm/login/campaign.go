@@ -1,0 +1,256 @@
+package login
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/node"
+)
+
+// A campaign is what one campaign has on one backend: the batches on its
+// spool, and what was told of their jobs. The spool is its only memory.
+type campaign struct {
+	spool   string
+	cluster *cluster
+
+	mu      sync.Mutex
+	loaded  bool
+	batches []*batch
+	jobs    map[string]*job // by token
+	events  []told          // all that was told, in order
+	journal *os.File
+	bell    chan struct{}   // closed at the next event
+	seen    map[string]bool // records read, "starts/TOKEN.N"
+	dirs    map[string]time.Time
+	held    bool
+	sent    []time.Time // submissions of the last minute
+
+	looked time.Time // the last look at the queue that succeeded
+}
+
+// told is one event with its number.
+type told struct {
+	Seq  int               `json:"seq"`
+	Seen offer.Observation `json:"seen"`
+	Note *providers.Note   `json:"note,omitempty"`
+}
+
+func newCampaign(spool string, c *cluster) *campaign {
+	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]time.Time{}}
+}
+
+func (c *campaign) path(parts ...string) string {
+	return filepath.Join(append([]string{c.spool}, parts...)...)
+}
+
+// spoolDir is a campaign's directory in a workdir.
+func spoolDir(workdir, lineage, backend string) string {
+	sum := sha256.Sum256([]byte(lineage + "\x00" + backend))
+	return filepath.Join(workdir, ".muster", "slurm", hex.EncodeToString(sum[:8]))
+}
+
+// load reads the spool once. A spool that is not there is an empty one.
+func (c *campaign) load() error {
+	if c.loaded {
+		return nil
+	}
+	dirs, err := os.ReadDir(c.path("batches"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the spool: %w", err)
+	}
+	for _, d := range dirs {
+		if strings.HasSuffix(d.Name(), ".new") {
+			continue
+		}
+		b, elements, err := loadBatch(c.path("batches", d.Name()))
+		if err != nil {
+			return fmt.Errorf("read the spool: %w", err)
+		}
+		for i := range elements {
+			c.adopt(b, elements[i].Index, &elements[i].Job)
+		}
+		c.batches = append(c.batches, b)
+	}
+	slices.SortFunc(c.batches, func(a, b *batch) int { return a.Seq - b.Seq })
+	c.held = exists(c.path("hold"))
+	if err := c.replay(); err != nil {
+		return err
+	}
+	c.loaded = true
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func (c *campaign) adopt(b *batch, index int, j *providers.Job) *job {
+	k := &job{token: j.Token, address: j.Address, phase: j.Phase, digest: digestOf(j), after: j.After, base: max(j.Attempt, 1),
+		walltime: j.Shape.Walltime, batch: b, index: index}
+	k.last = offer.Observation{Token: j.Token, Presence: offer.Found, Status: offer.Queued, Attempt: k.base, Pool: j.Pool}
+	b.jobs[index] = k
+	c.jobs[j.Token] = k
+	return k
+}
+
+// digestOf tells one spec from another. What a job comes after may differ:
+// what has completed meanwhile is not named again.
+func digestOf(j *providers.Job) string {
+	k := *j
+	k.After, k.MoveAside = nil, ""
+	b, err := json.Marshal(k)
+	if err != nil {
+		panic("bug: a job cannot be marshalled: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// make lays the folders of a spool down.
+func (c *campaign) make() error {
+	for _, d := range node.Dirs {
+		if err := os.MkdirAll(c.path(d), 0o700); err != nil {
+			return fmt.Errorf("make the spool: %w", err)
+		}
+	}
+	return nil
+}
+
+// replay takes in what was told before. A last line that was cut short was
+// never told.
+func (c *campaign) replay() error {
+	b, err := os.ReadFile(c.path("events"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the spool's events: %w", err)
+	}
+	whole := 0
+	for line := range strings.Lines(string(b)) {
+		var t told
+		if !strings.HasSuffix(line, "\n") {
+			break
+		}
+		if err := json.Unmarshal([]byte(line), &t); err != nil {
+			return fmt.Errorf("read the spool's events: line %d: %w", len(c.events)+1, err)
+		}
+		whole += len(line)
+		c.events = append(c.events, t)
+		c.apply(&t.Seen)
+	}
+	if whole < len(b) {
+		return os.Truncate(c.path("events"), int64(whole))
+	}
+	return nil
+}
+
+// apply moves a job to what is told of it.
+func (c *campaign) apply(o *offer.Observation) {
+	j := c.jobs[o.Token]
+	if j == nil || o.Attempt < j.last.Attempt && !over(o.Status) {
+		return
+	}
+	j.last = *o
+	j.ended = over(o.Status)
+}
+
+func over(s offer.Status) bool {
+	return s == offer.Completed || s == offer.Failed || s == offer.Cancelled || s == offer.Lost
+}
+
+// tell journals events and wakes those who watch. An end is told once.
+func (c *campaign) tell(list ...offer.Observation) error {
+	var lines []byte
+	add := func(t told) error {
+		t.Seq = len(c.events) + 1
+		text, err := json.Marshal(t)
+		if err != nil {
+			return err
+		}
+		lines = append(append(lines, text...), '\n')
+		c.events = append(c.events, t)
+		return nil
+	}
+	for _, o := range list {
+		j := c.jobs[o.Token]
+		if j == nil || j.ended {
+			continue
+		}
+		o.Presence = offer.Found
+		if o.Handle == "" {
+			o.Handle = j.elementID()
+		}
+		c.apply(&o)
+		if err := add(told{Seen: o}); err != nil {
+			return err
+		}
+	}
+	return c.append(lines)
+}
+
+// note journals something that is not about one job.
+func (c *campaign) note(n providers.Note) error {
+	t := told{Seq: len(c.events) + 1, Note: &n}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	c.events = append(c.events, t)
+	return c.append(append(text, '\n'))
+}
+
+func (c *campaign) append(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if c.journal == nil {
+		f, err := os.OpenFile(c.path("events"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return fmt.Errorf("write the spool's events: %w", err)
+		}
+		c.journal = f
+	}
+	w := bufio.NewWriter(c.journal)
+	w.Write(lines)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write the spool's events: %w", err)
+	}
+	close(c.bell)
+	c.bell = make(chan struct{})
+	return nil
+}
+
+// fence refuses a muster that another one has followed.
+func (c *campaign) fence(n uint64) error {
+	b, _ := os.ReadFile(c.path("fence"))
+	last, _ := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	switch {
+	case n < last:
+		return providers.Errorf(providers.StaleFence, "another muster has taken this campaign over (fence %d, this one has %d)", last, n)
+	case n == last:
+		return nil
+	}
+	if err := c.make(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.path("fence.new"), fmt.Appendln(nil, n), 0o600); err != nil {
+		return fmt.Errorf("write the fence: %w", err)
+	}
+	return os.Rename(c.path("fence.new"), c.path("fence"))
+}

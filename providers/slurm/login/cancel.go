@@ -1,0 +1,258 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Cancel ends jobs of ours and no others: it names ids that the spool knows.
+// Their logs lie in the workdir; the last lines go with the end.
+func (s *Slurm) Cancel(ctx context.Context, r providers.CancelRequest) ([]providers.Outcome, error) {
+	b, unlock, err := s.opened(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	c := b.campaign
+	if err := c.fence(r.Fence); err != nil {
+		return nil, err
+	}
+	if err := c.scan(); err != nil {
+		return nil, err
+	}
+	out := make([]providers.Outcome, len(r.Tokens))
+	var mine []*job
+	for i, token := range r.Tokens {
+		out[i] = providers.Outcome{ID: token, What: "not found"}
+		switch j := c.jobs[token]; {
+		case j == nil:
+		case j.ended:
+			out[i].What = "ended already"
+			if j.last.Status == offer.Cancelled {
+				out[i].What = "cancelled"
+			}
+		default:
+			out[i].What = "cancelled"
+			mine = append(mine, j)
+		}
+	}
+	return out, errors.Join(c.cancel(ctx, mine), c.second(ctx, r.Handles))
+}
+
+// second ends second jobs of tokens that go on: those, of what is named, that
+// bear a batch's name and did not get its claim.
+func (c *campaign) second(ctx context.Context, handles []string) error {
+	if len(handles) == 0 {
+		return nil
+	}
+	rows, err := c.cluster.queue(ctx)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	for _, k := range c.batches {
+		names[k.Name] = k.id
+	}
+	var ids []string
+	for _, r := range rows {
+		id, ours := names[r.name]
+		if ours && id != r.array && !ended(r.state) && slices.ContainsFunc(handles, func(h string) bool { return h == r.array || strings.HasPrefix(h, r.array+"_") }) &&
+			!slices.Contains(ids, r.array) {
+			ids = append(ids, r.array)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return c.cluster.cancel(ctx, ids)
+}
+
+func (c *campaign) cancel(ctx context.Context, list []*job) error {
+	if len(list) == 0 {
+		return nil
+	}
+	// First the word for the wrapper, which may be about to start.
+	for _, j := range list {
+		if err := os.WriteFile(c.path("cancels", j.token), nil, 0o600); err != nil {
+			return fmt.Errorf("note that %s is cancelled: %w", j.address, err)
+		}
+	}
+	for _, j := range list {
+		if k := j.batch; k.id == "" && !k.tried.IsZero() {
+			id, where, err := c.search(ctx, k)
+			if err != nil {
+				return err
+			}
+			if where == offer.Found {
+				if err := c.identify(k, id); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if ids := cancelIDs(list); len(ids) > 0 {
+		if err := c.cluster.cancel(ctx, ids); err != nil && !gone(err) {
+			return err
+		}
+	}
+	return c.neverRan(ctx, list)
+}
+
+// neverRan tells the end of those that Slurm has dropped before they started;
+// the others write it down themselves.
+func (c *campaign) neverRan(ctx context.Context, list []*job) error {
+	rows, err := c.cluster.queue(ctx)
+	if err != nil {
+		return err
+	}
+	here := map[place]bool{}
+	for _, r := range rows {
+		if !ended(r.state) {
+			here[place{r.array, r.index}] = true
+		}
+	}
+	var ends []offer.Observation
+	for _, j := range list {
+		if j.batch.id != "" && (here[j.place()] || exists(c.path("claims", j.token))) {
+			continue
+		}
+		if j.batch.id == "" && !j.batch.tried.IsZero() {
+			continue // it may yet turn up, and is refused then
+		}
+		o := j.cancelled("")
+		if spec, err := j.batch.dir.Job(j.index); err == nil {
+			_, o.Tail = attempt.Tail(spec, o.Attempt)
+		}
+		ends = append(ends, o)
+	}
+	return c.tell(ends...)
+}
+
+// cancelIDs names jobs as scancel takes them: a whole array by its id, else
+// elements by ranges.
+func cancelIDs(list []*job) (ids []string) {
+	by := map[*batch][]int{}
+	var order []*batch
+	for _, j := range list {
+		if j.batch.id == "" {
+			continue
+		}
+		if by[j.batch] == nil {
+			order = append(order, j.batch)
+		}
+		by[j.batch] = append(by[j.batch], j.index)
+	}
+	for _, k := range order {
+		slices.Sort(by[k])
+		if !k.Array || len(by[k]) == len(k.Indexes) {
+			ids = append(ids, k.id)
+			continue
+		}
+		ids = append(ids, fmt.Sprintf("%s_[%s]", k.id, indexList(by[k])))
+	}
+	return ids
+}
+
+// Control changes what Slurm may start of this campaign by itself.
+func (s *Slurm) Control(ctx context.Context, r providers.ControlRequest) error {
+	b, unlock, err := s.opened(r.Backend)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c := b.campaign
+	if err := c.fence(r.Fence); err != nil {
+		return err
+	}
+	for _, phase := range r.Resume {
+		for _, name := range []string{"stop." + phase, "errors/" + phase} {
+			if err := os.RemoveAll(c.path(name)); err != nil {
+				return fmt.Errorf("close the breaker of %s: %w", phase, err)
+			}
+		}
+		delete(c.seen, "stop."+phase)
+	}
+	if r.Hold != nil {
+		if err := s.hold(ctx, b, *r.Hold, r.Tokens); err != nil {
+			return err
+		}
+	}
+	for phase, limit := range r.Phases {
+		if err := c.throttle(ctx, phase, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string) error {
+	c := b.campaign
+	if len(tokens) == 0 {
+		if c.held == hold {
+			return nil
+		}
+		if err := c.noteHold(hold); err != nil {
+			return err
+		}
+	}
+	var list []*job
+	for _, j := range c.unfinished() {
+		wanted := len(tokens) == 0 || slices.Contains(tokens, j.token)
+		if wanted && j.last.Status != offer.Running && (hold || !j.batch.held || !c.held) {
+			list = append(list, j)
+		}
+	}
+	if ids := cancelIDs(list); len(ids) > 0 {
+		verb := "release"
+		if hold {
+			verb = "hold"
+		}
+		if err := c.cluster.scontrol(ctx, verb, strings.Join(ids, ",")); err != nil && !gone(err) {
+			return err
+		}
+	}
+	if !hold && len(tokens) == 0 {
+		for _, failed := range s.handOver(ctx, b) {
+			return failed
+		}
+	}
+	return nil
+}
+
+func (c *campaign) noteHold(hold bool) error {
+	if err := c.make(); err != nil {
+		return err
+	}
+	c.held = hold
+	if hold {
+		return os.WriteFile(c.path("hold"), nil, 0o600)
+	}
+	if err := os.Remove(c.path("hold")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// throttle changes how many of a phase's arrays may run at once. scontrol(1),
+// ArrayTaskThrottle; 0 = no limit.
+func (c *campaign) throttle(ctx context.Context, phase string, limit int) error {
+	for _, k := range c.batches {
+		if k.Phase != phase || !k.Array || k.id == "" || k.over() {
+			continue
+		}
+		if err := c.cluster.scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(limit)); err != nil && !gone(err) {
+			return err
+		}
+		k.Cap = limit
+	}
+	return nil
+}

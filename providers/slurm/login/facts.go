@@ -1,0 +1,558 @@
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/profiles"
+)
+
+// factsLast is for how long what a cluster said of itself is believed.
+const factsLast = 2 * time.Minute
+
+// siteFacts are what a cluster says of itself.
+type siteFacts struct {
+	partitions []livePartition
+	qos        []liveQoS
+	assoc      []association
+	closed     bool // accounting does not answer, or not us: nothing is known of qos and accounts
+	maxArray   int
+}
+
+// cachedFacts are the facts of a backend, asked for at most so often.
+type cachedFacts struct {
+	mu   sync.Mutex
+	at   time.Time
+	site *siteFacts
+	err  error
+}
+
+type livePartition struct {
+	name              string
+	up                bool
+	isDefault         bool
+	maxTime           time.Duration // 0 = unlimited
+	maxNodes          int           // 0 = unlimited
+	minNodes          int
+	qos               string   // of the partition itself
+	allowQoS          []string // nil = all
+	denyQoS           []string
+	accounts          []string // nil = all
+	nodes             int
+	cpus              int            // of one node
+	memory            int64          // bytes of one node
+	gpus              map[string]int // of one node, by type; "" = without type
+	allCPUs, idleCPUs int
+	allGPUs, idleGPUs int
+	features          []string
+}
+
+type liveQoS struct {
+	name      string
+	maxWall   time.Duration
+	maxSubmit int // jobs of one user
+	maxJobs   int
+	maxGPUs   int
+}
+
+type association struct {
+	account, partition string
+	qos                []string
+	defaultQoS         string
+	maxSubmit          int
+}
+
+// site asks the cluster, at most every so often.
+func (b *backend) site(ctx context.Context) (*siteFacts, error) {
+	f := &b.facts
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.at) < factsLast {
+		return f.site, f.err
+	}
+	f.site, f.err = b.cluster.facts(ctx)
+	f.at = time.Now()
+	return f.site, f.err
+}
+
+// facts asks Slurm for its partitions and nodes, and accounting for the
+// limits, which a site may close.
+func (c *cluster) facts(ctx context.Context) (*siteFacts, error) {
+	s := &siteFacts{}
+	out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "partition")
+	if err != nil {
+		return nil, err
+	}
+	s.partitions = parsePartitions(string(out))
+	out, err = c.told(ctx, askTimeout, "sinfo", "-h", "-a", "-N", "-O", nodeFields)
+	if err != nil {
+		return nil, err
+	}
+	addNodes(s.partitions, string(out))
+	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
+		s.maxArray = parseMaxArray(string(out))
+	}
+	qos, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "qos", "format=Name,Priority,MaxWall,MaxTRESPU,MaxJobsPU,MaxSubmitPU,GrpTRES,Flags")
+	if err == nil {
+		s.qos = parseQoS(string(qos))
+	}
+	assoc, err2 := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "assoc", "where", "user="+c.user, "format=Cluster,Account,User,Partition,QOS,DefaultQOS,MaxJobs,MaxSubmit,MaxWall,GrpTRES")
+	if err2 == nil {
+		s.assoc = parseAssoc(string(assoc))
+	}
+	s.closed = err != nil || err2 != nil || len(s.assoc) == 0
+	return s, nil
+}
+
+// parsePartitions reads scontrol -o show partition.
+func parsePartitions(out string) (list []livePartition) {
+	for line := range strings.Lines(out) {
+		f := map[string]string{}
+		for _, w := range strings.Fields(line) {
+			if name, value, ok := strings.Cut(w, "="); ok {
+				f[name] = value
+			}
+		}
+		if f["PartitionName"] == "" {
+			continue
+		}
+		p := livePartition{name: f["PartitionName"], up: f["State"] == "UP" || f["State"] == "", isDefault: f["Default"] == "YES",
+			maxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]), gpus: map[string]int{}}
+		p.maxNodes, _ = strconv.Atoi(f["MaxNodes"])
+		p.minNodes, _ = strconv.Atoi(f["MinNodes"])
+		p.nodes, _ = strconv.Atoi(f["TotalNodes"])
+		if q := f["QoS"]; q != "N/A" {
+			p.qos = q
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// nameList reads a list of names; ALL, N/A and nothing are no list.
+func nameList(s string) []string {
+	if s == "" || s == "ALL" || s == "N/A" || s == "NONE" || s == "(null)" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+// nodeFields are sinfo's, each of a fixed width. sinfo(1), -O.
+const nodeFields = "NodeList:64,PartitionName:64,StateLong:24,CPUsState:32,Memory:16,Gres:256,GresUsed:256,Features:256"
+
+var nodeWidths = []int{64, 64, 24, 32, 16, 256, 256, 256}
+
+// addNodes adds up nodes by partition.
+func addNodes(list []livePartition, out string) {
+	for line := range strings.Lines(out) {
+		f := columns(strings.TrimRight(line, "\n"), nodeWidths)
+		i := slices.IndexFunc(list, func(p livePartition) bool { return p.name == strings.TrimSuffix(f[1], "*") })
+		if i < 0 {
+			continue
+		}
+		list[i].add(f)
+	}
+}
+
+func columns(line string, widths []int) []string {
+	out := make([]string, len(widths))
+	for i, w := range widths {
+		n := min(w, len(line))
+		out[i], line = strings.TrimSpace(line[:n]), line[n:]
+	}
+	return out
+}
+
+func (p *livePartition) add(f []string) {
+	usable := true
+	for _, bad := range []string{"down", "drain", "fail", "maint", "unknown", "*"} {
+		usable = usable && !strings.Contains(f[2], bad)
+	}
+	cpus := strings.Split(f[3], "/") // allocated/idle/other/total
+	if len(cpus) == 4 {
+		idle, _ := strconv.Atoi(cpus[1])
+		total, _ := strconv.Atoi(cpus[3])
+		p.cpus, p.allCPUs = max(p.cpus, total), p.allCPUs+total
+		if usable {
+			p.idleCPUs += idle
+		}
+	}
+	if mib, err := strconv.ParseInt(f[4], 10, 64); err == nil {
+		p.memory = max(p.memory, mib<<20)
+	}
+	has, used := parseGres(f[5]), parseGres(f[6])
+	for model, n := range has {
+		p.gpus[model] = max(p.gpus[model], n)
+		p.allGPUs += n
+		if usable {
+			p.idleGPUs += n
+		}
+	}
+	for _, n := range used {
+		if usable {
+			p.idleGPUs -= n
+		}
+	}
+	for _, feature := range nameList(f[7]) {
+		if !slices.Contains(p.features, feature) {
+			p.features = append(p.features, feature)
+		}
+	}
+}
+
+// parseGres reads "gpu:a100:3(S:0-1),gpu:a100:2(IDX:0,1),craynetwork:4": the
+// GPUs by type. Commas stand within parentheses, too.
+func parseGres(s string) map[string]int {
+	out := map[string]int{}
+	depth := 0
+	parts := strings.FieldsFunc(s, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return r == ',' && depth == 0
+	})
+	for _, part := range parts {
+		part, _, _ = strings.Cut(part, "(")
+		w := strings.Split(part, ":")
+		n, err := strconv.Atoi(w[len(w)-1])
+		switch {
+		case w[0] != "gpu", err != nil, len(w) < 2:
+		case len(w) == 2:
+			out[""] += n
+		default:
+			out[w[1]] += n
+		}
+	}
+	return out
+}
+
+func parseMaxArray(out string) int {
+	for line := range strings.Lines(out) {
+		name, value, _ := strings.Cut(line, "=")
+		if strings.TrimSpace(name) == "MaxArraySize" {
+			n, _ := strconv.Atoi(strings.TrimSpace(value))
+			return n
+		}
+	}
+	return 0
+}
+
+func parseQoS(out string) (list []liveQoS) {
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != 8 || f[0] == "" {
+			continue
+		}
+		q := liveQoS{name: f[0], maxWall: parseLimit(f[2])}
+		q.maxGPUs, _ = strconv.Atoi(parseTRES(f[3])["gres/gpu"])
+		q.maxJobs, _ = strconv.Atoi(f[4])
+		q.maxSubmit, _ = strconv.Atoi(f[5])
+		list = append(list, q)
+	}
+	return list
+}
+
+func parseAssoc(out string) (list []association) {
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != 10 || f[1] == "" {
+			continue
+		}
+		a := association{account: f[1], partition: f[3], qos: nameList(f[4]), defaultQoS: f[5]}
+		a.maxSubmit, _ = strconv.Atoi(f[7])
+		list = append(list, a)
+	}
+	return list
+}
+
+func (s *siteFacts) partition(name string) *livePartition {
+	for i := range s.partitions {
+		if s.partitions[i].name == name {
+			return &s.partitions[i]
+		}
+	}
+	return nil
+}
+
+func (s *siteFacts) quality(name string) *liveQoS {
+	for i := range s.qos {
+		if s.qos[i].name == name {
+			return &s.qos[i]
+		}
+	}
+	return nil
+}
+
+// Pools are the partitions: what the profile knows, and over it what the
+// cluster says now. A cluster that cannot be asked is planned for from its
+// profile.
+func (s *Slurm) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.pools(ctx)
+}
+
+func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
+	live, err := b.site(ctx)
+	if err != nil && b.profile == nil {
+		return nil, err
+	}
+	var all []offer.Pool
+	if err != nil {
+		all = b.known(err.Error())
+	} else {
+		for i := range live.partitions {
+			all = append(all, b.pool(live, &live.partitions[i]))
+		}
+		standFor(all)
+	}
+	return b.chosen(all), nil
+}
+
+// known are the profile's partitions; why says that nobody else was asked.
+func (b *backend) known(why string) []offer.Pool {
+	all := slices.Clone(b.profile.Pools)
+	for i := range all {
+		all[i].Idle, all[i].Wait = -1, -1
+		all[i].Notes = append(slices.Clone(all[i].Notes), "the cluster could not be asked: "+why)
+		if b.Price.Known {
+			all[i].Price = b.Price
+		}
+	}
+	return all
+}
+
+// Known are a backend's partitions as its profile has them, for a cluster
+// that cannot be asked; nil if it has none.
+func Known(b providers.Backend, why string) []offer.Pool {
+	k := &backend{Backend: b}
+	if len(b.Config) > 0 && json.Unmarshal(b.Config, &k.config) != nil {
+		return nil
+	}
+	p, err := profiles.Load(b.Profile, b.Name)
+	if err != nil {
+		return nil
+	}
+	k.profile = &p
+	return k.chosen(k.known(why))
+}
+
+// chosen are the partitions that the backend block lets be used, in its order.
+func (b *backend) chosen(all []offer.Pool) (out []offer.Pool) {
+	for _, p := range all {
+		if slices.Contains(b.config.Exclude, p.Name) || len(b.config.Partitions) > 0 && !slices.Contains(b.config.Partitions, p.Name) {
+			continue
+		}
+		out = append(out, p)
+	}
+	if order := b.config.Partitions; len(order) > 0 {
+		slices.SortStableFunc(out, func(x, y offer.Pool) int { return slices.Index(order, x.Name) - slices.Index(order, y.Name) })
+	}
+	return out
+}
+
+// pool is one partition, the live facts over those of the profile.
+func (b *backend) pool(s *siteFacts, l *livePartition) offer.Pool {
+	p := offer.Pool{Backend: b.Name, Name: l.name, Word: "partition", Price: offer.Price{Known: true}, Source: "live"}
+	if b.profile != nil {
+		if i := slices.IndexFunc(b.profile.Pools, func(p offer.Pool) bool { return p.Name == l.name }); i >= 0 {
+			p = b.profile.Pools[i]
+			p.Source = "live, and profile " + b.profile.Name
+		}
+	}
+	if b.Price.Known {
+		p.Price = b.Price
+	}
+	p.Arrays, p.Wait, p.MinNodes = true, -1, max(l.minNodes, 1)
+	p.CPUs, p.Memory, p.MaxTime = l.cpus, l.memory, l.maxTime
+	if p.MaxNodes = l.nodes; l.maxNodes > 0 {
+		p.MaxNodes = min(l.maxNodes, l.nodes)
+	}
+	p.Idle, p.Total = l.idleCPUs, l.allCPUs
+	if l.allGPUs > 0 {
+		p.Idle, p.Total, p.GPUs = l.idleGPUs, l.allGPUs, 0
+		for model, n := range l.gpus {
+			p.GPUs = max(p.GPUs, n)
+			if p.GPUModel == "" {
+				p.GPUModel = modelName(model)
+			}
+		}
+		if p.GPUClass == "" {
+			p.GPUClass = p.GPUModel
+		}
+	}
+	lower := strings.ToLower(l.name)
+	p.Testing = p.Testing || strings.Contains(lower, "test") || strings.Contains(lower, "debug")
+	for _, q := range b.qualities(s, l, "") {
+		p.MaxSubmit, p.MaxJobs = least(p.MaxSubmit, q.maxSubmit), least(p.MaxJobs, q.maxJobs)
+	}
+	if !l.up {
+		p.Notes = append(slices.Clone(p.Notes), "the partition is closed now")
+		p.Idle = 0
+	}
+	return p
+}
+
+// standFor lets testing partitions count for those with the same devices.
+func standFor(all []offer.Pool) {
+	for i := range all {
+		if !all[i].Testing || len(all[i].StandsFor) > 0 {
+			continue
+		}
+		for _, other := range all {
+			if !other.Testing && other.GPUModel == all[i].GPUModel {
+				all[i].StandsFor = append(all[i].StandsFor, other.Name)
+			}
+		}
+	}
+}
+
+// modelName is a GPU's name as the field writes it, from a site's "a100".
+func modelName(gres string) string { return strings.ToUpper(gres) }
+
+// least is the smaller of two limits, where 0 is none.
+func least(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// qualities are those whose limits bind a job on a partition: the job's own,
+// or the default, and the partition's.
+func (b *backend) qualities(s *siteFacts, l *livePartition, own string) (list []*liveQoS) {
+	for _, name := range []string{b.qosName(s, l, own), l.qos} {
+		if q := s.quality(name); q != nil {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// qosName is the quality of service under which a job would run.
+func (b *backend) qosName(s *siteFacts, l *livePartition, own string) string {
+	if own != "" {
+		return own
+	}
+	if b.config.QoS != "" {
+		return b.config.QoS
+	}
+	for _, a := range s.assoc {
+		if (b.config.Account == "" || a.account == b.config.Account) && (a.partition == "" || a.partition == l.name) && a.defaultQoS != "" {
+			return a.defaultQoS
+		}
+	}
+	return ""
+}
+
+// longest is how many elements one array may have here; 0 = not known.
+func (b *backend) longest() int {
+	b.facts.mu.Lock()
+	defer b.facts.mu.Unlock()
+	s := b.facts.site
+	if s == nil || s.maxArray <= 1 {
+		return 1000 // slurm.conf(5), MaxArraySize: 1001 by default
+	}
+	return s.maxArray - 1
+}
+
+// gres asks for GPUs; by type only where a partition has several.
+func (b *backend) gres(pool string, s offer.Shape) string {
+	if s.GPUs <= 0 {
+		return ""
+	}
+	each := perNode(s)
+	b.facts.mu.Lock()
+	defer b.facts.mu.Unlock()
+	if f := b.facts.site; f != nil {
+		if p := f.partition(pool); p != nil && len(p.gpus) > 1 {
+			for model := range p.gpus {
+				if model != "" && slices.ContainsFunc(s.GPU.Models, func(m string) bool { return strings.EqualFold(m, model) }) {
+					return "gpu:" + model + ":" + each
+				}
+			}
+		}
+	}
+	return plainGres(s)
+}
+
+// perNode is how many GPUs of a job are on each of its nodes.
+func perNode(s offer.Shape) string {
+	return strconv.Itoa((s.GPUs + max(s.Nodes, 1) - 1) / max(s.Nodes, 1))
+}
+
+// plainGres asks for GPUs of whichever type; "" for none.
+func plainGres(s offer.Shape) string {
+	if s.GPUs <= 0 {
+		return ""
+	}
+	return "gpu:" + perNode(s)
+}
+
+// room says, as an error of class quota, that a batch has to wait for others
+// to end: for its phase's cap, or for a limit on submitted jobs.
+func (b *backend) room(ctx context.Context, k *batch) error {
+	c := b.campaign
+	if k.Cap > 0 {
+		others := 0
+		for _, o := range c.batches {
+			if o != k && o.id != "" && o.Phase == k.Phase {
+				live := 0
+				for _, j := range o.jobs {
+					if !j.ended {
+						live++
+					}
+				}
+				others += min(live, o.Cap)
+			}
+		}
+		if others > 0 && others+min(len(k.jobs), k.Cap) > k.Cap {
+			return providers.Errorf(providers.Quota, "as many of phase %s are with Slurm as may run", k.Phase)
+		}
+	}
+	s, err := b.site(ctx)
+	if err != nil {
+		return err
+	}
+	limit := 0
+	if l := s.partition(k.Pool); l != nil {
+		own := ""
+		if spec, err := k.dir.Job(k.Indexes[0]); err == nil {
+			if o, err := parseOptions(spec.Options); err == nil {
+				own = o.QoS
+			}
+		}
+		for _, q := range b.qualities(s, l, own) {
+			limit = least(limit, q.maxSubmit)
+		}
+	}
+	if limit == 0 {
+		return nil
+	}
+	mine := 0
+	rows, err := c.cluster.queue(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.pool == k.Pool && !ended(r.state) {
+			mine++
+		}
+	}
+	if mine+len(k.jobs) > limit {
+		return providers.Errorf(providers.Quota, "%d jobs of yours are submitted, and %d may be", mine, limit)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package login
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+)
+
+// followPause is how often a log that is followed is looked at.
+const followPause = 200 * time.Millisecond
+
+// Logs writes the log of an attempt, by default the last one, and follows it
+// until the attempt has ended if asked.
+func (s *Slurm) Logs(ctx context.Context, r providers.LogRequest, w io.Writer) error {
+	b, err := s.backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	number, running, err := s.logOf(b, r)
+	if err != nil {
+		return err
+	}
+	path := attempt.LogPath(b.Workdir, r.Token, number, r.Stderr)
+	at := r.Offset
+	if r.Lines > 0 {
+		if at, err = attempt.LastLinesFrom(path, r.Lines); err != nil {
+			return err
+		}
+	}
+	for {
+		n, err := attempt.CopyLog(path, at, w)
+		if err != nil {
+			return fmt.Errorf("log of %s: %w", r.Token, err)
+		}
+		at += n
+		if !r.Follow || !running {
+			return nil
+		}
+		select {
+		case <-time.After(followPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if n == 0 {
+			if _, running, err = s.logOf(b, r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// logOf finds which attempt is meant and whether it still runs.
+func (s *Slurm) logOf(b *backend, r providers.LogRequest) (number int, running bool, err error) {
+	if len(r.Token) < 2 {
+		return 0, false, providers.Errorf(providers.Invalid, "A log is found by its job's token")
+	}
+	c := b.campaign
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(); err != nil {
+		return 0, false, err
+	}
+	j := c.jobs[r.Token]
+	if j == nil {
+		return 0, false, providers.Errorf(providers.NotFound, "There is no log of %s", r.Token)
+	}
+	if !j.ended {
+		if err := c.scan(); err != nil {
+			return 0, false, err
+		}
+	}
+	if r.Attempt == 0 || r.Attempt == j.last.Attempt {
+		return j.last.Attempt, !j.ended, nil
+	}
+	return r.Attempt, false, nil
+}
+
+// Verify looks at outputs where they lie.
+func (s *Slurm) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
+	workdir := r.Workdir
+	if workdir == "" {
+		b, err := s.backend(r.Backend)
+		if err != nil {
+			return nil, err
+		}
+		workdir = b.Workdir
+	}
+	out := make([]offer.Output, len(r.Outputs))
+	for i, o := range r.Outputs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if r.Open {
+			out[i] = verify.Check(ctx, workdir, o)
+		} else {
+			out[i] = verify.Stat(workdir, o)
+		}
+	}
+	return out, nil
+}
+
+// path is a path on the cluster: relative ones are in the workdir.
+func (s *Slurm) path(name, path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	b, err := s.backend(name)
+	if err != nil {
+		return "", err
+	}
+	return expand(path, b.Workdir)
+}
+
+// Push writes a file, going on after what an earlier push left.
+func (s *Slurm) Push(_ context.Context, name, path string, size int64, digest string, r io.ReadSeeker) error {
+	path, err := s.path(name, path)
+	if err != nil {
+		return err
+	}
+	return machine.Push(path, size, digest, r)
+}
+
+// Pull reads a file from an offset on.
+func (s *Slurm) Pull(_ context.Context, name, path string, offset int64, w io.Writer) error {
+	path, err := s.path(name, path)
+	if err != nil {
+		return err
+	}
+	return machine.Pull(path, offset, w)
+}
+
+// List resolves globs and folders.
+func (s *Slurm) List(_ context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
+	full := make([]string, len(patterns))
+	for i, p := range patterns {
+		var err error
+		if full[i], err = s.path(name, p); err != nil {
+			return nil, err
+		}
+	}
+	return machine.List(full)
+}
+
+// Remove moves files aside or deletes them, under a fence.
+func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
+	b, unlock, err := s.opened(r.Backend)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := b.campaign.fence(r.Fence); err != nil {
+		return err
+	}
+	for _, p := range r.Paths {
+		path, err := s.path(r.Backend, p)
+		if err != nil {
+			return err
+		}
+		if r.To == "" {
+			err = os.RemoveAll(path)
+		} else {
+			err = attempt.MoveInto(attempt.InWorkdir(b.Workdir, r.To), b.Workdir, path)
+		}
+		if err != nil {
+			return fmt.Errorf("remove: %w", err)
+		}
+	}
+	return nil
+}
+
+// Clean removes what muster keeps on the cluster of a campaign none of whose
+// jobs is left there.
+func (s *Slurm) Clean(_ context.Context, name string) (removed []string, err error) {
+	b, unlock, err := s.opened(name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	c := b.campaign
+	for _, k := range c.batches {
+		if !k.over() {
+			return nil, providers.Errorf(providers.Conflict, "jobs of this campaign are still with Slurm: %s", k.Name)
+		}
+	}
+	for _, dir := range []string{c.spool, filepath.Join(b.Workdir, ".muster", "logs")} {
+		if !exists(dir) {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return removed, fmt.Errorf("clean: %w", err)
+		}
+		removed = append(removed, dir)
+	}
+	if c.journal != nil {
+		c.journal.Close()
+	}
+	b.campaign = newCampaign(c.spool, c.cluster)
+	return removed, nil
+}

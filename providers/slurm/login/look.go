@@ -1,0 +1,327 @@
+package login
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/node"
+)
+
+const (
+	// recordLag is how long after a job has ended its own record is waited
+	// for: filesystems show what another machine wrote after a while.
+	recordLag = 5 * time.Second
+	// lostAfter is how long a job must be in neither squeue nor sacct, and
+	// lostCycles how often, before it counts as lost.
+	lostAfter  = time.Minute
+	lostCycles = 2
+)
+
+// place is where Slurm keeps one element.
+type place struct {
+	array string
+	index int
+}
+
+// look asks the queue once about everything, and accounting about what has
+// left it without a word.
+func (c *campaign) look(ctx context.Context) error {
+	open := c.unfinished()
+	if len(open) == 0 {
+		return nil
+	}
+	rows, err := c.cluster.queue(ctx)
+	if err != nil {
+		return err
+	}
+	c.looked = time.Now()
+	by := make(map[place]*queueRow, len(rows))
+	for i := range rows {
+		by[place{rows[i].array, rows[i].index}] = &rows[i]
+	}
+	var list []offer.Observation
+	var gone []*job
+	for _, j := range open {
+		row := by[j.place()]
+		if row != nil && row.name != j.batch.Name {
+			row = nil // the id was given out again
+		}
+		switch {
+		case row == nil, ended(row.state):
+			if j.asked.IsZero() {
+				j.asked = time.Now()
+			}
+			j.cycles++
+			gone = append(gone, j)
+		default:
+			j.asked, j.cycles = time.Time{}, 0
+			if o, news := j.inQueue(row); news {
+				list = append(list, c.alsoEarlier(j, o)...)
+			}
+		}
+	}
+	more, err := c.leftQueue(ctx, gone, by)
+	if err != nil {
+		return err
+	}
+	return c.tell(append(list, more...)...)
+}
+
+// unfinished are the jobs that Slurm has and that have not ended.
+func (c *campaign) unfinished() (open []*job) {
+	for _, b := range c.batches {
+		if b.id == "" {
+			continue
+		}
+		for _, i := range b.Indexes {
+			if j := b.jobs[i]; j != nil && !j.ended {
+				open = append(open, j)
+			}
+		}
+	}
+	return open
+}
+
+func (j *job) place() place {
+	if j.batch.Array {
+		return place{j.batch.id, j.index}
+	}
+	return place{j.batch.id, -1}
+}
+
+// inQueue is what a row says of a job that has not ended, if it is news.
+func (j *job) inQueue(r *queueRow) (offer.Observation, bool) {
+	o := offer.Observation{Token: j.token, Handle: j.elementID(), Attempt: j.last.Attempt, Pool: r.pool}
+	switch r.state {
+	case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING":
+		o.Status, o.Reason, o.Expected = offer.Queued, waitReason(r.reason), r.start
+		if j.last.Status == offer.Running || j.last.Status == offer.Verifying {
+			o.Attempt++ // it was put back
+			return o, true
+		}
+		if j.last.Status == offer.Waiting {
+			return o, false
+		}
+		return o, o.Reason != j.last.Reason
+	case "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING":
+		o.Status, o.Started, o.Node = offer.Running, r.start, r.nodes
+		return o, j.last.Status == offer.Queued && r.state == "RUNNING"
+	}
+	return o, false
+}
+
+// alsoEarlier puts the end of the start before in front of an observation of
+// a job that Slurm has put back into the queue.
+func (c *campaign) alsoEarlier(j *job, o offer.Observation) []offer.Observation {
+	if o.Attempt <= j.last.Attempt || o.Attempt <= j.base {
+		return []offer.Observation{o}
+	}
+	return []offer.Observation{c.requeued(j, o.Attempt-1-j.base), o}
+}
+
+// leftQueue finds out what became of jobs that are no more in the queue.
+func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[place]*queueRow) (list []offer.Observation, err error) {
+	var ids []string
+	for _, j := range gone {
+		if time.Since(j.asked) >= recordLag && !slices.Contains(ids, j.batch.id) {
+			ids = append(ids, j.batch.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if err := c.scan(); err != nil { // what they wrote themselves comes first
+		return nil, err
+	}
+	gone = slices.DeleteFunc(gone, func(j *job) bool { return j.ended || j.asked.IsZero() || time.Since(j.asked) < recordLag })
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	rows, err := c.cluster.account(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	acct := accounts(rows)
+	for _, j := range gone {
+		if o, ok := c.ending(j, acct[j.place()], by[j.place()]); ok {
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
+// history is what accounting has of one element: its rows, oldest first, and
+// its steps.
+type history struct {
+	rows  []accountRow
+	steps []accountRow
+}
+
+func accounts(rows []accountRow) map[place]*history {
+	out := map[place]*history{}
+	for _, r := range rows {
+		k := place{r.array, r.index}
+		h := out[k]
+		if h == nil {
+			h = &history{}
+			out[k] = h
+		}
+		if r.step == "" {
+			h.rows = append(h.rows, r)
+		} else {
+			h.steps = append(h.steps, r)
+		}
+	}
+	return out
+}
+
+// last is the newest row that is this batch's: ids are given out again, and a
+// row that is not complete yet has no name.
+func (h *history) last(b *batch) *accountRow {
+	if h == nil {
+		return nil
+	}
+	for i := len(h.rows) - 1; i >= 0; i-- {
+		if r := &h.rows[i]; r.name == b.Name && !r.submit.Before(b.tried.Add(-time.Minute)) {
+			return r
+		}
+	}
+	return nil
+}
+
+// ending is how a job ended that is gone from the queue, if that is certain.
+func (c *campaign) ending(j *job, h *history, row *queueRow) (offer.Observation, bool) {
+	o := j.last
+	o.Handle, o.Ended, o.Reason, o.Expected = j.elementID(), time.Now(), "", time.Time{}
+	r := h.last(j.batch)
+	state, exit, sig := "", 0, 0
+	switch {
+	case r != nil && r.final():
+		state, exit, sig = r.state, r.exit, r.signal
+		o.Usage = usageOf(r, h.steps)
+		if !r.start.IsZero() {
+			o.Started, o.Node = r.start, r.nodes
+		}
+		if !r.end.IsZero() {
+			o.Ended = r.end
+		}
+	case time.Since(j.asked) < lostAfter || j.cycles < lostCycles:
+		return o, false // accounting is late: it is not known yet
+	case row != nil && ended(row.state):
+		state = row.state
+	case j.last.Status == offer.Queued && h == nil:
+		state = "CANCELLED" // an element cancelled before it started has no row of its own
+		if exists(c.path("claims", j.token)) {
+			state = ""
+		}
+	}
+	if state == "" {
+		o.Status, o.Reason = offer.Lost, "Slurm has neither the job nor its end"
+		return o, true
+	}
+	return c.judge(j, o, state, exit, sig), true
+}
+
+// judge gives an end that Slurm tells its status and class.
+func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig int) offer.Observation {
+	word := firstWord(state)
+	if word == "CANCELLED" {
+		o.Status, o.Class = offer.Cancelled, ""
+		switch {
+		case exists(c.path("cancels", j.token)):
+		case c.hasFailedBefore(j):
+			o.Reason = "blocked"
+		default:
+			o.Reason = "cancelled in Slurm" + byWhom(state)
+		}
+		return o
+	}
+	o.Status = offer.Failed
+	ev := failure.Evidence{Scheduler: word, OOMKills: -1, HostOOMKills: -1, GPUs: len(o.GPUs) > 0}
+	if exit > 0 {
+		o.Exit, ev.Exit = &exit, &exit
+	}
+	if sig > 0 && exit == 0 {
+		o.Signal = signalName(sig)
+		ev.Signal = o.Signal
+	}
+	if o.Started.IsZero() || word == "BOOT_FAIL" {
+		o.Reason = "Slurm says " + state
+	}
+	if spec, err := j.batch.dir.Job(j.index); err == nil {
+		ev.Tail, o.Tail = attempt.Tail(spec, o.Attempt)
+		rules, _ := failure.Compile(spec.Rules)
+		v := rules.Classify(ev)
+		o.Class = v.Class
+		if o.Reason == "" {
+			o.Reason = "Slurm says " + state
+			if v.Hint != "" && v.Rule != "scheduler" {
+				o.Reason += "; " + v.Hint
+			}
+		}
+	}
+	if o.Class == "" {
+		o.Class = failure.Unknown
+	}
+	if word == "COMPLETED" {
+		o.Reason = "it ended without a word from its wrapper; Slurm's own output is in " + c.path("out")
+	}
+	return o
+}
+
+// hasFailedBefore reports whether something a job comes after did not complete.
+func (c *campaign) hasFailedBefore(j *job) bool {
+	for _, t := range j.after {
+		if p := c.jobs[t]; p != nil && p.last.Status != offer.Completed {
+			if e, ok := node.Spool(c.spool).LastEnd(t); !ok || !e.Completed() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func byWhom(state string) string {
+	f := strings.Fields(state)
+	if len(f) == 3 && f[1] == "by" {
+		if f[2] == strconv.Itoa(os.Getuid()) {
+			return " by yourself"
+		}
+		return " by user " + f[2]
+	}
+	return ""
+}
+
+// usageOf is what accounting says that a start used.
+func usageOf(r *accountRow, steps []accountRow) *offer.Usage {
+	u := &offer.Usage{Elapsed: r.elapsed, CPU: r.cpu, MaxRSS: -1, GPUMaxMem: -1}
+	for _, s := range steps {
+		if s.submit.Before(r.submit) {
+			continue // of an earlier start
+		}
+		u.MaxRSS = max(u.MaxRSS, s.rss)
+	}
+	if gpus, err := strconv.ParseFloat(r.tres["gres/gpu"], 64); err == nil {
+		u.GPUSeconds = gpus * r.elapsed.Seconds()
+	}
+	if b, err := strconv.ParseFloat(r.tres["billing"], 64); err == nil {
+		u.Billed = fmt.Sprintf("%.0f billing-seconds", b*r.elapsed.Seconds())
+	}
+	return u
+}
+
+func signalName(n int) string {
+	names := map[int]string{1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1", 11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM"}
+	if s := names[n]; s != "" {
+		return s
+	}
+	return strconv.Itoa(n)
+}

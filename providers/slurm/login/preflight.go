@@ -1,0 +1,141 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func emptyJob(s offer.Shape) *providers.Job { return &providers.Job{Shape: s} }
+
+// Preflight checks, for free, that jobs could run: Slurm answers, account and
+// partitions are ours, the workdir can be written to, files are there.
+func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	var out []providers.Finding
+	tell := func(check int, summary, format string, args ...any) {
+		out = append(out, providers.Finding{Check: check, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+	}
+	live, err := b.site(ctx)
+	if err != nil {
+		var pe *providers.Error
+		errors.As(err, &pe)
+		tell(-1, "The cluster cannot be asked", "%s", strings.TrimSpace(pe.Error()+". "+pe.Hint))
+		live = nil
+	} else {
+		b.preflightSite(live, tell)
+	}
+	for i, c := range checks {
+		workdir := c.Workdir
+		if workdir == "" {
+			workdir = b.Workdir
+		}
+		if why := unwritable(workdir); why != "" {
+			tell(i, "Workdir cannot be used", "%s", why)
+			continue
+		}
+		for _, r := range c.Require {
+			if err := attempt.Required(&providers.Job{Workdir: workdir, Require: []providers.Require{r}}); err != nil {
+				tell(i, "A required file is not there", "%v", err)
+			}
+		}
+		if live != nil {
+			b.preflightJob(live, i, c, tell)
+		}
+	}
+	return out, nil
+}
+
+// preflightSite checks what the backend block names.
+func (b *backend) preflightSite(s *siteFacts, tell func(int, string, string, ...any)) {
+	names := make([]string, len(s.partitions))
+	for i, p := range s.partitions {
+		names[i] = p.name
+	}
+	for _, p := range b.config.Partitions {
+		if !slices.Contains(names, p) {
+			tell(-1, "There is no such partition", "backend.%s names %s; there are %s", b.Name, p, strings.Join(names, ", "))
+		}
+	}
+	if s.closed {
+		return
+	}
+	var accounts []string
+	for _, a := range s.assoc {
+		if !slices.Contains(accounts, a.account) {
+			accounts = append(accounts, a.account)
+		}
+	}
+	if a := b.config.Account; a != "" && !slices.Contains(accounts, a) {
+		tell(-1, "The account is not yours", "backend.%s names account %s; yours are %s", b.Name, a, strings.Join(accounts, ", "))
+	}
+	if q := b.config.QoS; q != "" && !slices.Contains(s.qosNames(b.config.Account), q) {
+		tell(-1, "The qos is not yours", "backend.%s names qos %s; yours are %s", b.Name, q, strings.Join(s.qosNames(b.config.Account), ", "))
+	}
+}
+
+// preflightJob checks what like jobs ask for on the partition they go to.
+func (b *backend) preflightJob(s *siteFacts, i int, c providers.Check, tell func(int, string, string, ...any)) {
+	o, err := parseOptions(c.Options)
+	if err != nil {
+		tell(i, "Options cannot be read", "%v", err)
+		return
+	}
+	if bad := ownOption(o.Extra); bad != "" {
+		tell(i, "An option is muster's own", `options "slurm": extra holds %s, which muster sets itself`, bad)
+	}
+	all := make([]offer.Pool, 0, len(s.partitions))
+	for k := range s.partitions {
+		all = append(all, b.pool(s, &s.partitions[k]))
+	}
+	if o.Partition != "" && s.partition(o.Partition) == nil {
+		tell(i, "There is no such partition", `options "slurm" names %s; there are %s`, o.Partition, poolNames(all))
+		return
+	}
+	k := slices.IndexFunc(all, func(p offer.Pool) bool { return p.Name == c.Pool })
+	if k < 0 {
+		return
+	}
+	why, would := unfit(c.Shape, o, all[k], b.chosen(all))
+	if why == "" {
+		why, would = b.limits(s, c.Shape, o, all[k])
+	}
+	if why != "" {
+		if would != "" {
+			why += "; " + would
+		}
+		tell(i, "It does not fit the partition", "%s", why)
+	}
+}
+
+// unwritable says why a folder could not be written to, "" if it could: it is
+// there, or its nearest parent would take it.
+func unwritable(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		fi, err := os.Stat(at)
+		switch {
+		case err == nil && !fi.IsDir():
+			return at + " is not a directory"
+		case err == nil:
+			if err := unix.Access(at, unix.W_OK|unix.X_OK); err != nil {
+				return fmt.Sprintf("%s cannot be written to: %v", at, err)
+			}
+			return ""
+		case !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at):
+			return err.Error()
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// testsMost is how many `sbatch --test-only` one Quote may run.
+const testsMost = 8
+
+// Quote says on which partitions shapes fit and how long they would wait, as
+// Slurm's own planning has it now.
+func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	pools, err := b.pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, liveErr := b.site(ctx)
+	tests := 0
+	var out []offer.Quote
+	for i, shape := range shapes {
+		var o jobOptions
+		if shape.Options != "" {
+			if o, err = optionsOf(shape.Options); err != nil {
+				return nil, err
+			}
+		}
+		for _, p := range pools {
+			q := offer.Quote{Backend: name, Pool: p.Name, Shape: i, Price: p.Price, Wait: -1}
+			q.Why, q.Would = unfit(shape, o, p, pools)
+			if q.Why == "" && liveErr == nil {
+				q.Why, q.Would = b.limits(live, shape, o, p)
+			}
+			q.Fits = q.Why == ""
+			if q.Fits && liveErr == nil && tests < testsMost {
+				tests++
+				q.Wait = b.wait(ctx, shape, o, p.Name)
+			}
+			out = append(out, q)
+		}
+		if len(pools) == 0 {
+			out = append(out, offer.Quote{Backend: name, Shape: i, Wait: -1, Why: "the cluster has none of the partitions that the backend block names"})
+		}
+	}
+	return out, nil
+}
+
+// optionsOf are the slurm options within a shape's, which may be theirs alone
+// or by type of backend.
+func optionsOf(text string) (jobOptions, error) {
+	var by map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &by); err == nil {
+		if own, ok := by["slurm"]; ok {
+			return parseOptions(own)
+		}
+	}
+	return parseOptions(json.RawMessage(text))
+}
+
+// unfit says why a shape cannot run on a partition, and where it could.
+func unfit(s offer.Shape, o jobOptions, p offer.Pool, all []offer.Pool) (why, would string) {
+	if o.Partition != "" && o.Partition != p.Name {
+		if !slices.ContainsFunc(all, func(p offer.Pool) bool { return p.Name == o.Partition }) {
+			return fmt.Sprintf("there is no partition %s here", o.Partition), "there are " + poolNames(all)
+		}
+		return fmt.Sprintf("the job is for partition %s only", o.Partition), ""
+	}
+	nodes := max(s.Nodes, o.Nodes, 1)
+	fits := func(test func(p offer.Pool) bool) string { return otherwise(all, test) }
+	switch {
+	case p.MaxTime > 0 && s.Walltime > p.MaxTime:
+		return fmt.Sprintf("partition %s ends jobs at %s", p.Name, units.FormatDuration(p.MaxTime)),
+			fits(func(q offer.Pool) bool { return (q.MaxTime == 0 || s.Walltime <= q.MaxTime) && devices(s, q) })
+	case s.GPUs > 0 && p.GPUs == 0:
+		return fmt.Sprintf("partition %s has no GPUs", p.Name), fits(func(q offer.Pool) bool { return devices(s, q) })
+	case s.GPUs > p.GPUs*nodes:
+		return fmt.Sprintf("partition %s has %d GPUs a node, %d are asked for", p.Name, p.GPUs, s.GPUs), fits(func(q offer.Pool) bool { return devices(s, q) })
+	case s.GPUs > 0 && !devices(s, p):
+		return fmt.Sprintf("partition %s has GPUs of model %s", p.Name, p.GPUModel), fits(func(q offer.Pool) bool { return devices(s, q) })
+	case p.CPUs > 0 && (s.CPUs+nodes-1)/nodes > p.CPUs:
+		return fmt.Sprintf("nodes of partition %s have %d cores, %d are asked for", p.Name, p.CPUs, s.CPUs),
+			fits(func(q offer.Pool) bool { return q.CPUs >= s.CPUs && devices(s, q) })
+	case p.Memory > 0 && s.Memory > p.Memory:
+		return fmt.Sprintf("nodes of partition %s have %s of memory", p.Name, units.FormatSize(p.Memory)),
+			fits(func(q offer.Pool) bool { return q.Memory >= s.Memory && devices(s, q) })
+	case p.MaxNodes > 0 && nodes > p.MaxNodes:
+		return fmt.Sprintf("partition %s gives a job %d nodes at most", p.Name, p.MaxNodes), fits(func(q offer.Pool) bool { return q.MaxNodes >= nodes })
+	}
+	return "", ""
+}
+
+// devices reports whether a partition's GPUs are those that are asked for.
+func devices(s offer.Shape, p offer.Pool) bool {
+	if s.GPUs == 0 {
+		return true
+	}
+	if p.GPUs*max(s.Nodes, 1) < s.GPUs || s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory {
+		return false
+	}
+	return len(s.GPU.Models) == 0 || slices.ContainsFunc(s.GPU.Models, func(m string) bool {
+		return strings.EqualFold(m, p.GPUModel) || strings.EqualFold(m, p.GPUClass)
+	})
+}
+
+func otherwise(all []offer.Pool, test func(offer.Pool) bool) string {
+	var names []string
+	for _, p := range all {
+		if test(p) {
+			text := p.Name
+			if p.MaxTime > 0 {
+				text += " (" + units.FormatDuration(p.MaxTime) + ")"
+			}
+			names = append(names, text)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "choose partition " + strings.Join(names, " or ")
+}
+
+func poolNames(all []offer.Pool) string {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// limits says why a quality of service or a partition's rules forbid a shape.
+func (b *backend) limits(s *siteFacts, shape offer.Shape, o jobOptions, p offer.Pool) (why, would string) {
+	l := s.partition(p.Name)
+	if l == nil {
+		return "", ""
+	}
+	name := b.qosName(s, l, o.QoS)
+	if asked := o.QoS + b.config.QoS; asked != "" && !s.closed && s.quality(name) == nil {
+		return fmt.Sprintf("there is no qos %s here", name), "there are " + strings.Join(s.qosNames(b.config.Account), ", ")
+	}
+	if name != "" && (l.allowQoS != nil && !slices.Contains(l.allowQoS, name) || slices.Contains(l.denyQoS, name)) {
+		return fmt.Sprintf("partition %s does not take qos %s", p.Name, name), "it takes " + strings.Join(l.allowQoS, ", ")
+	}
+	if a := b.config.Account; a != "" && l.accounts != nil && !slices.Contains(l.accounts, a) {
+		return fmt.Sprintf("partition %s is not for account %s", p.Name, a), "it is for " + strings.Join(l.accounts, ", ")
+	}
+	for _, q := range b.qualities(s, l, o.QoS) {
+		if q.maxWall > 0 && shape.Walltime > q.maxWall {
+			return fmt.Sprintf("qos %s ends jobs at %s", q.name, units.FormatDuration(q.maxWall)), b.longerQoS(s, l, shape.Walltime)
+		}
+		if q.maxGPUs > 0 && shape.GPUs > q.maxGPUs {
+			return fmt.Sprintf("qos %s gives a user %d GPUs at most", q.name, q.maxGPUs), ""
+		}
+	}
+	return "", ""
+}
+
+// longerQoS names the qualities of service that would allow a walltime.
+func (b *backend) longerQoS(s *siteFacts, l *livePartition, walltime time.Duration) string {
+	var names []string
+	mine := s.qosNames(b.config.Account)
+	for _, q := range s.qos {
+		if (q.maxWall == 0 || q.maxWall >= walltime) && slices.Contains(mine, q.name) && (l.allowQoS == nil || slices.Contains(l.allowQoS, q.name)) {
+			names = append(names, q.name)
+		}
+	}
+	if len(names) == 0 {
+		return "shorten walltime, or let checkpoint split the work into segments"
+	}
+	return "set qos = \"" + strings.Join(names, `" or "`) + `" in options "slurm"`
+}
+
+// qosNames are the qualities of service that the user may ask for.
+func (s *siteFacts) qosNames(account string) (names []string) {
+	for _, a := range s.assoc {
+		if account != "" && a.account != account {
+			continue
+		}
+		for _, q := range a.qos {
+			if !slices.Contains(names, q) {
+				names = append(names, q)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// startsAt is what sbatch --test-only says, on stderr. It obeys
+// SLURM_TIME_FORMAT.
+var startsAt = regexp.MustCompile(`to start at (\d+) using`)
+
+// wait asks Slurm when a job would start that were submitted now; -1 = it
+// does not say.
+func (b *backend) wait(ctx context.Context, s offer.Shape, o jobOptions, pool string) time.Duration {
+	argv := []string{"sbatch", "--test-only", "--partition=" + pool}
+	add := func(name, value string) {
+		if value != "" {
+			argv = append(argv, "--"+name+"="+value)
+		}
+	}
+	r := request{batch: &batch{Pool: pool}, gres: b.gres(pool, s)}
+	r.job = emptyJob(s)
+	r.resources(add, o)
+	add("account", b.config.Account)
+	if add("qos", o.QoS); o.QoS == "" {
+		add("qos", b.config.QoS)
+	}
+	add("constraint", o.Constraint)
+	add("reservation", o.Reservation)
+	if s.Walltime > 0 {
+		add("time", limitText(s.Walltime))
+	}
+	c := b.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx, stop := context.WithTimeout(ctx, askTimeout)
+	defer stop()
+	res, err := c.Run(ctx, append(argv, "--wrap=true"), nil)
+	if err != nil || res.code != 0 {
+		return -1
+	}
+	m := startsAt.FindSubmatch(res.err)
+	if m == nil {
+		return -1
+	}
+	at, _ := strconv.ParseInt(string(m[1]), 10, 64)
+	return max(time.Until(time.Unix(at, 0)).Round(time.Second), 0)
+}

@@ -1,0 +1,86 @@
+package login
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A runner runs a command where Slurm's are.
+type runner interface {
+	Run(ctx context.Context, argv []string, stdin []byte) (result, error)
+}
+
+// A result is what a command that ran to its end said.
+type result struct {
+	out, err []byte
+	code     int
+}
+
+// here runs commands on this machine, which then is a login node.
+type here struct{ environ func() []string }
+
+// siteDefaults are variables by which sites and people change what Slurm's
+// commands print and ask for. squeue(1), sacct(1), sbatch(1), ENVIRONMENT.
+func siteDefault(name string) bool {
+	for _, prefix := range []string{"SLURM_", "SQUEUE_", "SACCT_", "SINFO_", "SBATCH_", "SCONTROL_", "SALLOC_", "SRUN_"} {
+		if strings.HasPrefix(name, prefix) {
+			return name != "SLURM_CONF"
+		}
+	}
+	return strings.HasPrefix(name, "MUSTER_")
+}
+
+// environ is what Slurm's commands get, and with it every job.
+func environ(own []string) []string {
+	out := []string{"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0"}
+	for _, line := range own {
+		name, _, _ := strings.Cut(line, "=")
+		if !siteDefault(name) && name != "TMPDIR" && !strings.HasPrefix(name, "XDG_") && name != "SSH_AUTH_SOCK" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// reap is how long a command that was told to end is waited for.
+const reap = 2 * time.Second
+
+func (h here) Run(ctx context.Context, argv []string, stdin []byte) (result, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	own := os.Environ()
+	if h.environ != nil {
+		own = h.environ()
+	}
+	cmd.Env = environ(own)
+	if argv[0] == "sbatch" && !slices.Contains(argv, "--test-only") { // these two would reach the job
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool {
+			return strings.HasPrefix(v, "SLURM_TIME_") || strings.HasPrefix(v, "SLURM_BITSTR_")
+		})
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an sbatch outlives a muster that is killed
+	cmd.WaitDelay = reap
+	cmd.Stdin = bytes.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	r := result{out.Bytes(), errs.Bytes(), 0}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return r, fmt.Errorf("%s: %w", argv[0], ctx.Err())
+	case errors.As(err, &exit) && exit.Exited():
+		r.code = exit.ExitCode()
+		return r, nil
+	case err != nil:
+		return r, fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return r, nil
+}

@@ -1,0 +1,167 @@
+package login
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/node"
+)
+
+// scan reads what jobs wrote down of themselves since the last time. It costs
+// Slurm nothing: two directories, listed only when they have changed.
+func (c *campaign) scan() error {
+	spool := node.Spool(c.spool)
+	var list []offer.Observation
+	err := c.records("ends", func(j *job, restart int) error {
+		e, err := spool.ReadEnd(j.token, restart)
+		if err != nil {
+			return fmt.Errorf("record of an end: %w", err)
+		}
+		if e.Outside && restart+j.base >= j.last.Attempt {
+			j.asked = time.Now().Add(-lostAfter) // only Slurm knows why
+			return nil
+		}
+		if restart+j.base >= j.last.Attempt && (over(e.Seen.Status) || e.Seen.Status == offer.Waiting) {
+			list = append(list, endOf(e))
+		}
+		return nil
+	})
+	if err = errors.Join(err, c.tell(list...)); err != nil {
+		return err
+	}
+	list = nil
+	err = c.records("starts", func(j *job, restart int) error {
+		if b, err := spool.ReadBegin(j.token, restart); err == nil && (j.last.Attempt < j.base+restart || j.last.Status == offer.Queued) {
+			list = append(list, c.began(j, b)...)
+		}
+		return nil
+	})
+	return errors.Join(err, c.tell(list...), c.stops())
+}
+
+// records hands on the records of a folder that are new, of jobs that have
+// not ended.
+func (c *campaign) records(folder string, take func(j *job, restart int) error) error {
+	names, err := c.fresh(folder)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		token, restart, ok := node.ParseRecordName(name)
+		j := c.jobs[token]
+		if !ok || j == nil || j.ended {
+			continue
+		}
+		if err := take(j, restart); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endOf is an end as it is told: what its command came after failing, or its
+// phase being stopped, is nobody's cancelling.
+func endOf(e node.End) offer.Observation {
+	o := e.Seen
+	if e.Refused != "" && e.Refused != "cancelled" {
+		o.Reason = "blocked"
+	}
+	return o
+}
+
+// began is what a start tells: that it runs, and that the one before it is over.
+func (c *campaign) began(j *job, b node.Begin) (list []offer.Observation) {
+	attempt := j.base + b.Restart
+	if attempt < j.last.Attempt {
+		return nil
+	}
+	if prev := attempt - 1; b.Restart > 0 && !(j.last.Attempt == prev && j.last.Status == offer.Waiting) && j.last.Attempt <= prev {
+		if e, err := node.Spool(c.spool).ReadEnd(j.token, b.Restart-1); err == nil && !e.Outside {
+			list = append(list, endOf(e))
+		} else {
+			list = append(list, c.requeued(j, b.Restart-1))
+		}
+	}
+	return append(list, offer.Observation{Token: j.token, Handle: b.ID, Status: offer.Running, Attempt: attempt, Started: b.At, Node: b.Node, GPUs: b.GPUs, Pool: b.Pool})
+}
+
+// requeued is the end of a start that Slurm ended and put back by itself.
+func (c *campaign) requeued(j *job, restart int) offer.Observation {
+	o := offer.Observation{Token: j.token, Status: offer.Waiting, Attempt: j.base + restart, Class: failure.Preempted, Ended: time.Now(), Reason: "Slurm requeued it"}
+	if b, err := node.Spool(c.spool).ReadBegin(j.token, restart); err == nil {
+		o.Started, o.Node, o.GPUs, o.Pool, o.Handle = b.At, b.Node, b.GPUs, b.Pool, b.ID
+	}
+	if e, err := node.Spool(c.spool).ReadEnd(j.token, restart); err == nil {
+		o.Ended, o.Exit, o.Signal, o.Usage, o.Tail = e.Seen.Ended, e.Seen.Exit, e.Seen.Signal, e.Seen.Usage, e.Seen.Tail
+	}
+	return o
+}
+
+// fresh are the names in a folder that were not there at the last look.
+func (c *campaign) fresh(folder string) (names []string, err error) {
+	fi, err := os.Stat(c.path(folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at the spool: %w", err)
+	}
+	// A folder that changed this very moment may change again within its
+	// timestamp's tick.
+	if fi.ModTime().Equal(c.dirs[folder]) {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(c.path(folder))
+	if err != nil {
+		return nil, fmt.Errorf("look at the spool: %w", err)
+	}
+	if time.Since(fi.ModTime()) > time.Second {
+		c.dirs[folder] = fi.ModTime()
+	}
+	for _, e := range entries {
+		key := folder + "/" + e.Name()
+		if e.Name()[0] != '.' && !c.seen[key] {
+			c.seen[key] = true
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// stops tells of phases that their wrappers have stopped.
+func (c *campaign) stops() error {
+	for _, b := range c.batches {
+		key := "stop." + b.Phase
+		if c.seen[key] {
+			continue
+		}
+		why := ""
+		if text, err := os.ReadFile(c.path(key)); err == nil {
+			why = string(text)
+		}
+		if why == "" {
+			continue
+		}
+		c.seen[key] = true
+		if err := c.note(providers.Note{Kind: "breaker", Phase: b.Phase, Text: "stopped after " + why}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// duplicate is another Slurm id that came to a job's token too late, "" if none did.
+func (c *campaign) duplicate(j *job) string {
+	for _, id := range node.Spool(c.spool).Duplicates(j.token) {
+		if id != j.last.Handle {
+			return id
+		}
+	}
+	return ""
+}

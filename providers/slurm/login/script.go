@@ -1,0 +1,234 @@
+package login
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/node"
+)
+
+// jobOptions are what `options "slurm"` of a job may say.
+type jobOptions struct {
+	Partition   string   `json:"partition"`
+	QoS         string   `json:"qos"`
+	Constraint  string   `json:"constraint"`
+	Reservation string   `json:"reservation"`
+	Nodes       int      `json:"nodes"`
+	Exclusive   bool     `json:"exclusive"`
+	Licenses    string   `json:"licenses"`
+	Mail        string   `json:"mail"`
+	Extra       []string `json:"extra"`
+}
+
+func parseOptions(text json.RawMessage) (o jobOptions, err error) {
+	if len(text) > 0 {
+		err = json.Unmarshal(text, &o)
+	}
+	return o, err
+}
+
+// A request is what a script is made of.
+type request struct {
+	batch    *batch
+	job      *providers.Job // one of the like jobs
+	count    int
+	campaign string
+	account  string
+	qos      string
+	gres     string // "gpu:a100:2"
+	depend   []string
+	spool    string
+	agent    []string // the command that runs one element on the node
+}
+
+// script is the text that sbatch is given. It is meant to be read: what a
+// person would write by hand, and one command that runs an element.
+func (r request) script() (string, error) {
+	o, err := parseOptions(r.job.Options)
+	if err != nil {
+		return "", err
+	}
+	if bad := ownOption(o.Extra); bad != "" {
+		return "", providers.Errorf(providers.Invalid, "options.extra of %s holds %s, which muster sets itself", r.job.Address, bad)
+	}
+	var b strings.Builder
+	// A login shell has `module`, `conda` and the like for the setup, and costs
+	// what the site's profile costs.
+	if len(r.job.Setup) > 0 {
+		b.WriteString("#!/bin/bash -l\n")
+	} else {
+		b.WriteString("#!/bin/bash\n")
+	}
+	set := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", name, word(value))
+		}
+	}
+	flag := func(name string, on bool) {
+		if on {
+			fmt.Fprintf(&b, "#SBATCH --%s\n", name)
+		}
+	}
+	set("job-name", r.batch.Name)
+	set("comment", fmt.Sprintf("muster %s phase.%s", r.campaign, r.job.Phase))
+	set("account", r.account)
+	set("partition", r.batch.Pool)
+	set("qos", r.qos)
+	set("reservation", o.Reservation)
+	set("constraint", o.Constraint)
+	set("licenses", o.Licenses)
+	if r.batch.Array {
+		list := indexList(r.batch.Indexes)
+		if r.batch.Cap > 0 && r.batch.Cap < r.count {
+			list += "%" + strconv.Itoa(r.batch.Cap)
+		}
+		set("array", list)
+	}
+	r.resources(set, o)
+	flag("exclusive", o.Exclusive)
+	if w := r.job.Shape.Walltime; w > 0 {
+		set("time", limitText(w))
+	}
+	if c := r.job.Checkpoint; c.Signal != "" && c.Grace > 0 {
+		set("signal", fmt.Sprintf("B:%s@%d", strings.TrimPrefix(c.Signal, "SIG"), int(c.Grace.Seconds())))
+	}
+	if r.job.Retry.Max > 1 {
+		flag("requeue", true)
+	} else {
+		flag("no-requeue", true)
+	}
+	if len(r.depend) > 0 {
+		set("dependency", strings.Join(r.depend, ","))
+		set("kill-on-invalid-dep", "yes")
+	}
+	if o.Mail != "" {
+		set("mail-user", o.Mail)
+		set("mail-type", "END,FAIL") // of an array: one for all of it
+	}
+	set("chdir", r.job.Workdir)
+	out := "%x-%j.out"
+	if r.batch.Array {
+		out = "%x-%A_%a.out"
+	}
+	set("output", filepath.Join(r.spool, "out", out))
+	set("open-mode", "append")
+	for _, x := range o.Extra {
+		fmt.Fprintf(&b, "#SBATCH %s\n", word(x))
+	}
+	r.body(&b)
+	return b.String(), nil
+}
+
+// Preview is the script that like jobs of a backend would be submitted with,
+// but for what is only known then: ids, and the paths of the spool.
+func Preview(b providers.Backend, like *providers.Job, count int) (string, error) {
+	var c settings
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &c); err != nil {
+			return "", err
+		}
+	}
+	o, err := parseOptions(like.Options)
+	if err != nil {
+		return "", err
+	}
+	k := &batch{Name: nameOf(like.Phase, "TOKEN", 0), Phase: like.Phase, Pool: like.Pool, Cap: like.Cap, Array: count > 1}
+	for i := range count {
+		k.Indexes = append(k.Indexes, i)
+	}
+	spool := filepath.Join(like.Workdir, ".muster", "slurm", "CAMPAIGN")
+	k.dir = node.Batch(filepath.Join(spool, "batches", k.Name))
+	r := request{batch: k, job: like, count: count, campaign: b.Campaign, account: c.Account, qos: o.QoS, depend: like.After,
+		spool: spool, agent: []string{filepath.Join(like.Workdir, ".muster", "bin", "muster"), "provider", "node"}, gres: plainGres(like.Shape)}
+	if r.qos == "" {
+		r.qos = c.QoS
+	}
+	return r.script()
+}
+
+// resources are what one element asks for.
+func (r request) resources(set func(name, value string), o jobOptions) {
+	s := r.job.Shape
+	nodes := max(s.Nodes, o.Nodes, 1)
+	set("nodes", strconv.Itoa(nodes))
+	set("ntasks-per-node", "1")
+	set("cpus-per-task", strconv.Itoa(max(1, (max(s.CPUs, 1)+nodes-1)/nodes)))
+	if s.Memory > 0 {
+		const mib = 1 << 20
+		set("mem", strconv.FormatInt((s.Memory+mib-1)/mib, 10)+"M")
+	}
+	set("gres", r.gres)
+}
+
+// body is what the script does.
+func (r request) body(b *strings.Builder) {
+	what := "1 job"
+	if r.count > 1 {
+		what = strconv.Itoa(r.count) + " jobs"
+	}
+	fmt.Fprintf(b, "\n# %s of phase.%s. Their commands are in the file jobs beside this one, one a line.\n", what, r.job.Phase)
+	b.WriteString("# The program below claims the job, so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before Slurm is told.\n")
+	b.WriteString("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun(1): since 22.05 not taken over by itself\n")
+	words := make([]string, 0, len(r.agent)+2)
+	for _, w := range append(slices.Clone(r.agent), "-batch", string(r.batch.dir)) {
+		words = append(words, quote(w))
+	}
+	fmt.Fprintf(b, "exec %s\n", strings.Join(words, " "))
+}
+
+// limitText is a time limit in whole minutes, as the smallest is one.
+func limitText(d time.Duration) string {
+	minutes := int64((d + time.Minute - 1) / time.Minute)
+	return fmt.Sprintf("%d-%02d:%02d:00", minutes/(24*60), minutes/60%24, minutes%60)
+}
+
+// word is a value as #SBATCH takes it: one with spaces is quoted, without
+// line ends.
+func word(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	if s != "" && !strings.ContainsAny(s, " \t\"'#\\$`") {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+:@%") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// ours are the options that muster sets itself.
+var ours = []string{"array", "job-name", "dependency", "hold", "requeue", "no-requeue", "output", "error", "chdir", "parsable", "wrap", "open-mode",
+	"kill-on-invalid-dep", "comment", "wait", "test-only", "begin", "export"}
+
+var oursShort = []string{"-a", "-J", "-d", "-H", "-o", "-e", "-D", "-W", "-b"}
+
+// ownOption is the first of further arguments that muster sets itself, "" if none is.
+func ownOption(extra []string) string {
+	for _, x := range extra {
+		name, _, _ := strings.Cut(strings.TrimPrefix(x, "--"), "=")
+		name, _, _ = strings.Cut(name, " ")
+		if strings.HasPrefix(x, "--") && slices.Contains(ours, name) {
+			return "--" + name
+		}
+		for _, s := range oursShort {
+			if strings.HasPrefix(x, s) {
+				return s
+			}
+		}
+	}
+	return ""
+}

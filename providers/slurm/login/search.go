@@ -1,0 +1,126 @@
+package login
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// settled is how long after an sbatch that did not say what became of it a
+// look that does not find the job means that there is none: accounting lags,
+// and a controller that hung takes in what it was sent. Should it come even
+// later, its claim comes too late as well.
+const settled = 15 * time.Second
+
+// lookFresh is how old a look at the queue may be that answers for another
+// one: many tokens are asked about in several calls.
+const lookFresh = 3 * time.Second
+
+// search finds out whether Slurm has a batch whose sbatch did not say.
+func (c *campaign) search(ctx context.Context, k *batch) (id string, where offer.Presence, err error) {
+	rows, err := c.cluster.queue(ctx)
+	if err != nil {
+		return "", offer.Unknown, err
+	}
+	for _, r := range rows {
+		if r.name == k.Name {
+			return r.array, offer.Found, nil
+		}
+	}
+	since := k.tried
+	if t, err := time.Parse(time.RFC3339Nano, k.noted("failed")); err == nil {
+		since = t
+	} else if submitting(string(k.dir)) {
+		return "", offer.Unknown, nil
+	}
+	if wait := settled - time.Since(since); wait > 0 {
+		return "", offer.Unknown, nil
+	}
+	old, err := c.cluster.accountNamed(ctx, k.Name, k.tried)
+	if err != nil {
+		return "", offer.Unknown, err
+	}
+	for _, r := range old {
+		// A refused sbatch may burn an id and leave a row of a job that never was.
+		if r.name == k.Name && r.step == "" && !r.submit.Before(k.tried.Add(-time.Minute)) && !(firstWord(r.state) == "FAILED" && r.start.IsZero()) {
+			return r.array, offer.Found, nil
+		}
+	}
+	return "", offer.Absent, nil
+}
+
+// submitting reports whether an sbatch of a batch still runs on this machine.
+func submitting(dir string) bool {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, l := range lines {
+		b, err := os.ReadFile(l)
+		if err == nil && strings.HasPrefix(string(b), "sbatch\x00") && strings.Contains(string(b), dir+"/script.sh") {
+			return true
+		}
+	}
+	return false
+}
+
+// Find says for each token whether the backend knows it.
+func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	b, unlock, err := s.opened(name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	c := b.campaign
+	mine := make([]*job, 0, len(tokens))
+	asks := false
+	for _, t := range tokens {
+		j := c.jobs[t]
+		mine = append(mine, j)
+		asks = asks || j != nil && !j.ended
+	}
+	if asks {
+		if err := c.scan(); err != nil {
+			return nil, err
+		}
+		for _, j := range mine {
+			asks = j != nil && !j.ended
+			if asks {
+				break
+			}
+		}
+	}
+	if asks && time.Since(c.looked) > lookFresh {
+		if err := c.look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]offer.Observation, len(tokens))
+	for i, j := range mine {
+		if j == nil {
+			out[i] = offer.Observation{Token: tokens[i], Presence: offer.Absent}
+			continue
+		}
+		out[i] = j.last
+		if k := j.batch; k.id == "" && !k.tried.IsZero() && !j.ended {
+			id, where, err := c.search(ctx, k)
+			if err != nil {
+				return nil, err
+			}
+			if where == offer.Found {
+				if err := c.identify(k, id); err != nil {
+					return nil, err
+				}
+			}
+			out[i].Presence = where
+			if where != offer.Found {
+				out[i] = offer.Observation{Token: tokens[i], Presence: where}
+			}
+		}
+		if dup := c.duplicate(j); dup != "" {
+			out[i].Duplicate = dup
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,239 @@
+// Package login is Slurm as seen from a login node: a machine that has its
+// commands and sees the workdir. Like jobs go as arrays with Slurm's own
+// dependencies; what a job is and how it ended stands on a spool in the
+// workdir, so that the cluster finishes a campaign with muster off.
+package login
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/profiles"
+)
+
+// Slurm is the provider of type slurm, on a machine that has Slurm's commands
+// and sees the workdir: a login node.
+type Slurm struct {
+	options  Options
+	mu       sync.Mutex
+	backends map[string]*backend
+	agents   map[string]string // by folder: the program that runs on nodes
+}
+
+// Options change how a cluster is reached, for tests and for a door.
+type Options struct {
+	// Agent are the words after this program's name that make it run one
+	// element on a node; default "provider node".
+	Agent []string
+	// Program is what runs on nodes; default: the program that this is.
+	Program string
+	// Environ is what Slurm's commands get, and with it every job, if they are
+	// not those of this process.
+	Environ func() []string
+	runner  runner
+	// Floor is the least time between two looks at the queue; default 15 s.
+	Floor time.Duration
+}
+
+// backend is one configured backend.
+type backend struct {
+	providers.Backend
+	config   settings
+	cluster  *cluster
+	campaign *campaign
+	facts    cachedFacts
+	profile  *profiles.Profile
+}
+
+// settings are the backend block.
+type settings struct {
+	Account    string   `json:"account"`
+	Partitions []string `json:"partitions"`
+	Exclude    []string `json:"exclude_partitions"`
+	QoS        string   `json:"qos"`
+	InstallDir string   `json:"install_dir"`
+	Rate       int      `json:"submissions_per_minute"`
+}
+
+// New makes the provider.
+func New() *Slurm { return NewWith(Options{}) }
+
+// NewWith makes a provider as the options say.
+func NewWith(o Options) *Slurm {
+	if o.Agent == nil {
+		o.Agent = []string{"provider", "node"}
+	}
+	if o.runner == nil {
+		o.runner = here{o.Environ}
+	}
+	return &Slurm{options: o, backends: map[string]*backend{}, agents: map[string]string{}}
+}
+
+var (
+	_ providers.Provider = (*Slurm)(nil)
+	_ providers.Cleaner  = (*Slurm)(nil)
+)
+
+// Schema says what the backend block and a job's options may hold.
+func (s *Slurm) Schema(context.Context) (offer.Schema, error) { return Schema(), nil }
+
+// Configure takes a backend in.
+func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
+	k := &backend{Backend: b}
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &k.config); err != nil {
+			return providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
+		}
+	}
+	if k.Workdir == "" {
+		k.Workdir = b.Dir
+	}
+	workdir, err := expand(k.Workdir, b.Dir)
+	if err != nil {
+		return providers.Errorf(providers.Invalid, "Workdir of %s: %v", b.Name, err)
+	}
+	k.Workdir = workdir
+	if b.Profile != "" {
+		p, err := profiles.Load(b.Profile, b.Name)
+		if err != nil {
+			return providers.Errorf(providers.Invalid, "%v", err)
+		}
+		k.profile = &p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := userName()
+	spool := spoolDir(workdir, b.Lineage, b.Name)
+	if old := s.backends[b.Name]; old != nil && old.campaign.spool == spool {
+		k.campaign, k.cluster = old.campaign, old.cluster
+	} else {
+		k.cluster = &cluster{runner: s.options.runner, user: name}
+		k.campaign = newCampaign(spool, k.cluster)
+	}
+	s.backends[b.Name] = k
+	return nil
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}
+
+// expand makes a path absolute, from dir, and ~ the home.
+func expand(path, dir string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(home, rest), nil
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Abs(filepath.Join(dir, path))
+}
+
+func (s *Slurm) backend(name string) (*backend, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.backends[name]
+	if b == nil {
+		return nil, providers.Errorf(providers.Invalid, "Backend %s has not been configured", name)
+	}
+	return b, nil
+}
+
+// opened is a backend with its spool read, locked; the caller unlocks.
+func (s *Slurm) opened(name string) (*backend, func(), error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	b.campaign.mu.Lock()
+	if err := b.campaign.load(); err != nil {
+		b.campaign.mu.Unlock()
+		return nil, nil, err
+	}
+	return b, b.campaign.mu.Unlock, nil
+}
+
+// agent is the command that runs one element on a node: this very program,
+// copied once where nodes see it, under the name of its digest.
+func (s *Slurm) agent(b *backend) ([]string, error) {
+	dir := b.config.InstallDir
+	if dir == "" {
+		dir = filepath.Join(b.Workdir, ".muster", "bin")
+	} else {
+		var err error
+		if dir, err = expand(dir, b.Workdir); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := s.agents[dir]
+	if path == "" || !exists(path) {
+		var err error
+		if path, err = install(dir, s.options.Program); err != nil {
+			return nil, fmt.Errorf("install muster for the nodes: %w", err)
+		}
+		s.agents[dir] = path
+	}
+	return append([]string{path}, s.options.Agent...), nil
+}
+
+func install(dir, program string) (string, error) {
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			return "", err
+		}
+	}
+	in, err := os.Open(program)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, in); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "muster-"+hex.EncodeToString(sum.Sum(nil)[:6]))
+	if exists(path) {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	out, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Chmod(0o755), out.Close()); err == nil {
+		err = os.Rename(out.Name(), path)
+	}
+	if err != nil {
+		os.Remove(out.Name())
+	}
+	return path, err
+}

@@ -1,0 +1,452 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/node"
+	"github.com/muster-run/muster/providers/wrapper"
+)
+
+// Submit takes jobs in: what is new is laid down on the spool in batches, and
+// then whatever the spool has that Slurm does not is handed over.
+func (s *Slurm) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	b, unlock, err := s.opened(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	c := b.campaign
+	if err := c.fence(r.Fence); err != nil {
+		return nil, err
+	}
+	if err := c.make(); err != nil {
+		return nil, err
+	}
+	out := make([]providers.Submitted, len(r.Jobs))
+	var fresh []*providers.Job
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		if j.Workdir == "" {
+			j.Workdir = b.Workdir
+		}
+		out[i].Token = j.Token
+		if k := c.jobs[j.Token]; k == nil {
+			if err := b.check(j); err != nil {
+				out[i].Err = err
+				continue
+			}
+			fresh = append(fresh, j)
+		} else if k.digest != digestOf(j) {
+			out[i].Err = providers.Errorf(providers.Conflict, "token %s is another job's", j.Token)
+		}
+	}
+	if err := c.lay(b, r.Batch, fresh); err != nil {
+		return nil, err
+	}
+	mine := make([]*job, len(out)) // one that is refused is forgotten
+	for i := range out {
+		mine[i] = c.jobs[out[i].Token]
+	}
+	failed := s.handOver(ctx, b)
+	for i, k := range mine {
+		if out[i].Err != nil || k == nil {
+			continue
+		}
+		if out[i].Handle = k.elementID(); out[i].Handle == "" {
+			out[i].Handle = k.batch.Name
+		}
+		if err := failed[k.batch]; err != nil {
+			out[i].Err = err
+		}
+	}
+	return out, nil
+}
+
+// check refuses a job that Slurm could not be asked for.
+func (b *backend) check(j *providers.Job) *providers.Error {
+	if len(j.Token) < 2 {
+		return providers.Errorf(providers.Invalid, "%s has no token", j.Address)
+	}
+	o, err := parseOptions(j.Options)
+	if err != nil {
+		return providers.Errorf(providers.Invalid, "options of %s cannot be read: %v", j.Address, err)
+	}
+	if bad := ownOption(o.Extra); bad != "" {
+		return providers.Errorf(providers.Invalid, "options.extra of %s holds %s, which muster sets itself", j.Address, bad)
+	}
+	return nil
+}
+
+// lay writes new jobs down as batches. From then on they are the spool's.
+func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	if token == "" {
+		token = jobs[0].Token
+	}
+	var queued []offer.Observation
+	for part, g := range groups(jobs, b.longest()) {
+		k := &batch{Name: nameOf(g.jobs[0].Phase, token, part), Seq: c.nextSeq(), Phase: g.jobs[0].Phase, Pool: g.jobs[0].Pool, Cap: g.jobs[0].Cap,
+			Array: len(g.jobs) > 1, Made: time.Now(), jobs: map[int]*job{}}
+		k.dir = node.Batch(c.path("batches", k.Name))
+		elements := make([]node.Element, len(g.jobs))
+		index := depend(g.jobs, nil, c.open).index
+		secrets := map[string][]byte{}
+		for i, j := range g.jobs {
+			elements[i] = node.Element{Index: i, Job: *j}
+			if index != nil && k.Array {
+				elements[i].Index = index[i]
+			}
+			if len(j.Secrets) > 0 {
+				secrets[j.Token] = wrapper.Exports(j.Secrets)
+			}
+		}
+		slices.SortFunc(elements, func(a, b node.Element) int { return a.Index - b.Index })
+		for i := range elements {
+			k.Indexes = append(k.Indexes, elements[i].Index)
+		}
+		if err := k.write(elements, secrets); err != nil {
+			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
+		}
+		for i := range elements {
+			j := c.adopt(k, elements[i].Index, &elements[i].Job)
+			o := j.last
+			o.Handle = k.Name
+			queued = append(queued, o)
+		}
+		c.batches = append(c.batches, k)
+	}
+	return c.tell(queued...)
+}
+
+func (c *campaign) nextSeq() int {
+	if n := len(c.batches); n > 0 {
+		return c.batches[n-1].Seq + 1
+	}
+	return 1
+}
+
+// open is the job that a token has yet to wait for; nil when it has completed,
+// or is not ours.
+func (c *campaign) open(token string) *job {
+	j := c.jobs[token]
+	if j == nil || j.last.Status == offer.Completed {
+		return nil
+	}
+	if e, ok := node.Spool(c.spool).LastEnd(token); ok && e.Completed() {
+		return nil
+	}
+	return j
+}
+
+// handOver submits every batch that Slurm does not have, in order, while those
+// that others come after are held; then it releases them. It says for each
+// batch that was not taken why, if that is an error: a batch that waits for
+// room is in good hands.
+func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.Error {
+	c := b.campaign
+	failed := map[*batch]*providers.Error{}
+	var todo []*batch
+	for _, k := range c.batches {
+		if k.id == "" && !k.over() {
+			todo = append(todo, k)
+		}
+	}
+	if len(todo) == 0 {
+		c.release(ctx)
+		return failed
+	}
+	follow := c.followed(todo)
+	for _, k := range todo {
+		if err := s.hand(ctx, b, k, follow[k] || c.held); err != nil {
+			var pe *providers.Error
+			if !errors.As(err, &pe) {
+				pe = providers.Errorf(providers.Internal, "%v", err)
+			}
+			if pe.Class == providers.Quota {
+				break // and with it all that comes later
+			}
+			failed[k] = pe
+			if pe.Class == providers.Unreachable || pe.Class == providers.Internal {
+				for _, later := range todo[slices.Index(todo, k):] {
+					failed[later] = pe
+				}
+				break
+			}
+			c.refused(k, pe)
+		}
+	}
+	if err := c.release(ctx); err != nil {
+		for _, k := range todo {
+			if k.id != "" && k.held && !c.held {
+				failed[k] = err
+			}
+		}
+	}
+	return failed
+}
+
+// over reports whether nothing of a batch is left to do.
+func (b *batch) over() bool {
+	for _, j := range b.jobs {
+		if !j.ended {
+			return false
+		}
+	}
+	return true
+}
+
+// followed are the batches that others of the list come after.
+func (c *campaign) followed(list []*batch) map[*batch]bool {
+	in := map[*batch]bool{}
+	for _, k := range list {
+		in[k] = true
+	}
+	out := map[*batch]bool{}
+	for _, k := range list {
+		for _, j := range k.jobs {
+			for _, t := range j.after {
+				if p := c.jobs[t]; p != nil && in[p.batch] {
+					out[p.batch] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// hand submits one batch.
+func (s *Slurm) hand(ctx context.Context, b *backend, k *batch, hold bool) error {
+	c := b.campaign
+	if !k.tried.IsZero() {
+		switch id, where, err := c.search(ctx, k); {
+		case err != nil:
+			return err
+		case where == offer.Found:
+			return c.identify(k, id)
+		case where == offer.Unknown:
+			return &providers.Error{Class: providers.Unreachable, Summary: "It is not known yet whether Slurm has the job", Detail: "sbatch of " + k.Name + " did not say; it is looked for"}
+		}
+	}
+	jobs, err := c.wanted(k)
+	if err != nil || len(jobs) == 0 {
+		return err
+	}
+	if err := b.room(ctx, k); err != nil {
+		return err
+	}
+	e := depend(jobs, k.Indexes, c.open)
+	text, err := s.text(b, k, jobs, e)
+	if err != nil {
+		return err
+	}
+	script := filepath.Join(string(k.dir), "script.sh")
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write script: %w", err)
+	}
+	argv := []string{"sbatch", "--parsable"}
+	// An element's own dependency must be there before it could start.
+	if hold = hold || e.each != nil; hold {
+		argv = append(argv, "--hold")
+		if err := k.note("held", "until all of its campaign is in"); err != nil {
+			return err
+		}
+	}
+	if err := c.pace(ctx, b); err != nil {
+		return err
+	}
+	k.tried = time.Now()
+	if err := errors.Join(k.note("failed", ""), k.note("tried", k.tried.Format(time.RFC3339Nano))); err != nil {
+		return fmt.Errorf("note the submission: %w", err)
+	}
+	id, unclear, err := c.cluster.submit(ctx, append(argv, script))
+	if err != nil {
+		if unclear {
+			return errors.Join(err, k.note("failed", time.Now().Format(time.RFC3339Nano)))
+		}
+		k.tried = time.Time{}
+		return errors.Join(err, k.note("tried", ""))
+	}
+	k.held = hold
+	if err := c.identify(k, id); err != nil {
+		return err
+	}
+	return c.narrow(ctx, k, e)
+}
+
+// identify notes the id that Slurm gave a batch.
+func (c *campaign) identify(k *batch, id string) error {
+	k.id = id
+	if err := k.note("id", id); err != nil {
+		return fmt.Errorf("note the id of %s: %w", k.Name, err)
+	}
+	return nil
+}
+
+// narrow gives each element its own dependency, where an array's cannot say
+// it; until then all wait for all.
+func (c *campaign) narrow(ctx context.Context, k *batch, e edges) error {
+	if e.each == nil {
+		return nil
+	}
+	by := map[string][]int{}
+	var order []string
+	for i, d := range e.each {
+		if len(by[d]) == 0 {
+			order = append(order, d)
+		}
+		by[d] = append(by[d], k.Indexes[i])
+	}
+	for _, d := range order {
+		id := k.id
+		if k.Array {
+			id = fmt.Sprintf("%s_[%s]", k.id, indexList(by[d]))
+		}
+		if err := c.cluster.scontrol(ctx, "update", "JobId="+id, "Dependency="+d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release lets go what was held until all was in.
+func (c *campaign) release(ctx context.Context) *providers.Error {
+	if c.held {
+		return nil
+	}
+	var ids []string
+	var list []*batch
+	for _, k := range c.batches {
+		if k.held && k.id != "" {
+			ids, list = append(ids, k.id), append(list, k)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := c.cluster.scontrol(ctx, "release", strings.Join(ids, ",")); err != nil && !gone(err) {
+		var pe *providers.Error
+		errors.As(err, &pe)
+		return pe
+	}
+	for _, k := range list {
+		k.held = false
+		if err := k.note("held", ""); err != nil {
+			return providers.Errorf(providers.Internal, "%v", err)
+		}
+	}
+	return nil
+}
+
+// gone reports whether Slurm refused something since the job has ended.
+func gone(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "already completed") || strings.Contains(text, "already finished") || strings.Contains(text, "invalid job id") ||
+		strings.Contains(text, "job/step already")
+}
+
+// wanted are the jobs of a batch that are still to run: not those that were
+// cancelled meanwhile, nor those that come after what has failed, which end
+// here.
+func (c *campaign) wanted(k *batch) ([]*providers.Job, error) {
+	elements, err := k.dir.Read()
+	if err != nil {
+		return nil, err
+	}
+	k.Indexes = nil
+	var jobs []*providers.Job
+	var blocked []offer.Observation
+	for i := range elements {
+		j := k.jobs[elements[i].Index]
+		switch {
+		case j == nil || j.ended:
+		case c.stuck(j):
+			blocked = append(blocked, j.cancelled("blocked"))
+		default:
+			k.Indexes = append(k.Indexes, j.index)
+			jobs = append(jobs, &elements[i].Job)
+		}
+	}
+	return jobs, c.tell(blocked...)
+}
+
+// stuck reports whether something a job comes after has ended otherwise than well.
+func (c *campaign) stuck(j *job) bool {
+	for _, t := range j.after {
+		if p := c.jobs[t]; p != nil && p.ended && p.last.Status != offer.Completed {
+			return true
+		}
+	}
+	return false
+}
+
+// refused ends the jobs of a batch that Slurm will not have.
+func (c *campaign) refused(k *batch, why *providers.Error) {
+	for i, j := range k.jobs {
+		delete(c.jobs, j.token)
+		delete(k.jobs, i)
+	}
+	os.RemoveAll(string(k.dir))
+	c.batches = slices.DeleteFunc(c.batches, func(b *batch) bool { return b == k })
+}
+
+// cancelled is the end of a job that did not run.
+func (j *job) cancelled(reason string) offer.Observation {
+	o := j.last
+	o.Status, o.Reason, o.Ended, o.Class = offer.Cancelled, reason, time.Now(), ""
+	return o
+}
+
+// text is the script of a batch.
+func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (string, error) {
+	agent, err := s.agent(b)
+	if err != nil {
+		return "", err
+	}
+	o, err := parseOptions(jobs[0].Options)
+	if err != nil {
+		return "", err
+	}
+	r := request{batch: k, job: jobs[0], count: len(jobs), campaign: b.Campaign, account: b.config.Account, qos: o.QoS, depend: e.common,
+		spool: b.campaign.spool, agent: agent, gres: b.gres(k.Pool, jobs[0].Shape)}
+	if r.qos == "" {
+		r.qos = b.config.QoS
+	}
+	return r.script()
+}
+
+// submissionsPerMinute is how many sbatch a campaign may run in a minute
+// where the backend block does not say: what starts something else by
+// mistake, over and over, is stopped by it.
+const submissionsPerMinute = 120
+
+// pace waits until another submission is allowed.
+func (c *campaign) pace(ctx context.Context, b *backend) error {
+	limit := b.config.Rate
+	if limit <= 0 {
+		limit = submissionsPerMinute
+	}
+	for {
+		now := time.Now()
+		c.sent = slices.DeleteFunc(c.sent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+		if len(c.sent) < limit {
+			c.sent = append(c.sent, now)
+			return nil
+		}
+		select {
+		case <-time.After(time.Until(c.sent[0].Add(time.Minute))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,324 @@
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/node"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// A fakeSlurm answers as Slurm's commands would; sbatch gives ids out in order.
+type fakeSlurm struct {
+	mu      sync.Mutex
+	calls   []string
+	last    int
+	refuse  func(argv []string) *result // of sbatch; nil = it is taken
+	queued  []string                    // records of squeue
+	scripts []string
+}
+
+func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, strings.Join(argv, " "))
+	switch argv[0] {
+	case "scontrol":
+		if slices.Contains(argv, "partition") {
+			return result{out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 MaxNodes=UNLIMITED TotalNodes=2 State=UP Default=YES\n")}, nil
+		}
+		if slices.Contains(argv, "config") {
+			return result{out: []byte("MaxArraySize = 101\n")}, nil
+		}
+	case "squeue":
+		return result{out: []byte(strings.Join(f.queued, ""))}, nil
+	case "sbatch":
+		if f.refuse != nil {
+			if r := f.refuse(argv); r != nil {
+				return *r, nil
+			}
+		}
+		f.last++
+		text, _ := os.ReadFile(argv[len(argv)-1])
+		f.scripts = append(f.scripts, string(text))
+		return result{out: fmt.Appendf(nil, "%d\n", f.last)}, nil
+	}
+	return result{}, nil
+}
+
+// sent are the submissions, by what follows the script's folder.
+func (f *fakeSlurm) sent() (out []string) {
+	for _, c := range f.calls {
+		if strings.HasPrefix(c, "sbatch") {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+type bench struct {
+	*testing.T
+	f *fakeSlurm
+	s *Slurm
+	b providers.Backend
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	k := &bench{T: t, f: &fakeSlurm{}, b: providers.Backend{Name: "slurm.test", Type: "slurm", Workdir: t.TempDir(), Campaign: "test", Lineage: "0123", Config: json.RawMessage(`{}`)}}
+	k.s = NewWith(Options{Program: program, runner: k.f})
+	k.configure()
+	return k
+}
+
+func (k *bench) configure() {
+	k.Helper()
+	if err := k.s.Configure(k.Context(), k.b); err != nil {
+		k.Fatal(err)
+	}
+	if _, err := k.s.Pools(k.Context(), k.b.Name); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// restart forgets all but the spool.
+func (k *bench) restart() {
+	k.s = NewWith(k.s.options)
+	k.configure()
+}
+
+func (k *bench) jobs(phase string, n int, after func(i int) []string) []providers.Job {
+	out := make([]providers.Job, n)
+	for i := range out {
+		out[i] = providers.Job{Token: fmt.Sprintf("%s%d", phase, i), Address: fmt.Sprintf("phase.%s[%d]", phase, i), Phase: phase, Pool: "amilan", Attempt: 1,
+			Shell: "true", Workdir: k.b.Workdir, Dir: k.b.Workdir, Shape: offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}}
+		if after != nil {
+			out[i].After = after(i)
+		}
+	}
+	return out
+}
+
+func (k *bench) submit(batch string, jobs ...providers.Job) []providers.Submitted {
+	k.Helper()
+	out, err := k.s.Submit(k.Context(), providers.SubmitRequest{Backend: k.b.Name, Fence: 1, Batch: batch, Jobs: jobs})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return out
+}
+
+// directive is the value of an #SBATCH line of a script.
+func directive(script, name string) string {
+	for line := range strings.Lines(script) {
+		if v, ok := strings.CutPrefix(line, "#SBATCH --"+name+"="); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// TestChain: one array a phase, the roots held until all is in, element after
+// like element.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	jobs := k.jobs("a", 3, nil)
+	jobs = append(jobs, k.jobs("b", 3, func(i int) []string { return []string{fmt.Sprintf("a%d", (i+1)%3)} })...) // not in the same order
+	jobs = append(jobs, k.jobs("c", 1, func(int) []string { return []string{"b0", "b1", "b2"} })...)
+	jobs = append(jobs, k.jobs("d", 1, func(int) []string { return []string{"b2", "a1"} })...)
+	for i, r := range k.submit("batch0123456789", jobs...) {
+		if r.Err != nil || r.Handle == "" {
+			t.Errorf("job %d: %+v", i, r)
+		}
+	}
+	if got := len(k.f.sent()); got != 4 || !strings.Contains(k.f.sent()[0], "--hold") {
+		t.Fatalf("submissions: %q", k.f.sent())
+	}
+	if last := k.f.calls[len(k.f.calls)-1]; last != "scontrol release 1,2" {
+		t.Errorf("the last call is %q", last)
+	}
+	for i, want := range []struct{ array, depend string }{{"0-2", ""}, {"0-2", "aftercorr:1"}, {"", "afterok:2"}, {"", "afterok:1_1,afterok:2_0"}} {
+		s := k.f.scripts[i]
+		if directive(s, "array") != want.array || directive(s, "dependency") != want.depend {
+			t.Errorf("script %d has array %q and dependency %q, want %+v", i, directive(s, "array"), directive(s, "dependency"), want)
+		}
+	}
+	// Element 1 of b is the job that comes after element 1 of a.
+	b := k.s.backends[k.b.Name].campaign.jobs
+	for i := range 3 {
+		if got, want := b[fmt.Sprintf("b%d", i)].index, (i+1)%3; got != want {
+			t.Errorf("b%d is element %d, want %d", i, got, want)
+		}
+	}
+}
+
+// TestFanOut: several jobs after each of a few: one array still, each element
+// with its own dependency before it could start.
+func TestFanOut(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 4, func(i int) []string { return []string{fmt.Sprintf("a%d", i/2)} })...)
+	k.submit("batch0123456789", jobs...)
+	if len(k.f.sent()) != 2 || !strings.Contains(k.f.sent()[1], "--hold") {
+		t.Fatalf("submissions: %q", k.f.sent())
+	}
+	if d := directive(k.f.scripts[1], "dependency"); d != "afterok:1" {
+		t.Errorf("until it is told otherwise the array comes after %q", d)
+	}
+	var updates []string
+	for _, c := range k.f.calls {
+		if strings.HasPrefix(c, "scontrol update") {
+			updates = append(updates, c)
+		}
+	}
+	if want := []string{"scontrol update JobId=2_[0-1] Dependency=afterok:1_0", "scontrol update JobId=2_[2-3] Dependency=afterok:1_1"}; !slices.Equal(updates, want) {
+		t.Errorf("updates are %q, want %q", updates, want)
+	}
+}
+
+// TestLongArray: an array is cut to MaxArraySize.
+func TestLongArray(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 250, nil)...)
+	var got []string
+	for _, s := range k.f.scripts {
+		got = append(got, directive(s, "array"))
+	}
+	if want := []string{"0-99", "0-99", "0-49"}; !slices.Equal(got, want) {
+		t.Errorf("arrays are %q, want %q", got, want)
+	}
+}
+
+// TestLimit: what the limit on submitted jobs does not let in waits, and is
+// told to nobody as an error; so does what comes after it.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	full := true
+	k.f.refuse = func([]string) *result {
+		if !full {
+			return nil
+		}
+		return &result{code: 1, err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
+	}
+	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 2, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)
+	for _, r := range k.submit("batch0123456789", jobs...) {
+		if r.Err != nil {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(k.f.scripts) != 0 {
+		t.Fatalf("submitted %d", len(k.f.scripts))
+	}
+	full = false
+	k.restart()
+	k.submit("batch0123456789", jobs...)
+	if len(k.f.scripts) != 2 || directive(k.f.scripts[1], "dependency") != "aftercorr:1" {
+		t.Errorf("later: %q", k.f.scripts)
+	}
+}
+
+// TestLostAnswer: an sbatch that did not say what became of it is looked for
+// under its name, and never sent again while it may be there.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.f.refuse = func([]string) *result {
+		return &result{code: 1, err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
+	}
+	jobs := k.jobs("a", 2, nil)
+	for _, r := range k.submit("batch0123456789", jobs...) {
+		if r.Err == nil || r.Err.Class != providers.Unreachable {
+			t.Fatalf("%+v", r)
+		}
+	}
+	k.f.refuse = nil
+	k.restart()
+	seen, err := k.s.Find(t.Context(), k.b.Name, []string{"a0", "a1"})
+	if err != nil || seen[0].Presence != offer.Unknown {
+		t.Fatalf("right after it: %+v, %v", seen, err)
+	}
+	k.submit("batch0123456789", jobs...)
+	if n := len(k.f.sent()); n != 1 {
+		t.Fatalf("it was sent %d times", n)
+	}
+	// The controller thaws, and has it.
+	name := k.s.backends[k.b.Name].campaign.batches[0].Name
+	for i := range 2 {
+		f := make([]string, queueWidth)
+		f[0], f[1], f[4], f[6], f[24] = "77", fmt.Sprint(i), "PENDING", fmt.Sprint(time.Now().Unix()), name
+		k.f.queued = append(k.f.queued, strings.Join(f, fieldEnd)+recordEnd+"\n")
+	}
+	seen, err = k.s.Find(t.Context(), k.b.Name, []string{"a0", "a1"})
+	if err != nil || seen[1].Presence != offer.Found {
+		t.Fatalf("after the thaw: %+v, %v", seen, err)
+	}
+	if out := k.submit("batch0123456789", jobs...); out[1].Handle != "77_1" || len(k.f.sent()) != 1 {
+		t.Errorf("handle %q, sent %d times", out[1].Handle, len(k.f.sent()))
+	}
+}
+
+// TestRefused: what Slurm will not have is told with its reason, and leaves
+// the token free.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.f.refuse = func([]string) *result {
+		return &result{code: 1, err: []byte("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified")}
+	}
+	out := k.submit("batch0123456789", k.jobs("a", 1, nil)...)
+	if e := out[0].Err; e == nil || e.Class != providers.Invalid || e.Hint == "" {
+		t.Fatalf("%+v", out[0])
+	}
+	seen, err := k.s.Find(t.Context(), k.b.Name, []string{"a0"})
+	if err != nil || seen[0].Presence != offer.Absent {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+func TestScript(t *testing.T) {
+	t.Parallel()
+	j := providers.Job{Token: "t", Address: "phase.train", Phase: "train", Workdir: "/scratch/me", Setup: []string{"module load cuda"},
+		Shape:      offer.Shape{CPUs: 8, Memory: 32 << 30, GPUs: 2, Nodes: 1, Walltime: 26 * time.Hour},
+		Options:    json.RawMessage(`{"qos": "long", "constraint": "a100|h100", "mail": "me@x.edu", "exclusive": true, "licenses": "matlab:1", "extra": ["--tmp=20G", "--gpu-bind=closest"]}`),
+		Checkpoint: providers.Checkpoint{Path: "ck", Signal: "USR1", Grace: 5 * time.Minute}, Retry: providers.Retry{Max: 3}}
+	r := request{batch: &batch{Name: "train.0123.0", Pool: "aa100", Array: true, Cap: 10, Indexes: []int{0, 1, 2, 5}, dir: node.Batch("/scratch/me/.muster/slurm/x/batches/train.0123.0")},
+		job: &j, count: 40, campaign: "it's", account: "ucb123", qos: "long", gres: "gpu:2", depend: []string{"afterok:7", "aftercorr:8"}, spool: "/scratch/me/.muster/slurm/x",
+		agent: []string{"/scratch/me/.muster/bin/muster-01", "node"}}
+	got, err := r.script()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "script.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || got != string(want) {
+		t.Errorf("%v\n%s", err, got)
+	}
+	j.Options = json.RawMessage(`{"extra": ["--array=0-9"]}`)
+	if _, err := r.script(); err == nil || !strings.Contains(err.Error(), "--array") {
+		t.Errorf("an option of muster's own: %v", err)
+	}
+}

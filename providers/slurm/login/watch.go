@@ -1,0 +1,195 @@
+package login
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Cadence. What jobs write down themselves is seen on the spool, which costs
+// Slurm nothing; the queue is asked for the rest, and accounting for what left
+// the queue without a word.
+const (
+	spoolLook  = 500 * time.Millisecond
+	queueFloor = 15 * time.Second
+	queueCalm  = 30 * time.Second // the floor when a watch has gone on for a while
+	calmAfter  = 5 * time.Minute
+	queueMost  = 5 * time.Minute
+	queueShare = 20 // of the time that is left, one part goes by between two looks
+	toldMost   = 500
+)
+
+// Watch tells what happens to the campaign's jobs from the cursor on.
+func (s *Slurm) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
+	b, err := s.backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	w := &watch{s: s, b: b, c: b.campaign, began: time.Now(), handles: r.Handles}
+	if err := w.start(r); err != nil {
+		return err
+	}
+	for {
+		bell, err := w.turn(ctx)
+		if err != nil {
+			return err
+		}
+		more, err := w.tell(fn)
+		if err != nil {
+			return err
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-bell:
+		case <-time.After(s.spoolLook()):
+		}
+	}
+}
+
+func (s *Slurm) spoolLook() time.Duration {
+	if s.options.Floor > 0 {
+		return min(spoolLook, s.options.Floor)
+	}
+	return spoolLook
+}
+
+type watch struct {
+	s       *Slurm
+	b       *backend
+	c       *campaign
+	began   time.Time
+	next    time.Time // of a look at the queue
+	at      int       // events told
+	handles []string
+	failed  error // why the queue cannot be asked
+}
+
+func (w *watch) start(r providers.WatchRequest) error {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(); err != nil {
+		return err
+	}
+	if r.Ack != "" && exists(c.spool) {
+		if err := os.WriteFile(c.path("acked.new"), []byte(r.Ack+"\n"), 0o600); err == nil {
+			os.Rename(c.path("acked.new"), c.path("acked"))
+		}
+	}
+	from := r.Cursor
+	if from == "" {
+		text, _ := os.ReadFile(c.path("acked"))
+		from = strings.TrimSpace(string(text))
+	}
+	w.at, _ = strconv.Atoi(from)
+	w.at = min(max(w.at, 0), len(c.events))
+	return nil
+}
+
+// turn looks at what may have happened. What the queue cannot be asked now is
+// asked later: nothing is concluded from silence, but it is told.
+func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.scan(); err != nil {
+		return nil, err
+	}
+	if now := time.Now(); !now.Before(w.next) {
+		err := c.look(ctx)
+		if err == nil && c.waiting() {
+			w.s.handOver(ctx, w.b)
+		}
+		w.next = time.Now().Add(w.interval())
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if (err != nil) != (w.failed != nil) {
+			n := providers.Note{Kind: "reachable", Text: "Slurm answers again"}
+			if err != nil {
+				n = providers.Note{Kind: "unreachable", Text: err.Error()}
+			}
+			if err := c.note(n); err != nil {
+				return nil, err
+			}
+		}
+		w.failed = err
+	}
+	return c.bell, nil
+}
+
+// waiting reports whether a batch has yet to be handed over.
+func (c *campaign) waiting() bool {
+	return slices.ContainsFunc(c.batches, func(k *batch) bool { return (k.id == "" || k.held && !c.held) && !k.over() })
+}
+
+// interval is how long the queue is left alone: a part of the time that is
+// left to the jobs there.
+func (w *watch) interval() time.Duration {
+	floor := queueFloor
+	if time.Since(w.began) > calmAfter {
+		floor = queueCalm
+	}
+	if w.s.options.Floor > 0 {
+		floor = w.s.options.Floor
+	}
+	left := time.Duration(0)
+	for _, j := range w.c.unfinished() {
+		if !j.asked.IsZero() {
+			return floor
+		}
+		rest := j.walltime
+		if j.last.Status == offer.Running && !j.last.Started.IsZero() {
+			rest -= time.Since(j.last.Started)
+		}
+		left = max(left, rest)
+	}
+	return min(max(left/queueShare, floor), max(queueMost, floor))
+}
+
+// tell hands on what has not been told, and says whether there may be more.
+func (w *watch) tell(fn func(providers.Batch) error) (more bool, err error) {
+	c := w.c
+	c.mu.Lock()
+	end := min(len(c.events), w.at+toldMost)
+	batch := providers.Batch{Cursor: strconv.Itoa(end)}
+	for _, t := range c.events[w.at:end] {
+		switch {
+		case t.Note != nil:
+			batch.Notes = append(batch.Notes, *t.Note)
+		case w.wanted(t.Seen):
+			batch.Events = append(batch.Events, t.Seen)
+		}
+	}
+	more = end < len(c.events)
+	moved := end > w.at
+	c.mu.Unlock()
+	if !moved {
+		return false, nil
+	}
+	if len(batch.Events)+len(batch.Notes) > 0 {
+		if err := fn(batch); err != nil {
+			return false, err
+		}
+	}
+	w.at = end
+	return more, nil
+}
+
+func (w *watch) wanted(o offer.Observation) bool {
+	if len(w.handles) == 0 || slices.Contains(w.handles, o.Handle) {
+		return true
+	}
+	j := w.c.jobs[o.Token]
+	return j != nil && slices.Contains(w.handles, j.elementID())
+}

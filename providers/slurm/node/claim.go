@@ -1,0 +1,88 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// A claim decides whether a start may run its command.
+type claim int
+
+const (
+	claimed   claim = iota
+	duplicate       // another Slurm job, or the same start again, holds it
+	over            // an earlier start of this job has ended for good
+)
+
+// take claims a token for a start: TOKEN for the first, TOKEN/N for restart N
+// of the Slurm job that holds TOKEN. The directory is made aside and renamed,
+// which succeeds for one alone and never shows a claim without its holder.
+// rename(2): "oldpath can specify a directory. In this case, newpath must
+// either not exist, or it must specify an empty directory."
+func (s Spool) take(b Begin) (claim, error) {
+	dir := s.path("claims", b.Token)
+	if b.Restart > 0 && s.Claimed(b.Token) == b.ID {
+		for n := b.Restart - 1; n >= 0; n-- {
+			if e, err := s.ReadEnd(b.Token, n); err == nil && e.Final && !e.Outside {
+				return over, nil
+			}
+		}
+		return s.rename(filepath.Join(dir, strconv.Itoa(b.Restart)), b)
+	}
+	got, err := s.rename(dir, b)
+	if err == nil && got == duplicate && s.Claimed(b.Token) == "" {
+		return got, fmt.Errorf("claim %s: its holder cannot be read", dir)
+	}
+	return got, err
+}
+
+func (s Spool) rename(to string, b Begin) (claim, error) {
+	aside, err := os.MkdirTemp(s.path("run"), ".claim-")
+	if err != nil {
+		return duplicate, fmt.Errorf("claim: %w", err)
+	}
+	defer os.RemoveAll(aside)
+	if err := os.WriteFile(filepath.Join(aside, "id"), []byte(b.ID+"\n"), 0o600); err != nil {
+		return duplicate, fmt.Errorf("claim: %w", err)
+	}
+	err = os.Rename(aside, to)
+	switch {
+	case err == nil:
+		return claimed, nil
+	case errors.Is(err, os.ErrExist), isNotEmpty(err):
+		return duplicate, nil
+	}
+	return duplicate, fmt.Errorf("claim: %w", err)
+}
+
+// recordDuplicate leaves a note of a start that came too late.
+func (s Spool) recordDuplicate(b Begin) error {
+	return os.WriteFile(filepath.Join(s.path("claims", b.Token), "duplicate-"+b.ID+"."+strconv.Itoa(b.Restart)), nil, 0o600)
+}
+
+// Duplicates are the Slurm ids that came too late for a token.
+func (s Spool) Duplicates(token string) (ids []string) {
+	found, _ := filepath.Glob(filepath.Join(s.path("claims", token), "duplicate-*"))
+	for _, f := range found {
+		id := filepath.Base(f)[len("duplicate-"):]
+		ids = append(ids, id[:len(id)-len(filepath.Ext(id))])
+	}
+	return ids
+}
+
+// unmet is the first of those that a job comes after which did not complete,
+// "" if all did. Slurm has said so already, but what it has forgotten counts
+// as met for it.
+func (s Spool) unmet(j *providers.Job) string {
+	for _, token := range j.After {
+		if e, ok := s.LastEnd(token); !ok || !e.Completed() {
+			return token
+		}
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// finish records an end, has Slurm start the job again if its policy says so,
+// and gives the status for Slurm.
+func (s *start) finish(e End, v failure.Verdict) (int, error) {
+	os.RemoveAll(string(s.folder))
+	stopped := !e.Outside && s.count(e, v)
+	if e.Seen.Status == offer.Failed && !e.Outside && !stopped && s.retries(&e, v) {
+		err := s.record(e)
+		if err == nil {
+			if err = s.requeue(); err == nil {
+				return s.status(e), nil
+			}
+		}
+		e.Final, e.Seen.Status, e.Seen.Expected = true, offer.Failed, time.Time{}
+		e.Seen.Reason = "it could not be requeued: " + err.Error()
+	}
+	if e.Outside {
+		e.Final = false // Slurm knows
+	}
+	if e.Final {
+		os.Remove(s.batch.secrets(s.job.Token))
+	}
+	if e.Completed() {
+		s.forgetMarks()
+	}
+	if err := s.record(e); err != nil {
+		return exitBroken, err // not recorded is not verified
+	}
+	if e.Completed() {
+		s.dropOutput()
+	}
+	return s.status(e), nil
+}
+
+// status is what Slurm is told. A job that exited 0 and left bad outputs has
+// failed.
+func (s *start) status(e End) int {
+	switch {
+	case e.Completed():
+		return 0
+	case e.Seen.Exit != nil && *e.Seen.Exit != 0:
+		return *e.Seen.Exit
+	}
+	return 1
+}
+
+// retries reports whether the policy that rides with the job starts it again
+// as it is. What needs more of something is for the engine.
+func (s *start) retries(e *End, v failure.Verdict) bool {
+	r := s.job.Retry
+	covered := slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(v.Class, on) })
+	switch {
+	case v.Action == "hold", v.Action == "fail", v.Action != "retry" && !covered:
+		return false
+	case s.number() >= max(r.Max, 1):
+		return false
+	case v.Class == failure.Walltime && (s.checked == 0 || attempt.CheckpointMark(s.job) == s.checked):
+		e.Seen.Reason = "walltime, and no checkpoint has moved"
+		return false
+	}
+	for class := range r.Scale {
+		if failure.Is(v.Class, class) {
+			return false
+		}
+	}
+	e.Final = false
+	e.Seen.Status, e.Seen.Reason = offer.Waiting, "requeued"
+	if r.Delay > 0 {
+		e.Seen.Expected = time.Now().Add(r.Delay)
+		e.Seen.Reason = "requeued, to start again in " + r.Delay.String()
+	}
+	return true
+}
+
+// Bounds of a requeue.
+const (
+	scontrolTimeout = 90 * time.Second // longer than slurm.conf's usual MessageTimeout, and a second try
+	requeueWait     = 2 * time.Minute  // for Slurm to end this script after it
+)
+
+// requeue puts the Slurm job back into the queue under its id, so that what
+// depends on it goes on waiting, and waits to be ended.
+func (s *start) requeue() error {
+	ending := make(chan os.Signal, 1)
+	signal.Notify(ending, syscall.SIGTERM)
+	ctx, stop := context.WithTimeout(context.Background(), scontrolTimeout)
+	defer stop()
+	var err error
+	for try := range 3 {
+		var out []byte
+		if out, err = exec.CommandContext(ctx, "scontrol", "requeue", s.begin.ID).CombinedOutput(); err == nil {
+			break
+		}
+		err = fmt.Errorf("scontrol requeue %s: %w: %s", s.begin.ID, err, lastLine(out))
+		if ctx.Err() != nil || try == 2 {
+			return err
+		}
+		time.Sleep(5 * time.Second)
+	}
+	if d := s.job.Retry.Delay; d > 0 { // in vain if Slurm was quicker: then the next start waits
+		exec.CommandContext(ctx, "scontrol", "update", "JobId="+s.begin.ID, fmt.Sprintf("StartTime=now+%d", int(d.Seconds()))).Run()
+	}
+	select {
+	case <-ending:
+	case <-time.After(requeueWait):
+	}
+	return nil
+}
+
+// forgetMarks lets a later run of the same work have a baseline of its own.
+func (s *start) forgetMarks() {
+	hash := s.job.ResultHash
+	if hash == "" {
+		hash = s.job.Token
+	}
+	os.Remove(s.spool.path("marks", hash))
+}
+
+// dropOutput removes Slurm's own output file of a job that did well and had
+// nothing to say: thousands of empty files are no help.
+func (s *start) dropOutput() {
+	path, err := os.Readlink("/proc/self/fd/1")
+	if err != nil {
+		return
+	}
+	if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Size() == 0 {
+		os.Remove(path)
+	}
+}

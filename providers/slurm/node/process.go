@@ -1,0 +1,159 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers/host/attempt"
+)
+
+// A process is the wrapper of a running command.
+type process struct {
+	pid  int
+	done chan syscall.WaitStatus
+}
+
+// launch starts the wrapper with the attempt's log files.
+func (s *start) launch(argv, env []string) (*process, error) {
+	j := s.job
+	var files []uintptr
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	files = append(files, null.Fd())
+	for _, stderr := range []bool{false, true} {
+		path := attempt.LogPath(j.Workdir, j.Token, s.number(), stderr)
+		if err := os.MkdirAll(path[:strings.LastIndexByte(path, '/')], 0o777); err != nil {
+			return nil, fmt.Errorf("log: %w", err)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+		if err != nil {
+			return nil, fmt.Errorf("log: %w", err)
+		}
+		defer f.Close()
+		files = append(files, f.Fd())
+	}
+	if _, err := os.Stat(j.Dir); err != nil {
+		return nil, fmt.Errorf("the job's current directory: %w", err)
+	}
+	pid, err := syscall.ForkExec("/bin/sh", argv, &syscall.ProcAttr{Dir: j.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		return nil, fmt.Errorf("start /bin/sh: %w", err)
+	}
+	s.pid = pid
+	p := &process{pid: pid, done: make(chan syscall.WaitStatus, 1)}
+	go func() {
+		var status syscall.WaitStatus
+		var usage syscall.Rusage
+		for {
+			_, err := syscall.Wait4(pid, &status, 0, &usage)
+			if !errors.Is(err, syscall.EINTR) {
+				break
+			}
+		}
+		s.usage = &usage
+		p.done <- status
+	}()
+	return p, nil
+}
+
+// defaultGrace is the time between TERM and KILL where a job names none.
+const defaultGrace = 30 * time.Second
+
+// recordTime is kept free at the end of a job's walltime for verifying and
+// recording.
+const recordTime = 15 * time.Second
+
+func (s *start) grace() time.Duration {
+	if g := s.job.Grace; g > 0 {
+		return g
+	}
+	return defaultGrace
+}
+
+// limit is when the command is asked to end, so that the wrapper still lives
+// to record it: Slurm kills both at the walltime.
+func (s *start) limit() <-chan time.Time {
+	w := s.job.Shape.Walltime
+	if w <= 0 {
+		return nil
+	}
+	reserve := min(s.grace()+recordTime, w/8)
+	return time.After(time.Until(s.begin.At.Add(w - reserve)))
+}
+
+// wait follows the command to its end, passing signals on. exit is nil if it
+// was killed by a signal.
+func (s *start) wait(p *process, signals <-chan os.Signal) (exit *int, sig string) {
+	limit := s.limit()
+	var kill <-chan time.Time
+	for {
+		select {
+		case status := <-p.done:
+			s.settle(p.pid)
+			return ending(status)
+		case <-limit:
+			s.expired = true
+			s.terminate(p.pid)
+			kill = time.After(min(s.grace(), s.job.Shape.Walltime/16))
+		case <-kill:
+			unix.Kill(-p.pid, unix.SIGKILL)
+		case sg := <-signals:
+			switch number := sg.(syscall.Signal); number {
+			case unix.SIGCONT:
+			case unix.SIGTERM, unix.SIGINT, unix.SIGHUP:
+				s.told = true
+				s.terminate(p.pid)
+				kill = time.After(s.grace())
+			default: // the checkpoint signal of sbatch --signal=B:
+				s.group(p.pid).SignalProgram(number)
+			}
+		}
+	}
+}
+
+func (s *start) terminate(pid int) {
+	unix.Kill(-pid, unix.SIGTERM)
+	unix.Kill(-pid, unix.SIGCONT)
+}
+
+// settle ends what the command has left behind: outputs are checked when
+// nobody writes them any more.
+func (s *start) settle(pid int) {
+	const look, polite = 20 * time.Millisecond, 2 * time.Second
+	for began := time.Now(); ; time.Sleep(look) {
+		left := s.group(pid).Members()
+		if len(left) == 0 || time.Since(began) > 2*polite {
+			return
+		}
+		sig := unix.SIGTERM
+		if time.Since(began) > polite {
+			sig = unix.SIGKILL
+		}
+		for _, m := range left {
+			if m != os.Getpid() {
+				unix.Kill(m, sig)
+			}
+		}
+	}
+}
+
+// ending is how the wrapper said that the command ended: above 128 for a signal.
+func ending(status syscall.WaitStatus) (exit *int, sig string) {
+	if status.Signaled() {
+		return nil, strings.TrimPrefix(unix.SignalName(status.Signal()), "SIG")
+	}
+	code := status.ExitStatus()
+	if code > 128 && code <= 128+64 {
+		sig = strings.TrimPrefix(unix.SignalName(unix.Signal(code-128)), "SIG")
+	}
+	return &code, sig
+}

@@ -1,0 +1,185 @@
+// Package node is what runs on a compute node: the wrapper's other half. It
+// claims a job's token, runs its command, verifies what it leaves behind and
+// writes down how it ended, before Slurm is told; so that afterok means
+// verified, with nobody watching.
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+)
+
+// A Spool is one campaign's directory on a cluster, seen by login and compute
+// nodes alike:
+//
+//	batches/BATCH/   one array: script.sh, jobs, index; see Batch
+//	claims/TOKEN/    there = claimed; holds the Slurm id that did. TOKEN/N: restart N
+//	starts/TOKEN.N   restart N began: where, when, with which devices
+//	ends/TOKEN.N     restart N ended, and how
+//	marks/HASH       what the outputs of a result hash were before its first attempt
+//	run/TOKEN.N/     the wrapper's folder while it runs
+//	cancels/TOKEN    a person, or the engine, cancelled it
+//	errors/          the same failure again and again; see breaker
+//	stop, stop.PHASE nothing (of a phase) starts while it is there; holds the reason
+//	fence            the largest fencing number seen
+type Spool string
+
+func (s Spool) path(parts ...string) string {
+	return filepath.Join(append([]string{string(s)}, parts...)...)
+}
+
+// Dirs are the folders of a spool.
+var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "out"}
+
+// A Begin is what a start wrote down of itself.
+type Begin struct {
+	Token   string    `json:"token"`
+	ID      string    `json:"id"` // as Slurm prints it: "1234" or "1234_5"
+	Restart int       `json:"restart"`
+	At      time.Time `json:"at"`
+	Node    string    `json:"node"`
+	GPUs    []string  `json:"gpus,omitempty"`
+	Pool    string    `json:"pool,omitempty"`
+}
+
+// An End is how one start ended.
+type End struct {
+	Begin
+	// Final says that nothing more follows by itself; else it was requeued.
+	Final bool `json:"final"`
+	// Outside says that Slurm ended it, for a reason that only Slurm knows:
+	// preempted, cancelled, out of time.
+	Outside bool `json:"outside,omitempty"`
+	// Refused says why the command was not run at all: what it came after did
+	// not complete, or its phase was stopped.
+	Refused   string            `json:"refused,omitempty"`
+	Signature string            `json:"signature,omitempty"`
+	Seen      offer.Observation `json:"seen"`
+}
+
+// Completed reports whether the command ran and its outputs were verified.
+func (e End) Completed() bool { return e.Seen.Status == offer.Completed }
+
+// RecordName is the name of a start's or end's record.
+func RecordName(token string, restart int) string { return token + "." + strconv.Itoa(restart) }
+
+// ParseRecordName is its inverse.
+func ParseRecordName(name string) (token string, restart int, ok bool) {
+	token, n, ok := strings.Cut(name, ".")
+	if !ok {
+		return "", 0, false
+	}
+	restart, err := strconv.Atoi(n)
+	return token, restart, err == nil && token != ""
+}
+
+// ReadBegin reads the record of a start.
+func (s Spool) ReadBegin(token string, restart int) (b Begin, err error) {
+	err = readJSON(s.path("starts", RecordName(token, restart)), &b)
+	return b, err
+}
+
+// ReadEnd reads the record of an end.
+func (s Spool) ReadEnd(token string, restart int) (e End, err error) {
+	err = readJSON(s.path("ends", RecordName(token, restart)), &e)
+	return e, err
+}
+
+// LastEnd is the end of the latest start of a token that has ended.
+func (s Spool) LastEnd(token string) (End, bool) {
+	var last End
+	found := false
+	for n := 0; ; n++ {
+		e, err := s.ReadEnd(token, n)
+		if err != nil {
+			if _, gone := os.Stat(s.path("claims", token, strconv.Itoa(n+1))); gone != nil {
+				return last, found
+			}
+			continue // a start that left no end, and one after it
+		}
+		last, found = e, true
+	}
+}
+
+// Claimed is the Slurm id that holds the claim of a token, "" if none does.
+func (s Spool) Claimed(token string) string {
+	b, err := os.ReadFile(s.path("claims", token, "id"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// Stopped says why jobs of a phase may not start, "" if they may.
+func (s Spool) Stopped(phase string) string {
+	for _, name := range []string{"stop", "stop." + phase} {
+		if b, err := os.ReadFile(s.path(name)); err == nil {
+			return strings.TrimSpace(string(b))
+		}
+	}
+	return ""
+}
+
+func readJSON(path string, v any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeWhole puts a file in place at once, so that no reader sees half of it.
+func writeWhole(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+func writeJSON(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, append(b, '\n'))
+}
+
+// marks are the baseline of a job's outputs: taken once, before the first
+// attempt of its result hash; whoever links it first decides.
+func (s Spool) marks(j *providers.Job) (verify.Baseline, error) {
+	hash := j.ResultHash
+	if hash == "" {
+		hash = j.Token
+	}
+	path := s.path("marks", hash)
+	var marks verify.Baseline
+	if err := readJSON(path, &marks); err == nil {
+		return marks, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	taken := verify.Take(j.Workdir, j.Outputs)
+	return taken, writeJSON(path, taken)
+}

@@ -1,0 +1,327 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+)
+
+// A start is one execution of one job in a Slurm job.
+type start struct {
+	spool Spool
+	batch Batch
+	job   *providers.Job
+	place place
+	begin Begin
+
+	folder  wrapper.Folder
+	marks   verify.Baseline
+	checked int64 // the checkpoint's mark before the command
+	oom     int64
+	pid     int
+	usage   *syscall.Rusage
+
+	expired bool // its walltime is over, as the wrapper reckons
+	told    bool // Slurm asked it to end
+}
+
+// number is which launch of the job this is, counted from 1.
+func (s *start) number() int { return max(s.job.Attempt, 1) + s.begin.Restart }
+
+// group are the processes of the command whose wrapper has a pid.
+func (s *start) group(pid int) attempt.Group {
+	return attempt.Group{Job: s.job, Restart: s.begin.Restart, Leader: pid, Folder: s.folder}
+}
+
+// run is the whole life of a start. Its result is the exit status that Slurm
+// sees: 0 only if the command did well and its outputs were verified.
+func (s *start) run() (int, error) {
+	if why := s.refusal(); why != "" {
+		return exitRefused, s.refuse(why)
+	}
+	switch got, err := s.spool.take(s.begin); {
+	case err != nil:
+		return exitBroken, err
+	case got == duplicate:
+		return exitRefused, s.spool.recordDuplicate(s.begin)
+	case got == over:
+		return exitRefused, nil
+	}
+	if why := s.notAgain(); why != "" {
+		return exitRefused, s.giveUp(why)
+	}
+	s.awaitDelay()
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
+	if err := writeJSON(s.spool.path("starts", RecordName(s.begin.Token, s.begin.Restart)), s.begin); err != nil {
+		return exitBroken, fmt.Errorf("record of the start: %w", err)
+	}
+	cmd, err := s.exec()
+	if err != nil {
+		return s.finish(s.notStarted(err))
+	}
+	return s.finish(s.verdict(s.wait(cmd, signals)))
+}
+
+// awaitDelay keeps to the retry's delay where Slurm was told of it too late.
+func (s *start) awaitDelay() {
+	if e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart-1); err == nil {
+		time.Sleep(time.Until(e.Seen.Ended.Add(s.job.Retry.Delay)))
+	}
+}
+
+// refusal says why the command must not even be claimed.
+func (s *start) refusal() string {
+	if _, err := os.Stat(s.spool.path("cancels", s.begin.Token)); err == nil {
+		return "cancelled"
+	}
+	if why := s.spool.Stopped(s.job.Phase); why != "" {
+		return "stopped: " + why
+	}
+	if s.begin.Restart == 0 {
+		if token := s.spool.unmet(s.job); token != "" {
+			return "blocked"
+		}
+	}
+	return ""
+}
+
+func (s *start) refuse(why string) error {
+	e := End{Begin: s.begin, Final: true, Refused: why}
+	e.Seen = s.seen(offer.Cancelled)
+	e.Seen.Reason = why
+	return s.record(e)
+}
+
+// notAgain says why a job that Slurm requeued by itself must not run again.
+func (s *start) notAgain() string {
+	if s.begin.Restart == 0 {
+		return ""
+	}
+	if e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart-1); err == nil && !e.Outside {
+		return "" // the wrapper wanted it
+	}
+	r := s.job.Retry
+	if s.number() > max(r.Max, 1) {
+		return fmt.Sprintf("Slurm requeued it after launch %d, and %d are allowed", s.number()-1, max(r.Max, 1))
+	}
+	for _, on := range r.On {
+		if on == failure.Preempted || on == failure.NodeFailure {
+			return ""
+		}
+	}
+	return "Slurm requeued it, and retry.on has neither preempted nor node_failure"
+}
+
+// giveUp ends a job that was preempted or lost its node and may not run again.
+func (s *start) giveUp(why string) error {
+	e := End{Begin: s.begin, Final: true}
+	e.Begin.Restart--
+	e.Seen = s.seen(offer.Failed)
+	e.Seen.Attempt--
+	e.Seen.Class, e.Seen.Reason = failure.Preempted, why
+	return s.record(e)
+}
+
+// exec readies the ground and starts the wrapper in a session of its own.
+func (s *start) exec() (*process, error) {
+	j := s.job
+	if err := attempt.Required(j); err != nil {
+		return nil, err
+	}
+	if j.MoveAside != "" && s.begin.Restart == 0 {
+		if err := attempt.MoveAside(j); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.marks, err = s.spool.marks(j); err != nil {
+		return nil, fmt.Errorf("baseline of the outputs: %w", err)
+	}
+	if err := attempt.MakeFolders(j); err != nil {
+		return nil, err
+	}
+	s.checked = attempt.CheckpointMark(j)
+	s.folder = wrapper.Folder(s.spool.path("run", RecordName(j.Token, s.begin.Restart)))
+	secrets := s.batch.secrets(j.Token)
+	if _, err := os.Stat(secrets); err != nil {
+		secrets = ""
+	}
+	shelf := wrapper.Shelf{Dir: s.spool.path("run")}
+	if _, err := shelf.Fill(s.folder, j, secrets, false); err != nil {
+		return nil, err
+	}
+	lists, err := attempt.WriteLists(j, s.folder)
+	if err != nil {
+		return nil, err
+	}
+	script, err := wrapper.Install(s.spool.path("run"))
+	if err != nil {
+		return nil, err
+	}
+	s.oom = oomKills()
+	env := wrapper.Environ(j, inherited(), wrapper.Start{Folder: s.folder, Restart: s.begin.Restart, Launch: s.begin.ID, Lists: lists, GPUs: s.begin.GPUs})
+	return s.launch(append([]string{"sh", script}, j.Argv...), env)
+}
+
+// inherited is what Slurm gave this process, less muster's own.
+func inherited() (out []providers.EnvVar) {
+	for _, line := range os.Environ() {
+		name, value, ok := strings.Cut(line, "=")
+		if ok && !strings.HasPrefix(name, "MUSTER_") && strings.IndexFunc(name, notName) < 0 {
+			out = append(out, providers.EnvVar{Name: name, Value: value})
+		}
+	}
+	return out
+}
+
+// notName lets exported functions of bash (BASH_FUNC_module%%) through.
+func notName(r rune) bool {
+	return !(r == '_' || r == '%' || r == '(' || r == ')' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+}
+
+// devices are the GPUs that Slurm gave the job. gres.conf(5), File.
+func devices() []string {
+	if os.Getenv("SLURM_JOB_GPUS") == "" && os.Getenv("SLURM_STEP_GPUS") == "" && os.Getenv("GPU_DEVICE_ORDINAL") == "" {
+		return nil
+	}
+	list := os.Getenv("CUDA_VISIBLE_DEVICES")
+	if list == "" || list == "NoDevFiles" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// seen is an observation of this start with a status.
+func (s *start) seen(status offer.Status) offer.Observation {
+	return offer.Observation{Token: s.begin.Token, Presence: offer.Found, Handle: s.begin.ID, Status: status, Attempt: s.number(),
+		Started: s.begin.At, Ended: time.Now(), Node: s.begin.Node, GPUs: s.begin.GPUs, Pool: s.begin.Pool}
+}
+
+func (s *start) record(e End) error {
+	err := writeJSON(s.spool.path("ends", RecordName(e.Token, e.Begin.Restart)), e)
+	if err != nil {
+		return fmt.Errorf("record of the end: %w", err)
+	}
+	return nil
+}
+
+// notStarted is the end of a start whose command could not be run.
+func (s *start) notStarted(err error) (End, failure.Verdict) {
+	e := End{Begin: s.begin, Final: true}
+	e.Seen = s.seen(offer.Failed)
+	e.Seen.Class, e.Seen.Reason, e.Seen.Tail = attempt.StartClass(err), err.Error(), []string{err.Error()}
+	e.Signature = e.Seen.Class + ": " + err.Error()
+	return e, failure.Verdict{Class: e.Seen.Class, Line: err.Error(), Signature: e.Signature}
+}
+
+// verdict finds out how the command ended.
+func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
+	j := s.job
+	e := End{Begin: s.begin, Final: true}
+	e.Seen = s.seen(offer.Completed)
+	e.Seen.Exit, e.Seen.Signal, e.Seen.Usage = exit, sig, s.used()
+	ev := failure.Evidence{Exit: exit, Signal: sig, OOMKills: -1, HostOOMKills: -1, WalltimeHit: s.expired, GPUs: len(s.begin.GPUs) > 0}
+	if now := oomKills(); s.oom >= 0 && now >= 0 {
+		if ev.OOMKills = now - s.oom; ev.OOMKills > 0 {
+			ev.Scheduler = "OUT_OF_MEMORY" // the job's own limit, as Slurm will say
+		}
+	}
+	good := exit != nil && *exit == 0
+	if good {
+		ev.Outputs = attempt.Outputs(context.Background(), j, s.marks, &e.Seen)
+	}
+	if !good || ev.Outputs != "" {
+		ev.Tail, e.Seen.Tail = attempt.Tail(j, s.number())
+		if ev.Outputs != "" {
+			e.Seen.Tail = append(e.Seen.Tail, ev.Outputs)
+		}
+	}
+	rules, _ := failure.Compile(j.Rules)
+	v := rules.Classify(ev)
+	if v.Class == "" {
+		return e, v
+	}
+	e.Seen.Status, e.Seen.Class, e.Seen.Reason, e.Signature = offer.Failed, v.Class, v.Hint, v.Signature
+	if s.told && !s.expired {
+		e.Outside = true
+	}
+	if _, err := os.Stat(s.spool.path("cancels", j.Token)); err == nil && s.told {
+		e.Seen.Status, e.Seen.Class, e.Seen.Reason, e.Outside = offer.Cancelled, "", "", false
+	}
+	return e, v
+}
+
+func (s *start) used() *offer.Usage {
+	u := &offer.Usage{Elapsed: time.Since(s.begin.At), CPU: -1, MaxRSS: -1, GPUMaxMem: -1}
+	if r := s.usage; r != nil {
+		u.CPU = time.Duration(r.Utime.Nano() + r.Stime.Nano())
+		u.MaxRSS = r.Maxrss << 10 // getrusage(2): kilobytes
+	}
+	u.GPUSeconds = float64(len(s.begin.GPUs)) * u.Elapsed.Seconds()
+	return u
+}
+
+// oomKills is how many processes of this job the kernel has killed for want of
+// memory; -1 = unknown. cgroups(7); memory.oom_control and memory.events.
+func oomKills() int64 {
+	b, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return -1
+	}
+	most := int64(-1)
+	for line := range strings.Lines(string(b)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		root, file := "", ""
+		switch {
+		case f[1] == "":
+			root, file = "/sys/fs/cgroup", "memory.events"
+		case f[1] == "memory":
+			root, file = "/sys/fs/cgroup/memory", "memory.oom_control"
+		default:
+			continue
+		}
+		// A job's limit may stand at any level up to that of the job.
+		for at, up := f[2], 0; at != "/" && at != "." && up < 4; at, up = filepath.Dir(at), up+1 {
+			most = max(most, counter(filepath.Join(root, at, file), "oom_kill"))
+			if strings.HasPrefix(filepath.Base(at), "job_") {
+				break
+			}
+		}
+	}
+	return most
+}
+
+// counter is a number of a file of "name number" lines; -1 = not there.
+func counter(path, name string) int64 {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,83 @@
+package ssh
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/sshx"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/gpu"
+)
+
+// config is the backend block. Sizes arrive as bytes.
+type config struct {
+	Host         string        `json:"host"`
+	Hosts        []string      `json:"hosts"`
+	User         string        `json:"user"`
+	Port         int           `json:"port"`
+	IdentityFile string        `json:"identity_file"`
+	AcceptNew    bool          `json:"accept_new"`
+	GPUs         gpu.Selection `json:"gpus"`
+	GPUFreeMax   int64         `json:"gpu_free_max"`
+	SharedFS     string        `json:"shared_fs"`
+	InstallDir   string        `json:"install_dir"`
+}
+
+func readConfig(b providers.Backend) (c config, err error) {
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &c); err != nil {
+			return c, providers.Errorf(providers.Invalid, "Settings of backend.%s cannot be read: %v", b.Name, err)
+		}
+	}
+	if c.IdentityFile != "" && !filepath.IsAbs(c.IdentityFile) && c.IdentityFile[0] != '~' {
+		c.IdentityFile = filepath.Join(b.Dir, c.IdentityFile)
+	}
+	return c, c.check(b)
+}
+
+func (c config) check(b providers.Backend) error {
+	wrong := func(format string, args ...any) error {
+		return providers.Errorf(providers.Invalid, "backend."+b.Name+": "+format, args...)
+	}
+	switch {
+	case c.Host == "" && len(c.Hosts) == 0:
+		return wrong("neither host nor hosts is set; write host = \"NAME\"")
+	case c.Host != "" && len(c.Hosts) > 0:
+		return wrong("both host and hosts are set; write one of them")
+	case c.Port < 0 || c.Port > 65535:
+		return wrong("port %d is not between 1 and 65535", c.Port)
+	case c.GPUs.Wrong() != "":
+		return wrong("gpus: %s", c.GPUs.Wrong())
+	case c.GPUFreeMax < 0:
+		return wrong("gpu_free_max cannot be negative")
+	case c.InstallDir != "" && !filepath.IsAbs(c.InstallDir) && c.InstallDir != "~" && !strings.HasPrefix(c.InstallDir, "~/"):
+		return wrong("install_dir %q is not absolute and does not begin with ~/", c.InstallDir)
+	case strings.ContainsAny(c.InstallDir, "\n\x00"):
+		return wrong("install_dir %q has a line break in it", c.InstallDir)
+	}
+	for i, h := range c.names() {
+		switch {
+		case h == "" || h[0] == '-' || strings.ContainsAny(h, "/ \t\r\n\x00"):
+			return wrong("%q is no name of a host", h)
+		case slices.Contains(c.names()[:i], h):
+			return wrong("host %q stands twice in hosts", h)
+		}
+	}
+	return nil
+}
+
+func (c config) names() []string {
+	if c.Host != "" {
+		return []string{c.Host}
+	}
+	return c.Hosts
+}
+
+func (c config) target(host string) sshx.Target {
+	if user, name, ok := strings.Cut(host, "@"); ok { // as ssh(1) takes it
+		return sshx.Target{Host: name, User: user, Port: c.Port, IdentityFile: c.IdentityFile, AcceptNew: c.AcceptNew}
+	}
+	return sshx.Target{Host: host, User: c.User, Port: c.Port, IdentityFile: c.IdentityFile, AcceptNew: c.AcceptNew}
+}

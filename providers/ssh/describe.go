@@ -1,0 +1,133 @@
+package ssh
+
+import (
+	"context"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Pools are the hosts as they are now. One of several that cannot be asked is
+// left out, and the others say so.
+func (s *SSH) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	got, away, err := split(each(ctx, b, b.hosts, func(ctx context.Context, _ *host, s *session) ([]offer.Pool, error) { return s.Pools(ctx, name) }))
+	if err != nil {
+		return nil, err
+	}
+	var out []offer.Pool
+	for _, r := range got {
+		for _, p := range r.got {
+			p.Name, p.Filesystem = b.pool(r.host), b.filesystem(r.host)
+			p.Notes = append(p.Notes, r.host.client.Notes()...)
+			out = append(out, p)
+		}
+	}
+	if len(away) > 0 && len(out) > 0 {
+		out[0].Notes = append(out[0].Notes, "not asked: "+whyAway(away))
+	}
+	return out, sameHome(b, out)
+}
+
+// filesystem names where the workdir lies: with the hosts that share it, or on
+// the host itself.
+func (b *backend) filesystem(h *host) string {
+	switch {
+	case b.SharedFS != "":
+		return b.SharedFS
+	case b.several():
+		return b.Name + "/" + h.name
+	}
+	return ""
+}
+
+// sameHome holds that `~` means one thing to a backend: a job's paths are
+// written before it is known which host starts it.
+func sameHome(b *backend, pools []offer.Pool) error {
+	for _, p := range pools {
+		if b.Workdir != "" && b.Workdir[0] == '~' && p.Home != pools[0].Home {
+			return &providers.Error{Class: providers.Invalid, Summary: "The hosts of backend." + b.Name + " differ in their home directories",
+				Detail: "~ is " + pools[0].Home + " on " + pools[0].Name + " and " + p.Home + " on " + p.Name + ".", Hint: "Write an absolute workdir."}
+		}
+	}
+	return nil
+}
+
+// Quote says which shapes the hosts can run.
+func (s *SSH) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	got, _, err := split(each(ctx, b, b.hosts, func(ctx context.Context, _ *host, s *session) ([]offer.Quote, error) {
+		return s.Quote(ctx, name, shapes)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	var out []offer.Quote
+	for _, r := range got {
+		for _, q := range r.got {
+			q.Pool = b.pool(r.host)
+			if want, err := wanted(shapes[q.Shape].Options); err == nil && want != "" && want != r.host.name {
+				q.Fits, q.Why, q.Would = false, "the job asks for host "+want, ""
+			}
+			out = append(out, q)
+		}
+	}
+	return out, nil
+}
+
+// Preflight checks, for free, that jobs could run: on every host, or on the
+// one that a check names.
+func (s *SSH) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	got, away, err := split(each(ctx, b, b.hosts, func(ctx context.Context, h *host, s *session) ([]providers.Finding, error) {
+		mine, at := checksOf(b, h, checks)
+		found, err := s.Preflight(ctx, name, mine)
+		for i := range found {
+			if found[i].Check >= 0 && found[i].Check < len(at) {
+				found[i].Check = at[found[i].Check]
+			}
+			if b.several() {
+				found[i].Summary = h.name + ": " + found[i].Summary
+			}
+		}
+		return found, err
+	}))
+	if err != nil {
+		return nil, err
+	}
+	var out []providers.Finding
+	for _, r := range got {
+		for _, text := range r.host.told() {
+			out = append(out, providers.Finding{Check: -1, Warning: true, Summary: "A file was put on " + r.host.name, Detail: text})
+		}
+		out = append(out, r.got...)
+	}
+	for _, r := range away {
+		out = append(out, providers.Finding{Check: -1, Warning: true, Summary: r.host.name + " cannot be asked", Detail: r.err.Error()})
+	}
+	return out, nil
+}
+
+// checksOf are the checks that are about a host, and where they stand.
+func checksOf(b *backend, h *host, checks []providers.Check) (mine []providers.Check, at []int) {
+	for i, c := range checks {
+		want, err := wanted(string(c.Options))
+		if want == "" {
+			want = c.Pool
+		}
+		if err == nil && want != "" && want != h.name && b.several() {
+			continue
+		}
+		mine, at = append(mine, c), append(at, i)
+	}
+	return mine, at
+}

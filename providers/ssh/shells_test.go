@@ -1,0 +1,73 @@
+package ssh
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestShells runs the scripts as hosts do whose sh is another one.
+func TestShells(t *testing.T) {
+	t.Parallel()
+	b, err := ourselves().of(runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range [][]string{{"dash"}, {"bash", "--posix"}, {"busybox", "sh"}, {"mksh"}, {"yash"}, {"zsh", "--emulate", "sh"}} {
+		t.Run(shell[0], func(t *testing.T) {
+			t.Parallel()
+			path, err := exec.LookPath(shell[0])
+			if err != nil {
+				t.Skip("it is not installed")
+			}
+			home := t.TempDir()
+			run := func(script, head string, body []byte) (string, int) {
+				cmd := exec.Command(path, append(append([]string{}, shell[1:]...), "-c", script)...)
+				cmd.Stdin = io.MultiReader(strings.NewReader(head), bytes.NewReader(body))
+				cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME=", beHost+"=1")
+				out, _ := cmd.CombinedOutput()
+				return string(out), cmd.ProcessState.ExitCode()
+			}
+			if out, code := run(enterScript, "\nnone\nnone\n", nil); code != 44 || missing(strings.Split(strings.TrimSpace(out), "\n")) == nil {
+				t.Errorf("enter: %d, %q", code, out)
+			}
+			want := filepath.Join(home, ".cache", "muster", "bin", b.name())
+			if out, code := run(putScript, "\n"+b.name()+"\ngz\nx\n"+b.digest+"\n", b.packed); code != 0 || !strings.Contains(out, putMark+want) {
+				t.Errorf("put: %d, %q", code, out)
+			}
+			if out, code := run(checkScript, "\n"+b.name()+"\n"+b.digest+"\n", nil); code != 47 {
+				t.Errorf("check of the whole: %d, %q", code, out)
+			}
+			if out, code := run(putScript, "~/other\n"+b.name()+"\ngz\nx\n"+strings.Repeat("0", 64)+"\n", b.packed); code != 43 {
+				t.Errorf("put with another digest: %d, %q", code, out)
+			}
+			if left, _ := os.ReadDir(filepath.Join(home, "other")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// TestUsersShells: whichever shell the user has, it hands the command on.
+func TestUsersShells(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"bash", "zsh", "fish", "tcsh", "csh", "ksh"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, err := exec.LookPath(name)
+			if err != nil {
+				t.Skip("it is not installed")
+			}
+			h := newTestHost(t)
+			h.shell = path
+			if err := asked(t, provider(t, h), backendOn(t, h, shared)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package ssh
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/door"
+	queue "github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/providertest"
+)
+
+// The test binary stands in for muster-host: it is what is put on the test
+// hosts, whose environment has this variable.
+const beHost = "MUSTER_TEST_HOST"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beHost) != "" || len(os.Args) > 1 && (os.Args[1] == "queue" || os.Args[1] == door.EnvironMode) {
+		os.Exit(door.Command(os.Args[1:]))
+	}
+	var err error
+	if shared, err = os.MkdirTemp("", "muster-install"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(shared)
+	os.Exit(code)
+}
+
+// shared is where the program lies for tests that are about something else;
+// whoever comes first puts it there.
+var shared string
+
+// ourselves are the binaries of this test, packed once.
+var ourselves = sync.OnceValue(func() *binaries {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		panic(err)
+	}
+	b := &binaries{from: []fs.FS{fstest.MapFS{"muster-host-linux-" + runtime.GOARCH: {Data: text}}}}
+	if _, err := b.of(runtime.GOARCH); err != nil {
+		panic(err)
+	}
+	return b
+})
+
+// provider reaches test hosts from this side's home on the first of them.
+func provider(t *testing.T, first *testHost) *SSH {
+	t.Helper()
+	s := NewWith(first.options())
+	all := ourselves()
+	s.binaries.found = maps.Clone(all.found)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// backendOn is a backend of one test host.
+func backendOn(t *testing.T, h *testHost, install string) providers.Backend {
+	t.Helper()
+	name, port, err := net.SplitHostPort(h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := json.Marshal(config{Host: name, Port: n, InstallDir: install})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return providers.Backend{Name: "ssh.test", Type: "ssh", Workdir: t.TempDir(), Config: c, Campaign: "test", Lineage: strings.ReplaceAll(t.Name(), "/", "-")}
+}
+
+// killQueue ends the queue of a spool at once, and waits until it is gone.
+func killQueue(t *testing.T, spool string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(spool, "lock"))
+	if errors.Is(err, os.ErrNotExist) {
+		return // never needed
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatalf("lock: %q", b)
+	}
+	client := queue.NewClient(queue.Options{Spool: spool})
+	for {
+		busy, err := client.Running()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !busy {
+			return
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it holds the lock, so the pid is its own
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestConformance holds the provider to the suite, over an ssh server of this
+// process; a restart kills the queue, cuts the link and begins anew.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	var at sync.Map // test → its host
+	find := func(t *testing.T) *testHost {
+		if h, ok := at.Load(t.Name()); ok {
+			return h.(*testHost)
+		}
+		h := newTestHost(t)
+		at.Store(t.Name(), h)
+		return h
+	}
+	providertest.Run(t, providertest.Options{
+		Backend: func(t *testing.T) providers.Backend { return backendOn(t, find(t), shared) },
+		New:     func(t *testing.T) providers.Provider { return provider(t, find(t)) },
+		Restart: func(t *testing.T, p providers.Provider) providers.Provider {
+			h := find(t)
+			killQueue(t, h.spool())
+			h.cut()
+			_ = p.(*SSH).Close()
+			return provider(t, h)
+		},
+		Spool: func(t *testing.T, _ providers.Backend) []string { return []string{find(t).spool()} },
+	})
+}
