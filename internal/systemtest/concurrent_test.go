@@ -54,7 +54,7 @@ func TestHoldWithNothingLeftToStart(t *testing.T) {
 	w := newWorld(t, jobs(4, "sleep 0.5"))
 	d := w.start("apply", "-auto-approve")
 	w.started(4)
-	w.want(0, "held", "hold")
+	w.want(0, "no job was waiting to start", "hold")
 	d.end()
 	w.want(0, "", "resume")
 	w.write("campaign.muster.hcl", strings.Replace(w.campaign(), "range(4)", "range(8)", 1))

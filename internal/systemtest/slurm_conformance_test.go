@@ -1,0 +1,26 @@
+package systemtest
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/providertest"
+	"github.com/muster-run/muster/providers/slurm/login"
+)
+
+// slurmConforms runs the suite that every provider passes against the real
+// cluster.
+func slurmConforms(t *testing.T) {
+	newProvider := func() *login.Slurm {
+		return login.NewWith(login.Options{Program: os.Getenv("MUSTER_BINARY"), Floor: 2 * time.Second})
+	}
+	providertest.Run(t, providertest.Options{
+		New:     func(t *testing.T) providers.Provider { return newProvider() },
+		Backend: func(t *testing.T) providers.Backend { return providers.Backend{Workdir: sharedDir(t)} },
+		// The spool is all there is: a provider that was killed is one that is new.
+		Restart: func(*testing.T, providers.Provider) providers.Provider { return newProvider() },
+		Timeout: 4 * time.Minute,
+	})
+}

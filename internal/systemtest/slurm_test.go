@@ -1,0 +1,81 @@
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSlurm holds the slurm backend against a real Slurm, brought up on this
+// machine: slurmctld, slurmd, slurmdbd, MariaDB and munge.
+func TestSlurm(t *testing.T) {
+	if os.Getenv("MUSTER_SYSTEM_TESTS") == "" {
+		t.Skip("brings up a Slurm cluster as root and takes minutes: make test-system runs it")
+	}
+	if os.Getenv("MUSTER_BINARY") == "" {
+		t.Fatal("MUSTER_BINARY must name the muster binary; make test-system sets it")
+	}
+	slurmLab(t)
+	t.Run("conformance", slurmConforms)
+	t.Run("detached", slurmDetached)
+	t.Run("preempted and requeued", slurmRequeued)
+	t.Run("one element of an array", slurmElement)
+	t.Run("runaway chain", slurmRunaway)
+	t.Run("walltime", slurmSegments)
+	t.Run("over ssh", slurmOverSSH)
+	// What ends or stops the controller comes last, one after the other.
+	t.Run("killed after sbatch", slurmKilled)
+	t.Run("sbatch of a hung controller", slurmHung)
+	t.Run("controller restarted", slurmRestarted)
+}
+
+// slurmLab brings the cluster up, unless SLURM_LAB_DIR names one that is.
+func slurmLab(t *testing.T) {
+	t.Helper()
+	own := os.Getenv("SLURM_LAB_DIR") == ""
+	args := []string{}
+	if own {
+		dir, err := os.MkdirTemp("", "muster-slurm-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, dir)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer stop()
+	up := exec.CommandContext(ctx, "../lab/slurm-up", args...)
+	var out, said bytes.Buffer
+	up.Stdout, up.Stderr = &out, &said
+	if err := up.Run(); err != nil {
+		t.Fatalf("the cluster does not come up: %v\n%s", err, said.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
+			name, value, _ := strings.Cut(v, "=")
+			t.Setenv(name, strings.Trim(value, "'"))
+		}
+	}
+	if own {
+		t.Cleanup(func() {
+			down := exec.Command("../lab/slurm-down", os.Getenv("SLURM_LAB_DIR"), "--wipe")
+			if out, err := down.CombinedOutput(); err != nil {
+				t.Errorf("the cluster does not go down: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// sharedDir is a folder that login and compute nodes see.
+func sharedDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,146 @@
+package systemtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A cluster is a world whose jobs run on the real Slurm.
+type cluster struct {
+	*world
+	workdir string
+	tools   string // where Slurm's commands are counted
+}
+
+// onSlurm makes a world; in the campaign WORKDIR and RECORD are its own.
+func onSlurm(t *testing.T, campaign string) *cluster {
+	t.Helper()
+	workdir := sharedDir(t)
+	w := newWorld(t, strings.ReplaceAll(campaign, "WORKDIR", workdir))
+	c := &cluster{world: w, workdir: workdir, tools: filepath.Join(workdir, "tools")}
+	t.Cleanup(c.clear)
+	return c
+}
+
+// count puts commands on PATH that note each call, and run more before it.
+func (c *cluster) count(before string, commands ...string) {
+	c.t.Helper()
+	if err := os.MkdirAll(c.tools, 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, name := range commands {
+		real, err := exec.LookPath(name)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		text := fmt.Sprintf("#!/bin/bash\necho \"%s $*\" >> %s/calls\n%s\nexec %s \"$@\"\n", name, c.tools, before, real)
+		if err := os.WriteFile(filepath.Join(c.tools, name), []byte(text), 0o755); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// calls are the calls noted of a command.
+func (c *cluster) calls(name string) (list []string) {
+	text, _ := os.ReadFile(filepath.Join(c.tools, "calls"))
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, name+" ") {
+			list = append(list, strings.TrimSpace(line))
+		}
+	}
+	return list
+}
+
+func (c *cluster) command(args ...string) *exec.Cmd {
+	cmd := c.world.command(args...)
+	cmd.Env = append(cmd.Env, "PATH="+c.tools+":"+os.Getenv("PATH"))
+	return cmd
+}
+
+func (c *cluster) run(args ...string) (string, int) {
+	c.t.Helper()
+	out, err := c.command(args...).CombinedOutput()
+	return string(out), exitCode(err)
+}
+
+// must is run for a command that has to do well.
+func (c *cluster) must(args ...string) string {
+	c.t.Helper()
+	out, code := c.run(args...)
+	if code != 0 {
+		c.t.Fatalf("muster %s: exit %d\n%s", strings.Join(args, " "), code, out)
+	}
+	return out
+}
+
+// slurm runs one of Slurm's commands and returns what it printed.
+func (c *cluster) slurm(name string, args ...string) string {
+	c.t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// ours is what squeue has of this world's jobs.
+func (c *cluster) ours() string {
+	out, _ := exec.Command("squeue", "-h", "-r", "-o", "%i %T %Z %j").Output()
+	var mine []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, c.workdir) {
+			mine = append(mine, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(mine, "\n")
+}
+
+// until waits for what the cluster does by itself.
+func (c *cluster) until(what string, limit time.Duration, done func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(limit); !done(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			out, _ := os.ReadFile(c.log)
+			c.t.Fatalf("no %s within %v\nqueue:\n%s\nrecord:\n%s", what, limit, c.ours(), out)
+		}
+	}
+}
+
+// idle waits until the cluster has nothing of ours left.
+func (c *cluster) idle(limit time.Duration) {
+	c.t.Helper()
+	c.until("end of all jobs", limit, func() bool { return c.ours() == "" })
+}
+
+// ran counts the lines of the record, each written by one run of one job.
+func (c *cluster) ran() map[string]int {
+	text, _ := os.ReadFile(c.log)
+	out := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		out[strings.TrimSpace(line)]++
+	}
+	return out
+}
+
+// wantRan wants jobs NAME 0 to NAME n-1 to have run once each.
+func (c *cluster) wantRan(name string, n int) {
+	c.t.Helper()
+	ran := c.ran()
+	for i := range n {
+		if key := fmt.Sprintf("%s %d", name, i); ran[key] != 1 {
+			c.t.Errorf("%s ran %d times", key, ran[key])
+		}
+	}
+}
+
+// clear ends what is left of this world on the cluster.
+func (c *cluster) clear() {
+	for line := range strings.Lines(c.ours()) {
+		exec.Command("scancel", strings.Fields(line)[0]).Run()
+	}
+}

@@ -1,0 +1,137 @@
+package systemtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/internal/lab"
+)
+
+// TestSSHSeveralHosts: jobs spread over the hosts of a backend. One whose link
+// is cut leaves its jobs unknown: the other carries on, and nothing of the
+// first is started there a second time.
+func TestSSHSeveralHosts(t *testing.T) {
+	hosts := lab.Hosts(t, 2)
+	const n = 24
+	r := newRemote(t, hosts, strings.Replace(gated(n, 0), `host    = "h1"`, `hosts   = ["h1", "h2"]`, 1))
+	var at []*remote // the same world, as each host sees it
+	for _, h := range hosts {
+		one := *r
+		one.host = h
+		h.Exec("mkfifo -m 666 " + r.folder + "/gate")
+		at = append(at, &one)
+	}
+	f := r.follow("apply", "-auto-approve")
+	r.until("all to start", func() bool { return at[0].count("start")+at[1].count("start") == n })
+	one, two := at[0].count("start"), at[1].count("start")
+	if one == 0 || two == 0 {
+		t.Errorf("%d jobs on one host, %d on the other", one, two)
+	}
+	hosts[1].Cut()
+	at[0].open()
+	r.until("the first host's ends", func() bool { return at[0].count("end") == one })
+	r.until("word of the loss", func() bool { return strings.Contains(f.said(), "connection to h2") })
+	at[1].open()
+	r.until("the second host's ends", func() bool { return at[1].count("end") == two })
+	hosts[1].Heal()
+	r.done(f, n)
+	seen := map[string]int{}
+	for _, line := range append(at[0].lines(), at[1].lines()...) {
+		seen[line]++
+	}
+	for i := range n {
+		if s, e := seen[fmt.Sprintf("start %d", i)], seen[fmt.Sprintf("end %d", i)]; s != 1 || e != 1 {
+			t.Errorf("job %d started %d times and ended %d times", i, s, e)
+		}
+	}
+	r.want(0, "", "plan", "-detailed-exitcode")
+}
+
+// TestSSHLidClosed: handed over with -detach, a host's queue alone starts what
+// waited for something, tries again what ran out of memory, and verifies.
+func TestSSHLidClosed(t *testing.T) {
+	h := lab.Hosts(t, 1)[0]
+	r := newRemote(t, []*lab.Host{h}, `
+campaign "lid" {}
+backend "ssh" "lab" {
+  host    = "h1"
+  workdir = "FOLDER/work"
+}
+grid "g" { axes = { i = range(6) } }
+phase "first" {
+  grid = grid.g
+  place { candidates = [backend.ssh.lab] }
+  job {
+    command = "[ ! -p FOLDER/gate ] || read x < FOLDER/gate; echo first ${cell.i} >> RECORD; echo ${cell.i} > ${output.x}"
+    output "x" {
+      path   = "first/${cell.i}"
+      verify = "nonempty"
+    }
+    resources { walltime = "5m" }
+  }
+}
+phase "second" {
+  grid = grid.g
+  place { candidates = [backend.ssh.lab] }
+  job {
+    command = "echo second ${cell.i} >> RECORD; test $MUSTER_ATTEMPT = 2 || { echo 'CUDA out of memory' >&2; exit 1; }; cat ${input.x} > ${output.y}"
+    input "x" { from = phase.first.output.x }
+    output "y" {
+      path   = "second/${cell.i}"
+      verify = "nonempty"
+    }
+    resources { walltime = "5m" }
+  }
+  retry {
+    on           = ["oom"]
+    max_attempts = 2
+    delay        = "1s"
+  }
+}
+`)
+	h.Exec("mkfifo -m 666 " + r.folder + "/gate")
+	r.want(0, "", "apply", "-auto-approve", "-detach")
+	if left := r.processes(); len(left) > 0 {
+		t.Errorf("something of muster's still runs here: %v", left)
+	}
+	h.Cut()
+	r.open()
+	r.until("the queue's own end of it", func() bool { return r.count("second") == 12 })
+	h.Heal()
+	r.want(0, "12 of 12 jobs done and verified", "apply", "-auto-approve")
+	if first, second := r.count("first"), r.count("second"); first != 6 || second != 12 {
+		t.Errorf("%d and %d starts, want 6 and 12", first, second)
+	}
+}
+
+// TestSSHFirstContact: what stands between a new user and a host is said with
+// what to type.
+func TestSSHFirstContact(t *testing.T) {
+	h := lab.Hosts(t, 1)[0]
+	r := newRemote(t, []*lab.Host{h}, gated(1, 1))
+	config := os.Getenv("HOME") + "/.ssh/config"
+	set := func(lines string) {
+		t.Helper()
+		text := "Host h1\n HostName " + h.Addr + "\n User alice\n GlobalKnownHostsFile /dev/null\n ConnectTimeout 2\n" + lines
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := " UserKnownHostsFile " + h.KnownHosts + "\n"
+	set(known)
+	r.want(0, "ssh-add", "backends")
+	r.want(1, "add a key to the agent with ssh-add, or name one with IdentityFile", "apply", "-auto-approve")
+	set(" IdentityFile " + h.Key + "\n")
+	r.want(1, "host key of h1 ("+h.Addr+":22) is not known", "apply", "-auto-approve")
+	r.want(1, "ssh h1; or set accept_new = true", "apply", "-auto-approve")
+	r.write("campaign.muster.hcl", strings.Replace(r.paths(gated(1, 1)), `host    = "h1"`, "host = \"h1\"\n accept_new = true", 1))
+	r.want(0, "1 of 1 jobs done", "apply", "-auto-approve")
+	if out, err := exec.Command("ssh-keygen", "-F", h.Addr, "-f", os.Getenv("HOME")+"/.ssh/known_hosts").CombinedOutput(); err != nil {
+		t.Errorf("ssh does not find the key that was accepted: %v\n%s", err, out)
+	}
+	h.Crash()
+	r.want(0, "cannot reach h1 ("+h.Addr+":22)", "plan")
+}
