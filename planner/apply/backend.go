@@ -67,6 +67,7 @@ func (e *engine) at(name, pool string) *backend {
 	}
 	b := &backend{contact: c, pool: pool, ord: len(e.backends)}
 	e.backends[key] = b
+	e.inOrder = append(e.inOrder, b)
 	c.lines = append(c.lines, b)
 	for _, p := range e.phases {
 		p.queues = append(p.queues, cells.Queue{})

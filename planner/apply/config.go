@@ -5,6 +5,7 @@ package apply
 import (
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/providers"
@@ -60,8 +61,9 @@ type Config struct {
 	// Requests is the folder through which hold, resume, cancel and override
 	// reach a running apply; "" = none.
 	Requests string
-	// Clock is time.Now, but for tests.
-	Clock func() time.Time
+	// Time is what the run lives by; nil is clock.Wall. On a virtual one every
+	// provider has to live by it, too, and Requests is not served.
+	Time clock.Clock
 	// Mint makes a token; nil mints 128 random bits.
 	Mint func() string
 }

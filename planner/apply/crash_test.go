@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -103,7 +104,7 @@ func TestCrashesAtAnyStep(t *testing.T) {
 			s.conf = func(c *Config) {
 				mem := c.Session.(*memory)
 				mem.alive, mem.tear = m.step, tear
-				c.Clock = stepping(i)
+				c.Time = stepping{clock.Wall, time.Duration(i) * time.Millisecond}
 			}
 			o, err := s.applyMortal(ctx, m)
 			die()
@@ -148,8 +149,11 @@ func (s *stage) applyMortal(ctx context.Context, m *mortal) (Outcome, error) {
 }
 
 // stepping is a clock that differs from run to run.
-func stepping(i int) func() time.Time {
-	return func() time.Time { return time.Now().Add(time.Duration(i) * time.Millisecond) }
+type stepping struct {
+	clock.Clock
+	by time.Duration
 }
+
+func (s stepping) Now() time.Time { return time.Now().Add(s.by) }
 
 var _ = state.Queued

@@ -23,8 +23,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/ledger"
@@ -47,6 +49,7 @@ type engine struct {
 	ctx  context.Context // of all calls; outlives the caller's by farewell
 	stop context.CancelFunc
 	wg   sync.WaitGroup
+	live atomic.Int32 // goroutines that wg counts
 
 	inbox  chan func()
 	phases []*phase
@@ -54,6 +57,7 @@ type engine struct {
 
 	contacts map[string]*contact // by name
 	backends map[string]*backend // by name, and host where hosts have queues of their own
+	inOrder  []*backend          // the same, as they were met
 	flights  map[string]*flight  // by token
 	byJob    map[string]*flight  // by state address
 	budgets  budgets
@@ -85,8 +89,11 @@ type engine struct {
 }
 
 func newEngine(c Config) *engine {
-	if c.Clock == nil {
-		c.Clock = time.Now
+	if c.Time == nil {
+		c.Time = clock.Wall
+	}
+	if clock.IsVirtual(c.Time) {
+		c.Requests = "" // nobody could ask in time
 	}
 	if c.Mint == nil {
 		c.Mint = mint
@@ -192,10 +199,11 @@ func (e *engine) turn() {
 func (e *engine) wait(ctx context.Context) bool {
 	var timer <-chan time.Time
 	if at := e.alarm(); !at.IsZero() {
-		t := time.NewTimer(max(at.Sub(e.Clock()), time.Millisecond))
-		defer t.Stop()
-		timer = t.C
+		t, stop := e.Time.Timer(max(at.Sub(e.Clock()), time.Millisecond))
+		defer stop()
+		timer = t
 	}
+	e.Time.Park(func() bool { return len(e.inbox) > 0 || len(timer) > 0 || over(ctx.Done()) || over(e.Session.Lost()) })
 	select {
 	case <-e.Session.Lost():
 		e.halt(LeaseLost, "another muster took the lease")
@@ -237,8 +245,17 @@ func earliest(a, b time.Time) time.Time {
 
 func (e *engine) wakeAt(t time.Time) { e.wake = earliest(e.wake, t) }
 
+// Clock is the time that the run lives by.
+func (e *engine) Clock() time.Time { return e.Time.Now() }
+
+// Park is called before a wait; see clock.Clock.
+func (e *engine) Park(ready func() bool) { e.Time.Park(ready) }
+
 // Post hands a closure to the loop. It gives up when the run has ended.
 func (e *engine) Post(f func()) {
+	if len(e.inbox) == cap(e.inbox) {
+		e.Time.Park(func() bool { return len(e.inbox) < cap(e.inbox) || over(e.ctx.Done()) })
+	}
 	select {
 	case e.inbox <- f:
 	case <-e.ctx.Done():
@@ -248,7 +265,22 @@ func (e *engine) Post(f func()) {
 // Spawn starts a goroutine that ends with the run.
 func (e *engine) Spawn(f func()) {
 	e.wg.Add(1)
-	go func() { defer e.wg.Done(); f() }()
+	e.live.Add(1)
+	e.Time.Go(func() {
+		defer e.live.Add(-1)
+		defer e.wg.Done()
+		f()
+	})
+}
+
+// over reports whether a channel is closed.
+func over(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // Done is closed when the run is over.
@@ -259,6 +291,7 @@ func (e *engine) drainUntilGone() {
 	gone := make(chan struct{})
 	go func() { e.wg.Wait(); close(gone) }()
 	for {
+		e.Time.Park(func() bool { return len(e.inbox) > 0 || e.live.Load() == 0 })
 		select {
 		case <-e.inbox:
 		case <-gone:
@@ -387,16 +420,17 @@ func (e *engine) close() {
 	if e.sync() {
 		e.send()
 	}
-	deadline := time.NewTimer(farewell)
-	defer deadline.Stop()
+	deadline, stop := e.Time.Timer(farewell)
+	defer stop()
 	for e.err == nil && e.sending() {
+		e.Time.Park(func() bool { return len(e.inbox) > 0 || len(deadline) > 0 })
 		select {
 		case f := <-e.inbox:
 			f()
 			if e.sync() {
 				e.send()
 			}
-		case <-deadline.C:
+		case <-deadline:
 			e.halt(Interrupted, "")
 			goto out
 		}

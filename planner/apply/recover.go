@@ -16,7 +16,8 @@ func (e *engine) recover() {
 	for _, f := range e.flights {
 		open[f.b] = append(open[f.b], f)
 	}
-	for _, c := range e.contacts {
+	for _, name := range sortedKeys(e.contacts) {
+		c := e.contacts[name]
 		left := 0
 		for _, b := range c.lines {
 			if c.Provider != nil && len(open[b]) > 0 {

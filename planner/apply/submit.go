@@ -18,7 +18,7 @@ func (e *engine) send() {
 	if e.halted == LeaseLost || e.halted == StoreFailed {
 		return
 	}
-	for _, b := range e.backends {
+	for _, b := range e.inOrder {
 		if b.Calling() || len(b.outbox) == 0 || b.Provider == nil {
 			continue
 		}
@@ -113,10 +113,11 @@ func (e *engine) submitFailed(b *backend, batch []*flight, err error) {
 // later posts f after d, unless the run ends before.
 func (e *engine) later(d time.Duration, f func()) {
 	e.Spawn(func() {
-		t := time.NewTimer(d)
-		defer t.Stop()
+		t, stop := e.Time.Timer(d)
+		defer stop()
+		e.Time.Park(func() bool { return len(t) > 0 || over(e.ctx.Done()) })
 		select {
-		case <-t.C:
+		case <-t:
 			e.Post(f)
 		case <-e.ctx.Done():
 		}

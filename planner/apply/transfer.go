@@ -183,7 +183,8 @@ func (e *engine) loadTransfers() {
 
 // releaseTransfers starts what the lanes have room for.
 func (e *engine) releaseTransfers() {
-	for _, l := range e.lanes {
+	for _, name := range sortedKeys(e.lanes) {
+		l := e.lanes[name]
 		for l.busy < laneWidth && len(l.waiting) > 0 && e.halted == None {
 			c := l.waiting[0]
 			l.waiting = l.waiting[1:]

@@ -10,7 +10,7 @@ import (
 
 // watch follows a backend until the run ends.
 func (e *engine) watch(c *contact) {
-	c.Follow(e.ctx, line.Watcher{
+	c.Follow(e.ctx, e.Time, line.Watcher{
 		Fold:    func(batch providers.Batch) { e.Post(func() { e.fold(c, batch) }) },
 		Settled: func(cursor string) string { return e.settled(c, cursor) },
 		Broke:   func(err error) { e.Post(func() { e.unreachable(c.lines[0], err) }) },
@@ -27,6 +27,7 @@ func (e *engine) settled(b *contact, cursor string) string {
 		}
 		got <- b.durable
 	})
+	e.Time.Park(func() bool { return len(got) > 0 || over(e.ctx.Done()) })
 	select {
 	case c := <-got:
 		if c != "" {

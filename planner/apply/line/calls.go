@@ -3,7 +3,8 @@ package line
 // A Loop runs what is posted to it, one after another, until it is done.
 type Loop interface {
 	Post(func())
-	Spawn(func()) // a goroutine that ends with the loop
+	Spawn(func())     // a goroutine that ends with the loop
+	Park(func() bool) // before a wait; see clock.Clock
 	Done() <-chan struct{}
 }
 
@@ -18,10 +19,11 @@ type Calls struct {
 
 // Begin starts the sender.
 func (c *Calls) Begin(l Loop) {
-	c.loop, c.work = l, make(chan func())
+	c.loop, c.work = l, make(chan func(), 1) // of one call at a time
 	work := c.work
 	l.Spawn(func() {
 		for {
+			l.Park(func() bool { return len(work) > 0 || over(l.Done()) })
 			select {
 			case f := <-work:
 				f()
@@ -30,6 +32,15 @@ func (c *Calls) Begin(l Loop) {
 			}
 		}
 	})
+}
+
+func over(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // Call queues a call to a backend; then runs in the loop when it is over.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -26,7 +27,7 @@ type Watcher struct {
 
 // Follow watches a place until ctx ends. A watch that breaks is taken up
 // again from the last cursor; nothing is concluded from the silence.
-func (c *Place) Follow(ctx context.Context, w Watcher) {
+func (c *Place) Follow(ctx context.Context, clk clock.Clock, w Watcher) {
 	tries := 0
 	cursor, ack := "", "" // seen, and durable
 	for ctx.Err() == nil {
@@ -53,17 +54,18 @@ func (c *Place) Follow(ctx context.Context, w Watcher) {
 			w.Broke(err)
 		}
 		tries++
-		if !sleep(ctx, Backoff(tries)) {
+		if !sleep(ctx, clk, Backoff(tries)) {
 			return
 		}
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
+func sleep(ctx context.Context, clk clock.Clock, d time.Duration) bool {
+	t, stop := clk.Timer(d)
+	defer stop()
+	clk.Park(func() bool { return len(t) > 0 || over(ctx.Done()) })
 	select {
-	case <-t.C:
+	case <-t:
 		return true
 	case <-ctx.Done():
 		return false

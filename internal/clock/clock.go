@@ -1,0 +1,49 @@
+// Package clock lets a program that waits run on a time of its own. Wall is
+// the time of the machine. Virtual is a time that passes only when everybody
+// waits: a month of waiting takes as long as what is done in it, and the same
+// program does the same things in the same order every time.
+//
+// Goroutines take part when they are started with Go and call Park right
+// before every wait:
+//
+//	clk.Park(func() bool { return len(inbox) > 0 || ctx.Err() != nil })
+//	select {
+//	case f := <-inbox: …
+//	case <-ctx.Done(): …
+//	}
+package clock
+
+import "time"
+
+// A Clock tells the time and wakes those who wait for it.
+type Clock interface {
+	Now() time.Time
+	// Timer sends once on a channel of capacity 1 after d, unless stopped.
+	Timer(d time.Duration) (c <-chan time.Time, stop func())
+	// Go runs f in a goroutine that takes part.
+	Go(f func())
+	// Park is called before a wait. On a virtual clock it returns when ready
+	// says that the wait would end; on the wall clock it returns at once, and
+	// ready is not called. Ready is called from any goroutine that takes part,
+	// but never beside another: it may read what they own.
+	Park(ready func() bool)
+}
+
+// Wall is the clock of the machine.
+var Wall Clock = wall{}
+
+type wall struct{}
+
+func (wall) Now() time.Time   { return time.Now() }
+func (wall) Go(f func())      { go f() }
+func (wall) Park(func() bool) {}
+func (wall) Timer(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTimer(d)
+	return t.C, func() { t.Stop() }
+}
+
+// IsVirtual reports whether a clock is not the machine's.
+func IsVirtual(c Clock) bool {
+	_, ok := c.(*Virtual)
+	return ok
+}
