@@ -57,7 +57,12 @@ func gate(t *testing.T, h *lab.Host, n, quick int) (*remote, *follower) {
 // opened for both reading and writing waits for nobody, and wakes who waits.
 func (r *remote) open() {
 	r.t.Helper()
-	r.host.Exec(fmt.Sprintf("mv %[1]s/gate %[1]s/opened && exec 3<>%[1]s/opened", r.folder))
+	r.openGate("gate")
+}
+
+func (r *remote) openGate(name string) {
+	r.t.Helper()
+	r.host.Exec(fmt.Sprintf("mv %[1]s/%[2]s %[1]s/opened-%[2]s && exec 3<>%[1]s/opened-%[2]s", r.folder, name))
 }
 
 func (r *remote) count(what string) int {
