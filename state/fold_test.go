@@ -118,8 +118,14 @@ func TestSpent(t *testing.T) {
 		return e
 	}
 	paid := func(n int, usd string, after time.Duration) state.Event {
-		return with(observed(n, "aa", state.Running), func(o *state.Observed) { e := entry(n, usd, false, after); o.Spent = &e })
+		return with(observed(n, "aa", state.Running), func(o *state.Observed) { e := entry(n, usd, false, after); e.Token, o.Spent = "aa", &e })
 	}
+	again := intended(1, "bb").(state.Intended)
+	again.Fresh, again.Attempt.Intent = true, at.Add(time.Hour)
+	relaunched := with(observed(1, "bb", state.Running), func(o *state.Observed) {
+		e := entry(1, "1", false, 2*time.Hour)
+		e.Token, o.Spent = "bb", &e
+	})
 	for _, c := range []struct {
 		name   string
 		events []state.Event
@@ -130,6 +136,7 @@ func TestSpent(t *testing.T) {
 		{"reported twice", []state.Event{intended(1, "aa"), paid(1, "1", 0), paid(1, "1", 0)}, "map[usd:1] 0"},
 		{"reported again, and more", []state.Event{intended(1, "aa"), paid(1, "1", 0), paid(1, "2", time.Second)}, "map[usd:2] 0"},
 		{"attempts from 1 again", []state.Event{state.Spent{Entry: entry(1, "1", false, 0)}, state.Spent{Entry: entry(1, "1", false, time.Hour)}}, "map[usd:2] 0"},
+		{"attempts from 1 again after the clock was set back", []state.Event{intended(1, "aa"), paid(1, "1", 3*time.Hour), again, relaunched}, "map[usd:2] 0"},
 		{"of a job nobody knows", []state.Event{paid(1, "1", 0)}, "map[usd:1] 0"},
 		{"unknown counts at its ceiling", []state.Event{intended(1, "aa"), state.Spent{Entry: entry(1, "", true, 0)}}, "map[usd:3] 0"},
 		{"unknown without a ceiling", []state.Event{state.Spent{Entry: entry(1, "", true, 0)}}, "map[] 1"},

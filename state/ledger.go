@@ -15,8 +15,9 @@ type ledgerKey struct {
 }
 
 // spend enters what something cost. What is known better of the same attempt
-// (one that began at since, or any entry that was unknown) replaces what was
-// entered before; the same entry twice counts once.
+// replaces what was entered before; the same entry twice counts once. Attempts
+// are told apart by their tokens, for clocks jump; entries without one by when
+// their attempt began.
 func (s *State) spend(e Entry, since time.Time) {
 	e.At, e.Spent = plain(e.At), some(e.Spent)
 	if s.ledger == nil {
@@ -27,13 +28,22 @@ func (s *State) spend(e Entry, since time.Time) {
 	}
 	if i, ok := s.ledger[e.key()]; ok {
 		old := s.Ledger[i]
-		if old.At.Equal(e.At) || old.Unknown || !since.IsZero() && !old.At.Before(since) {
+		if old.same(e, since) {
 			s.Ledger[i] = e
 			return
 		}
 	}
 	s.ledger[e.key()] = len(s.Ledger)
 	s.Ledger = append(s.Ledger, e)
+}
+
+// same reports whether an entry is about what a later one is about, whose
+// attempt began at since.
+func (e Entry) same(as Entry, since time.Time) bool {
+	if e.Token != "" && as.Token != "" {
+		return e.Token == as.Token
+	}
+	return e.At.Equal(as.At) || e.Unknown || !since.IsZero() && !e.At.Before(since)
 }
 
 func (e Entry) key() ledgerKey { return ledgerKey{e.Address, e.Attempt, e.Backend} }

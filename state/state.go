@@ -225,6 +225,8 @@ type Amounts map[string]string
 type Entry struct {
 	Address string    `json:"address"`
 	Attempt int       `json:"attempt,omitempty"`
+	Token   string    `json:"token,omitempty"` // first digits of the attempt's token: attempts may count from 1 again
+	Plan    string    `json:"plan,omitempty"`  // whose approved ceiling counts it
 	Backend string    `json:"backend"`
 	Pool    string    `json:"pool,omitempty"`
 	Phase   string    `json:"phase,omitempty"`

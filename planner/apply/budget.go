@@ -3,7 +3,9 @@ package apply
 import (
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
@@ -24,15 +26,12 @@ func (e *engine) loadBudgets() {
 	for i := range e.Campaign.Budgets {
 		e.budgets.Budget(&e.Campaign.Budgets[i])
 	}
-	plans := map[string]bool{e.approval: true}
-	for _, j := range e.st.InFlight() {
-		if a := j.Last(); a != nil && a.Plan != "" {
-			plans[a.Plan] = true
-		}
+	// Of every approval, since a job may be launched again under the one that
+	// launched it first.
+	for i := range e.st.Approvals {
+		e.budgets.Ceiling(e.st.Approvals[i].Plan, e.st.Approvals[i].Ceiling)
 	}
-	for _, plan := range sortedKeys(plans) {
-		e.budgets.Ceiling(plan, e.ceiling(plan))
-	}
+	e.budgets.Ceiling(e.approval, e.ceiling(e.approval))
 	for i := range e.st.Ledger {
 		e.enter(&e.st.Ledger[i])
 	}
@@ -53,11 +52,11 @@ func (e *engine) ceiling(plan string) state.Amounts {
 
 // enter counts an entry that was in the ledger before.
 func (e *engine) enter(en *state.Entry) {
-	plan, ceiling := "", state.Amounts(nil)
+	plan, ceiling := en.Plan, state.Amounts(nil)
 	if j := e.st.Jobs[en.Address]; j != nil {
 		for i := range j.Attempts {
-			if a := &j.Attempts[i]; a.N == en.Attempt {
-				plan, ceiling = a.Plan, a.Ceiling
+			if a := &j.Attempts[i]; a.N == en.Attempt && (en.Token == "" || en.Token == short(a.Token)) {
+				plan, ceiling = orText(plan, a.Plan), a.Ceiling
 			}
 		}
 	}
@@ -78,36 +77,37 @@ func (f *flight) item() ledger.Item {
 }
 
 // tariff is how a flight's launches are charged.
-func (f *flight) tariff() ledger.Tariff {
-	return ledger.Tariff{Price: f.where.Price, WholeNode: f.where.WholeNode}
-}
+func (f *flight) tariff() ledger.Tariff { return ledger.TariffOf(f.where) }
 
-// ceilingOf is what a flight may cost: as recorded with its attempt, or from
-// its placement.
+// ceilingOf is what a flight may still cost: as recorded with its attempt, or
+// from its placement.
 func (bs *budgets) ceilingOf(f *flight, recorded state.Amounts) ledger.Dues {
 	left := int64(1)
 	if f.rides() {
-		left = int64(max(1, f.max-f.n+1))
+		left = int64(max(0, f.max-f.n+1))
 	}
-	if recorded != nil || f.where == nil {
+	if f.where == nil {
 		return ledger.Dues{One: recorded, Each: ledger.Parse(recorded), Left: left}
 	}
 	shape := relaunch.Segment(f.where.Shape, f.segments())
 	first := f.job == nil || alike(f.job.Shape, shape)
-	if d := bs.cache[f.where]; first && d != nil {
-		return ledger.Dues{One: d.One, Each: d.Each, Left: left, Steps: d.Steps}
+	if d := bs.cache[f.where]; first && d != nil && recorded == nil && len(d.Steps) == 0 {
+		return ledger.Dues{One: d.One, Each: d.Each, Left: left, Open: d.Open}
 	}
 	if !first {
 		shape = f.job.Shape // grown
 	}
-	d := ledger.Dues{One: f.tariff().Ceiling(shape), Left: left}
+	d := ledger.Dues{One: f.tariff().Ceiling(shape), Left: left, Open: f.tariff().Open(shape)}
+	if recorded != nil {
+		d.One = recorded
+	}
 	d.Each = ledger.Parse(d.One)
 	if f.p != nil && f.rides() && len(f.p.Retry.Scale) > 0 {
 		policy := f.p.Retry
 		policy.MaxAttempts = f.max
 		d.Steps = f.tariff().Ceilings(launches.Shapes(shape, policy, f.b.Pools[f.pool]))
 	}
-	if first {
+	if first && recorded == nil {
 		bs.cache[f.where] = &d
 	}
 	return d
@@ -120,7 +120,7 @@ func alike(a, b offer.Shape) bool {
 
 // afford reports whether a flight fits into every account that counts it.
 func (bs *budgets) afford(e *engine, f *flight) bool {
-	return bs.Afford(f.item(), f.addr, f.due.Rest(), e.Clock())
+	return bs.Afford(f.item(), f.addr, f.due, e.Clock())
 }
 
 // take counts a flight at its ceiling; give takes what is left of it away.
@@ -131,21 +131,23 @@ func (bs *budgets) give(f *flight) {
 	f.due.Left = 0
 }
 
+// tokenDigits is how many digits of its token tell an attempt from others of
+// the same number.
+const tokenDigits = 8
+
+func short(token string) string { return token[:min(len(token), tokenDigits)] }
+
 // bill enters what a launch really cost, once.
 func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
-	if n <= f.paid || o.Started.IsZero() && o.Usage == nil {
+	if n <= f.paid || !e.ran(f, o, n) {
 		return nil // counted already, or it never ran
 	}
 	f.paid = n
 	it := f.item()
-	en := &state.Entry{Address: f.key, Attempt: n, Backend: f.b.Name, Pool: f.pool, Phase: it.Phase, At: e.Clock()}
-	spent, known := e.cost(f, o, n)
-	if !known {
-		en.Unknown = true
-		spent = f.due.Each
-	}
-	en.Spent = spent.Text()
+	en := &state.Entry{Address: f.key, Attempt: n, Token: short(f.token), Plan: f.plan, Backend: f.b.Name, Pool: f.pool, Phase: it.Phase, At: e.Clock()}
 	most := f.due.Next()
+	spent, known := e.cost(f, o, n, most)
+	en.Unknown, en.Spent = !known, spent.Text()
 	if f.due.Left > 0 {
 		e.budgets.Fly(it, most, -1)
 		f.due.Left--
@@ -159,16 +161,68 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 	return en
 }
 
-// cost is what a launch used, as large as it was and priced as its placement.
-func (e *engine) cost(f *flight, o *offer.Observation, n int) (ledger.Amounts, bool) {
-	elapsed := time.Duration(-1)
+// ran reports whether a launch was ever seen to run, so that it may have cost
+// something. Of one that is lost its backend says nothing any more.
+func (e *engine) ran(f *flight, o *offer.Observation, n int) bool {
+	if !o.Started.IsZero() || o.Usage != nil || f.status == cells.Running || f.status == cells.Verifying {
+		return true
+	}
+	if j := e.st.Jobs[f.key]; j != nil {
+		for i := range j.Attempts {
+			if a := &j.Attempts[i]; a.N == n && line.Stem(a.Token) == f.token {
+				return !a.Started.IsZero()
+			}
+		}
+	}
+	return false
+}
+
+// cost is what a launch used, as large as it was and priced as its placement,
+// unless its backend says what it charged. Where that cannot be told it counts
+// at its ceiling, and known is false.
+func (e *engine) cost(f *flight, o *offer.Observation, n int, most ledger.Amounts) (spent ledger.Amounts, known bool) {
+	elapsed, measured := elapsedOf(o, f.walltime())
+	switch {
+	case f.where == nil:
+		spent, known = most, measured && len(f.due.One) == 0
+	case !measured:
+		spent = most
+	default:
+		spent, known = f.tariff().Cost(e.shapeAt(f, f.where.Shape, n), elapsed)
+		if !known {
+			spent.Charge(most)
+		}
+	}
+	if o.Usage != nil {
+		if unit, billed, ok := ledger.Billed(o.Usage.Billed); ok {
+			spent[unit] = billed
+			known = known || measured
+		}
+	}
+	return spent, known
+}
+
+// walltime is the longest that a flight's launch may run; 0 = not stated.
+func (f *flight) walltime() time.Duration {
+	if f.where == nil {
+		return 0
+	}
+	return f.where.Shape.Walltime
+}
+
+// implausible is how many walltimes a launch cannot have taken: between its
+// start and its end a clock was set.
+const implausible = 10
+
+// elapsedOf is how long a launch ran: as measured, else between its times,
+// which say nothing where a clock was set between them.
+func elapsedOf(o *offer.Observation, walltime time.Duration) (elapsed time.Duration, ok bool) {
 	if o.Usage != nil && o.Usage.Elapsed >= 0 {
-		elapsed = o.Usage.Elapsed
-	} else if !o.Started.IsZero() && !o.Ended.IsZero() {
-		elapsed = o.Ended.Sub(o.Started)
+		return o.Usage.Elapsed, true
 	}
-	if elapsed < 0 || f.where == nil {
-		return ledger.Amounts{}, elapsed >= 0 && f.where == nil && len(f.due.One) == 0
+	if o.Started.IsZero() || o.Ended.IsZero() {
+		return 0, false
 	}
-	return f.tariff().Cost(e.shapeAt(f, f.where.Shape, n), elapsed)
+	elapsed = o.Ended.Sub(o.Started)
+	return elapsed, elapsed >= 0 && (walltime == 0 || elapsed <= implausible*walltime)
 }

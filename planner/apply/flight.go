@@ -125,7 +125,10 @@ func (e *engine) loadFlights() {
 				e.plannedEnd(f)
 			}
 		}
-		f.due = e.budgets.ceilingOf(f, a.Ceiling)
+		if f.due = e.budgets.ceilingOf(f, a.Ceiling); !a.Ended.IsZero() && f.rides() {
+			f.paid = a.N // its queue launches it again
+			f.due.Left = max(0, f.due.Left-1)
+		}
 		e.adopt(f)
 	}
 }

@@ -202,7 +202,7 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 // ended closes a flight without an observation: its backend does not have it.
 func (e *engine) ended(f *flight, s state.Status, reason string) {
 	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: s, Attempt: state.Attempt{N: f.n, Token: f.launchToken(f.n), Ended: e.Clock()},
-		Reason: reason, At: e.Clock()})
+		Reason: reason, Spent: e.bill(f, &offer.Observation{}, f.n), At: e.Clock()})
 	e.conclude1(f)
 }
 

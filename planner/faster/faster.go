@@ -169,7 +169,7 @@ func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (ou
 				g := &more.Phases[i].Groups[k]
 				if g.Decision.Backend != "" && !g.InFlight {
 					d := &g.Decision
-					d.Backend, d.Pool, d.Price, d.WholeNode, d.Wait, d.Boot, d.Segments = to.Backend, to.Pool, to.Price, to.WholeNode, to.Wait, to.Boot, to.Segments
+					d.Backend, d.Pool, d.Price, d.WholeNode, d.Wait, d.Boot, d.Hold, d.Segments = to.Backend, to.Pool, to.Price, to.WholeNode, to.Wait, to.Boot, to.Hold, to.Segments
 					g.Dearest = place.Decision{}
 				}
 			}

@@ -18,14 +18,14 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 	if d.Backend == "" {
 		return out, false
 	}
-	take := func(backend, pool string, p offer.Price, wholeNode bool, segments int, around time.Duration) {
+	take := func(backend, pool string, p offer.Price, wholeNode bool, segments int, around, hold time.Duration) {
 		shapes := every(d.Shape, r, segments, Pool(pools, backend, pool))
 		for len(shapes) < max(r.MaxAttempts, 1) {
 			shapes = append(shapes, d.Shape)
 		}
 		sum := map[string]decimal.Decimal{}
 		for _, s := range shapes {
-			cost, priced := place.Charged(s, p, wholeNode, s.Walltime, around)
+			cost, priced := place.AtMost(s, p, wholeNode, around, hold)
 			known = known && priced
 			for unit, a := range cost {
 				sum[unit] = sum[unit].Add(a)
@@ -37,10 +37,10 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 			}
 		}
 	}
-	take(d.Backend, d.Pool, d.Price, d.WholeNode, d.Segments, d.Around())
+	take(d.Backend, d.Pool, d.Price, d.WholeNode, d.Segments, d.Around(), d.Hold)
 	for _, c := range d.Candidates {
 		if c.Fits {
-			take(c.Backend, c.Pool, c.Price, c.WholeNode, c.Segments, c.Around())
+			take(c.Backend, c.Pool, c.Price, c.WholeNode, c.Segments, c.Around(), c.Hold)
 		}
 	}
 	if !known {
@@ -54,18 +54,18 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 // decision itself.
 func Dearest(d place.Decision) place.Decision {
 	best, found := place.Decision{}, false
-	most, _ := place.Charged(d.Shape, d.Price, d.WholeNode, d.Shape.Walltime, d.Around())
+	most, _ := place.AtMost(d.Shape, d.Price, d.WholeNode, d.Around(), d.Hold)
 	for _, c := range d.Candidates {
 		if !c.Fits || c.Won {
 			continue
 		}
-		cost, _ := place.Charged(d.Shape, c.Price, c.WholeNode, d.Shape.Walltime, c.Around())
+		cost, _ := place.AtMost(d.Shape, c.Price, c.WholeNode, c.Around(), c.Hold)
 		for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
 			if o := cost[unit].Cmp(most[unit]); o != 0 {
 				if o > 0 {
 					best, found, most = d, true, cost
 					best.Backend, best.Pool, best.Price, best.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
-					best.Wait, best.Boot, best.Segments = c.Wait, c.Boot, c.Segments
+					best.Wait, best.Boot, best.Hold, best.Segments = c.Wait, c.Boot, c.Hold, c.Segments
 				}
 				break
 			}

@@ -43,7 +43,7 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 	p := best.pool
 	d := Decision{
 		Backend: p.Backend, Pool: p.Name, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: g.Shape,
-		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Boot: best.boot, Segments: best.segments, Array: p.Arrays && g.Jobs >= manyJobs,
+		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Boot: best.boot, Hold: best.hold, Segments: best.segments, Array: p.Arrays && g.Jobs >= manyJobs,
 		Rule: use, Why: why, Fallback: in.fallback(names, best, order, options), Candidates: list(options, &best, order),
 	}
 	d.Beside = in.beside(d, g, best, order, fits, options)

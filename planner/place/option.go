@@ -18,6 +18,7 @@ type option struct {
 	price    offer.Price
 	wait     time.Duration
 	boot     time.Duration
+	hold     time.Duration
 	segments int
 	order    int // of its backend among the candidates
 	cost     map[string]decimal.Decimal
@@ -72,6 +73,9 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	if why, away := in.Unreachable[p.Backend]; away && o.bad == nil {
 		o.away, o.bad = true, &misfit{why: p.Backend + " cannot be asked: " + why}
 	}
+	if o.rental {
+		o.hold = in.hold(p.Backend)
+	}
 	o.price = NodePrice(p, o.price)
 	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait))
 	return o
@@ -93,6 +97,16 @@ func (g Group) expected() time.Duration {
 func (in Input) rents(p offer.Pool) bool {
 	typ, _, _ := strings.Cut(p.Backend, ".")
 	return in.Can[typ].Rents || p.Word == "offer"
+}
+
+// hold is how long a backend keeps its machines after their last job.
+func (in Input) hold(backend string) time.Duration {
+	for _, b := range in.Backends {
+		if b.Address() == backend {
+			return b.Hold
+		}
+	}
+	return 0
 }
 
 // otherPool keeps a job in the pool its options name by the site's own word:

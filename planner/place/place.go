@@ -26,6 +26,7 @@ type Decision struct {
 	WholeNode  bool
 	Wait       time.Duration // queue wait counted; -1 unknown (counted as zero, and said)
 	Boot       time.Duration // rentals: billed before each launch
+	Hold       time.Duration // rentals: a machine is kept so long after its last job
 	Segments   int           // chained by checkpoint; 1 otherwise
 	Array      bool          // so many like jobs that they are handed over as an array
 	Rule       string        // which rule decided
@@ -49,6 +50,7 @@ type Candidate struct {
 	WholeNode     bool
 	Wait          time.Duration
 	Boot          time.Duration
+	Hold          time.Duration
 	Segments      int
 	Won           bool
 }

@@ -64,6 +64,22 @@ func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around time.Dura
 	return amounts, known
 }
 
+// AtMost is the most that one launch may be charged: its whole walltime, what
+// is billed around it, and the machine that is kept after it.
+func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Duration) (amounts map[string]decimal.Decimal, known bool) {
+	amounts, known = Charged(s, p, wholeNode, s.Walltime, around)
+	if hold <= 0 {
+		return amounts, known
+	}
+	kept, _ := Cost(s, p, wholeNode, hold)
+	for _, unit := range []string{USD, ServiceUnits} {
+		if v, ok := kept[unit]; ok {
+			amounts[unit] = amounts[unit].Add(v)
+		}
+	}
+	return amounts, known
+}
+
 // Around is how long a launch on a place is billed before it runs.
 func (d Decision) Around() time.Duration { return around(d.Price, d.Boot, d.Wait) }
 

@@ -192,5 +192,7 @@ type Usage struct {
 	MaxRSS     int64         `json:"max_rss"`     // bytes; -1 = unknown
 	GPUSeconds float64       `json:"gpu_seconds"` // devices held × seconds
 	GPUMaxMem  int64         `json:"gpu_max_mem"` // bytes; -1 = unknown
-	Billed     string        `json:"billed,omitempty"`
+	// Billed is what the backend says that it charged, as an amount and its
+	// unit: "0.35 usd", "12 service_units". Text in other units is kept for people.
+	Billed string `json:"billed,omitempty"`
 }

@@ -10,7 +10,7 @@ import (
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
 var known = fields[state.Job]() == 23 && fields[state.Attempt]() == 24 && fields[state.Usage]() == 5 && fields[state.Output]() == 11 &&
-	fields[state.Copy]() == 4 && fields[state.Entry]() == 8 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
+	fields[state.Copy]() == 4 && fields[state.Entry]() == 10 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -139,6 +139,8 @@ func (w *text) entry(e *state.Entry) {
 	w.lit(`{"address":`)
 	w.str(e.Address)
 	w.integer(`,"attempt":`, int64(e.Attempt))
+	w.field(`,"token":`, e.Token)
+	w.field(`,"plan":`, e.Plan)
 	w.lit(`,"backend":`)
 	w.str(e.Backend)
 	w.field(`,"pool":`, e.Pool)

@@ -222,6 +222,10 @@ func (p *scan) entry(e *state.Entry) {
 			e.Address = p.str()
 		case "attempt":
 			e.Attempt = int(p.integer())
+		case "token":
+			e.Token = p.str()
+		case "plan":
+			e.Plan = p.str()
 		case "backend":
 			e.Backend = p.str()
 		case "pool":

@@ -15,6 +15,7 @@ var units = [...]string{place.USD, place.ServiceUnits, place.GPUHours, place.CPU
 // Where a unit stands in Amounts. From gpuHours on it is measured rather
 // than charged.
 const (
+	money    = 0
 	gpuHours = 2
 	cpuHours = 3
 )
@@ -29,6 +30,14 @@ const billionths = 9 // decimal places
 func (a *Amounts) Add(b Amounts, times int64) {
 	for u := range a {
 		a[u] += b[u] * times
+	}
+}
+
+// Charge raises what is charged, money and service units, to what another
+// amount holds of it.
+func (a *Amounts) Charge(most Amounts) {
+	for u := range gpuHours {
+		a[u] = max(a[u], most[u])
 	}
 }
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,8 +50,12 @@ func (bs *Books) Budget(b *lang.Budget) {
 	bs.accounts = append(bs.accounts, a)
 }
 
-// Ceiling opens an account for what was approved with a plan.
+// Ceiling opens an account for what was approved with a plan; one that is open
+// stays as it is.
 func (bs *Books) Ceiling(plan string, limits state.Amounts) {
+	if slices.ContainsFunc(bs.accounts, func(a *account) bool { return a.plan == plan }) {
+		return
+	}
 	a := &account{name: "the approved ceiling", plan: plan}
 	a.set(limits)
 	bs.accounts = append(bs.accounts, a)
@@ -115,12 +120,14 @@ func (bs *Books) Fly(it Item, what Amounts, times int64) {
 
 // Afford reports whether a job fits into every account that counts it: ledger
 // + in flight at its ceiling + its own ceiling ≤ the limit.
-func (bs *Books) Afford(it Item, address string, rest Amounts, now time.Time) bool {
+// What nothing bounds fits into no limit.
+func (bs *Books) Afford(it Item, address string, due Dues, now time.Time) bool {
+	rest := due.Rest()
 	for _, a := range bs.accounts {
 		if !a.counts(it) {
 			continue
 		}
-		if why := a.refuses(address, rest, now); why != "" {
+		if why := a.refuses(address, rest, due.Open, now); why != "" {
 			bs.Short, bs.Why = true, why
 			return false
 		}
@@ -128,11 +135,14 @@ func (bs *Books) Afford(it Item, address string, rest Amounts, now time.Time) bo
 	return true
 }
 
-func (a *account) refuses(address string, rest Amounts, now time.Time) string {
+func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, now time.Time) string {
 	if !a.deadline.IsZero() && now.After(a.deadline) {
 		return fmt.Sprintf("the deadline of %s, %s, has passed", a.name, a.deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
 	for u := range units {
+		if a.has[u] && open[u] {
+			return fmt.Sprintf("%s limits %s, and what %s takes of it is not known: its place states no price, or it has no walltime", a.name, units[u], address)
+		}
 		if a.has[u] && a.used[u]+a.flying[u]+rest[u] > a.limit[u] {
 			return fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s %s", a.name, address,
 				billion(a.used[u]), billion(a.flying[u]), billion(rest[u]), billion(a.limit[u]), units[u])

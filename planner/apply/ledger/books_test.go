@@ -12,6 +12,8 @@ import (
 
 func usd(text string) Amounts { return Parse(map[string]string{"usd": text}) }
 
+func due(text string) Dues { return Dues{Each: usd(text), Left: 1} }
+
 func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 	t.Parallel()
 	var b Books
@@ -19,25 +21,25 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 	b.Ceiling("plan", state.Amounts{"usd": "5"})
 	it, now := Item{Phase: "a", Backend: "x.y", Plan: "plan"}, time.Now()
 	b.Enter(it, usd("3"), usd("3"))
-	if !b.Afford(it, "phase.a", usd("2"), now) {
+	if !b.Afford(it, "phase.a", due("2"), now) {
 		t.Errorf("2 of what is left: %s", b.Why)
 	}
-	if b.Afford(it, "phase.a", usd("2.000000001"), now) || !strings.Contains(b.Why, "the approved ceiling does not cover phase.a") {
+	if b.Afford(it, "phase.a", due("2.000000001"), now) || !strings.Contains(b.Why, "the approved ceiling does not cover phase.a") {
 		t.Errorf("a billionth too much is afforded: %q", b.Why)
 	}
 	other := Item{Phase: "a", Plan: "another"}
 	b.Fly(other, usd("6"), 1)
-	if b.Afford(other, "phase.a", usd("2"), now) || !strings.Contains(b.Why, `budget "b"`) {
+	if b.Afford(other, "phase.a", due("2"), now) || !strings.Contains(b.Why, `budget "b"`) {
 		t.Errorf("what flies does not count: %q", b.Why)
 	}
 	if w := b.Warnings(); len(w) != 1 || len(b.Warnings()) != 0 {
 		t.Errorf("warnings %v", w)
 	}
 	b.Fly(other, usd("6"), -1)
-	if !b.Afford(other, "phase.a", usd("2"), now) {
+	if !b.Afford(other, "phase.a", due("2"), now) {
 		t.Errorf("what landed counts: %s", b.Why)
 	}
-	if !b.Afford(Item{Phase: "z"}, "phase.z", usd("1000"), now) {
+	if !b.Afford(Item{Phase: "z"}, "phase.z", due("1000"), now) {
 		t.Errorf("a phase that no budget names: %s", b.Why)
 	}
 }
@@ -47,7 +49,7 @@ func TestDeadlineStopsStarts(t *testing.T) {
 	var b Books
 	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
 	b.Budget(&lang.Budget{Name: "b", Deadline: now})
-	if !b.Afford(Item{}, "phase.a", Amounts{}, now) || b.Afford(Item{}, "phase.a", Amounts{}, now.Add(time.Second)) {
+	if !b.Afford(Item{}, "phase.a", Dues{}, now) || b.Afford(Item{}, "phase.a", Dues{}, now.Add(time.Second)) {
 		t.Errorf("at the deadline and after it: %q", b.Why)
 	}
 }
@@ -71,5 +73,70 @@ func TestWholeNodesArePaidByTheNode(t *testing.T) {
 	want := Parse(map[string]string{"service_units": "9", "node_hours": "3", "gpu_hours": "1.5", "cpu_hours": "3"})
 	if got != want || !known {
 		t.Errorf("%v, want %v", got.Text(), want.Text())
+	}
+}
+
+// TestWhatNothingBoundsFitsNoLimit: without a price money is not known, and
+// without a walltime nothing is that the place charges.
+func TestWhatNothingBoundsFitsNoLimit(t *testing.T) {
+	t.Parallel()
+	gpu := offer.Shape{CPUs: 1, GPUs: 1, Nodes: 1, Walltime: time.Hour}
+	free, open := offer.Price{Known: true}, gpu
+	open.Walltime = 0
+	for _, c := range []struct {
+		name  string
+		price offer.Price
+		shape offer.Shape
+		limit string
+		fits  bool
+	}{
+		{"a known nothing, money", free, gpu, "usd", true},
+		{"no price, money", offer.Price{}, gpu, "usd", false},
+		{"no price, GPU-hours", offer.Price{}, gpu, "gpu_hours", true},
+		{"no walltime, GPU-hours", free, open, "gpu_hours", false},
+		{"no walltime, free, money", free, open, "usd", true},
+		{"no walltime, priced, money", offer.Price{Known: true, USDPerHour: "1"}, open, "usd", false},
+		{"no walltime, service units that nobody charges", free, open, "service_units", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var b Books
+			b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{c.limit: "100"}})
+			tariff := Tariff{Price: c.price}
+			d := Dues{Each: Parse(tariff.Ceiling(c.shape)), Left: 1, Open: tariff.Open(c.shape)}
+			if b.Afford(Item{}, "phase.a", d, time.Now()) != c.fits {
+				t.Errorf("fits %v: %q", !c.fits, b.Why)
+			}
+		})
+	}
+}
+
+func TestBilledAsTheBackendSays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, unit string
+		want       int64
+	}{
+		{"0.35 usd", "usd", 350_000_000}, {"12 service_units", "service_units", 12_000_000_000}, {"7200 billing-seconds", "", 0},
+		{"-1 usd", "", 0}, {"", "", 0}, {"usd", "", 0}, {"1e300 usd", "", 0}, {"0 usd", "usd", 0},
+	} {
+		unit, v, ok := Billed(c.text)
+		if ok != (c.unit != "") || ok && (units[unit] != c.unit || v != c.want) {
+			t.Errorf("%q: %d of unit %d, %v", c.text, v, unit, ok)
+		}
+	}
+}
+
+// TestRentalsArePaidAroundTheirJobs: a launch's ceiling holds the boot before
+// and the hold after it, as the plan counts them.
+func TestRentalsArePaidAroundTheirJobs(t *testing.T) {
+	t.Parallel()
+	tariff := Tariff{Price: offer.Price{Known: true, USDPerHour: "6"}, Around: 15 * time.Minute, Hold: 15 * time.Minute}
+	s := offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}
+	if got := tariff.Ceiling(s)["usd"]; got != "9" {
+		t.Errorf("at most $%s, not 9", got)
+	}
+	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "4.5", "cpu_hours": "0.5"}) || !known {
+		t.Errorf("half an hour costs %v", spent.Text())
 	}
 }

@@ -10,6 +10,8 @@ type Dues struct {
 	Left int64
 	// Steps are the launches where retries scale, first to last; nil: Each.
 	Steps []Amounts
+	// Open are the units in which nothing bounds a launch.
+	Open [len(units)]bool
 }
 
 // Next is what the next launch may cost.

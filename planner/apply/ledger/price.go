@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -14,12 +16,19 @@ import (
 type Tariff struct {
 	Price     offer.Price
 	WholeNode bool
+	Around    time.Duration // billed beside each launch: boot, and the queue where the site bills that
+	Hold      time.Duration // a machine is kept so long after its last job
 }
 
-// Ceiling is one launch at its full walltime, as the planner prices it.
+// TariffOf is how launches are charged where a decision puts them.
+func TariffOf(d *place.Decision) Tariff {
+	return Tariff{Price: d.Price, WholeNode: d.WholeNode, Around: d.Around(), Hold: d.Hold}
+}
+
+// Ceiling is the most that one launch may take, as the planner prices it.
 func (t Tariff) Ceiling(s offer.Shape) state.Amounts {
 	out := state.Amounts{}
-	cost, _ := place.Cost(s, t.Price, t.WholeNode, s.Walltime)
+	cost, _ := place.AtMost(s, t.Price, t.WholeNode, t.Around, t.Hold)
 	for unit, d := range cost {
 		if !d.IsZero() {
 			out[unit] = d.String()
@@ -31,22 +40,52 @@ func (t Tariff) Ceiling(s offer.Shape) state.Amounts {
 // Ceilings are those of several launches.
 func (t Tariff) Ceilings(shapes []offer.Shape) (out []Amounts) {
 	for _, s := range shapes {
-		cost, _ := place.Cost(s, t.Price, t.WholeNode, s.Walltime)
+		cost, _ := place.AtMost(s, t.Price, t.WholeNode, t.Around, t.Hold)
 		out = append(out, priced(cost))
 	}
 	return out
 }
 
-// Cost is what a launch took; known is false where its price is not known.
+// Cost is what a launch took, reckoned from how long it ran; known is false
+// where its price is not known.
 func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known bool) {
 	if !t.charges() && !t.WholeNode && s.Nodes <= 1 {
 		// Only hours: the common case, and exact in integers.
 		a[cpuHours] = hours(int64(max(s.CPUs, 1)), elapsed)
 		a[gpuHours] = hours(int64(s.GPUs), elapsed)
-		return a, true
+		return a, t.Price.Known
 	}
-	cost, known := place.Cost(s, t.Price, t.WholeNode, elapsed)
-	return priced(cost), known || !t.Price.Known && !t.charges()
+	cost, known := place.Charged(s, t.Price, t.WholeNode, elapsed, t.Around)
+	return priced(cost), known
+}
+
+// Billed is the amount in what a backend says that it charged, such as "0.35 usd"
+// or "12 service_units"; ok is false where it is in no unit of ours.
+func Billed(text string) (unit int, billed int64, ok bool) {
+	value, name, _ := strings.Cut(strings.TrimSpace(text), " ")
+	d, err := decimal.NewFromString(value)
+	unit = slices.Index(units[:], strings.ToLower(strings.TrimSpace(name)))
+	if err != nil || unit < 0 || d.IsNegative() || d.GreaterThan(mostBilled) {
+		return 0, 0, false
+	}
+	return unit, up(d), true
+}
+
+// mostBilled is the most that one launch is believed to have cost, in any unit.
+var mostBilled = decimal.New(1, 9)
+
+// Open are the units in which nothing bounds what a launch takes: money where
+// no price is known, and without a walltime all that it is charged in.
+func (t Tariff) Open(s offer.Shape) (open [len(units)]bool) {
+	open[money] = !t.Price.Known
+	if s.Walltime > 0 {
+		return open
+	}
+	hour, _ := t.Cost(s, time.Hour)
+	for u, v := range hour {
+		open[u] = open[u] || v > 0
+	}
+	return open
 }
 
 func hours(n int64, d time.Duration) int64 {
