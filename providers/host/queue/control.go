@@ -14,13 +14,13 @@ import (
 // find says of each token what is known of it. What is not known was never
 // taken in here: the log keeps every token.
 func (q *queue) find(ctx context.Context, p machine.Place, tokens []string) ([]offer.Observation, error) {
-	out := make([]offer.Observation, len(tokens))
-	err := q.do(ctx, func() {
+	return ask(ctx, q, func() []offer.Observation {
+		out := make([]offer.Observation, len(tokens))
 		for i, t := range tokens {
 			out[i] = q.lookUp(t)
 		}
+		return out
 	})
-	return out, err
 }
 
 func (q *queue) lookUp(token string) offer.Observation {
@@ -53,24 +53,34 @@ func (q *queue) lookUp(token string) offer.Observation {
 // cancel ends jobs. One that runs is told to end; the event follows when it has.
 func (q *queue) cancel(ctx context.Context, p machine.Place, r providers.CancelRequest) ([]providers.Outcome, error) {
 	out := make([]providers.Outcome, len(r.Tokens))
-	var refused error
-	err := q.do(ctx, func() {
-		if refused = q.fence(p.Lineage, r.Fence); refused != nil {
-			return
+	refused, err := ask(ctx, q, func() error {
+		if err := q.fence(p.Lineage, r.Fence); err != nil {
+			return err
 		}
 		for i, t := range r.Tokens {
 			out[i] = providers.Outcome{ID: t, What: q.cancelOne(t, r.Grace)}
 		}
+		return nil
 	})
-	if err == nil {
-		err = refused
+	if err = q.settle(refused, err); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		if err = q.journal.Sync(); err != nil {
-			err = noRoom(err)
-		}
+	return out, nil
+}
+
+// settle makes what the queue was asked for durable, unless it was refused
+// or could not be asked.
+func (q *queue) settle(refused, err error) error {
+	if err != nil {
+		return err
 	}
-	return out, err
+	if refused != nil {
+		return refused
+	}
+	if err := q.journal.Sync(); err != nil {
+		return noRoom(err)
+	}
+	return nil
 }
 
 func (q *queue) cancelOne(token string, grace time.Duration) string {
@@ -109,27 +119,19 @@ func (q *queue) cancelOne(token string, grace time.Duration) string {
 
 // control changes what may start by itself.
 func (q *queue) control(ctx context.Context, p machine.Place, r providers.ControlRequest) error {
-	var refused error
-	err := q.do(ctx, func() {
-		if refused = q.fence(p.Lineage, r.Fence); refused != nil {
-			return
+	refused, err := ask(ctx, q, func() error {
+		if err := q.fence(p.Lineage, r.Fence); err != nil {
+			return err
 		}
 		pl := q.at(p)
 		if len(r.Tokens) > 0 {
 			q.holdJobs(r)
-			return
+			return nil
 		}
 		q.setRules(pl, r)
+		return nil
 	})
-	if err == nil {
-		err = refused
-	}
-	if err == nil {
-		if err = q.journal.Sync(); err != nil {
-			err = noRoom(err)
-		}
-	}
-	return err
+	return q.settle(refused, err)
 }
 
 func (q *queue) setRules(pl *place, r providers.ControlRequest) {
@@ -180,12 +182,13 @@ func (q *queue) holdJobs(r providers.ControlRequest) {
 
 // clean forgets what has ended and been acknowledged, and says what it removed.
 func (q *queue) clean(ctx context.Context) (removed []string, err error) {
-	err = q.do(ctx, func() {
+	removed, err = ask(ctx, q, func() (removed []string) {
 		if len(q.graves) > 0 {
 			clear(q.graves)
 			removed = append(removed, q.spool+"/log: records of ended jobs")
 		}
 		q.folded = 0
+		return removed
 	})
 	if entries, e := os.ReadDir(q.spool); e == nil && err == nil {
 		for _, e := range entries {

@@ -133,13 +133,13 @@ func (q *queue) endWhenIdle(ctx context.Context, idle time.Duration, srv *wire.S
 		case <-ctx.Done():
 			return
 		}
-		over := false
-		q.do(ctx, func() {
+		over, _ := ask(ctx, q, func() bool {
 			if srv.Conns() > 0 || !q.idle() {
 				q.touched = boot.Uptime()
 			}
-			over = boot.Uptime()-q.touched >= idle
+			over := boot.Uptime()-q.touched >= idle
 			q.yielded = q.yielded || over
+			return over
 		})
 		if over {
 			stop()

@@ -166,8 +166,23 @@ func (q *queue) folder(j *job) string {
 	return filepath.Join(q.spool, "jobs", fmt.Sprintf("%s.%d", j.spec.Token, j.Restart))
 }
 
+// ask runs fn in the queue's goroutine and gives what it answers. After an
+// error fn may still run, and its answer goes nowhere.
+func ask[T any](ctx context.Context, q *queue, fn func() T) (T, error) {
+	answer := make(chan T, 1)
+	q.post(ctx, func() { answer <- fn() })
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
 // do runs fn in the queue's goroutine and waits for it. If it fails, fn may
-// still run: what it writes to is then not to be looked at.
+// still run: what it writes to is then not to be looked at. What answers is
+// an ask.
 func (q *queue) do(ctx context.Context, fn func()) error {
 	done := make(chan struct{})
 	select {

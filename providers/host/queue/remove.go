@@ -12,8 +12,8 @@ import (
 
 // remove moves files aside or deletes them, if the fence is not stale.
 func (q *queue) remove(ctx context.Context, p machine.Place, r providers.RemoveRequest) error {
-	var refused error
-	if err := q.do(ctx, func() { refused = q.fence(p.Lineage, r.Fence) }); err != nil {
+	refused, err := ask(ctx, q, func() error { return q.fence(p.Lineage, r.Fence) })
+	if err != nil {
 		return err
 	}
 	if refused != nil {

@@ -35,7 +35,7 @@ func (q *queue) handlers(revision int, yield func()) map[string]wire.Handler {
 			return wire.Nothing{}, q.remove(ctx, b.Place, b.Request)
 		}),
 		"status": wire.Handle(func(ctx context.Context, _ wire.Nothing) (s wire.Status, err error) {
-			err = q.do(ctx, func() { s = q.status() })
+			s, err = ask(ctx, q, q.status)
 			s.PID = os.Getpid()
 			return s, err
 		}),

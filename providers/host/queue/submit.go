@@ -34,8 +34,8 @@ func (q *queue) submit(ctx context.Context, s wire.Submission) ([]providers.Subm
 		jobs[i], out[i].Token, out[i].Handle = j, j.spec.Token, j.spec.Token
 		j.secret = len(s.Secrets[j.spec.Token]) > 0
 	}
-	var refused error
-	if err := q.do(ctx, func() { refused = q.accept(s, jobs, out) }); err != nil {
+	refused, err := ask(ctx, q, func() error { return q.accept(s, jobs, out) })
+	if err != nil {
 		return nil, err
 	}
 	if refused != nil {

@@ -39,8 +39,8 @@ func (q *queue) watch(ctx context.Context, r wire.Watch) (providers.Batch, error
 	defer deadline.Stop()
 	for {
 		bell := q.tell.heard()
-		var b providers.Batch
-		if err := q.do(ctx, func() { b = q.after(r) }); err != nil {
+		b, err := ask(ctx, q, func() providers.Batch { return q.after(r) })
+		if err != nil {
 			return b, err
 		}
 		if len(b.Events) > 0 || len(b.Notes) > 0 {
