@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -18,6 +19,12 @@ import (
 
 func main() { os.Exit(Main()) }
 
+// headStart is how much a command may allocate before the garbage collector
+// first runs: room that is never touched, and so takes no memory, but counts
+// as live. Most commands end before, and their plans are made a quarter
+// faster; a large state is not noticeably larger for it.
+const headStart = 64 << 20
+
 // Main is the whole program; tests call it as a command of their scripts.
 func Main() int {
 	if code, ok := helperProcess(os.Args[1:]); ok {
@@ -25,6 +32,8 @@ func Main() int {
 	}
 	stop := profile()
 	defer stop()
+	headStart := make([]byte, headStart)
+	defer runtime.KeepAlive(headStart)
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
 	return a.main(os.Args[1:])
 }

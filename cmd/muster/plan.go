@@ -122,6 +122,7 @@ func (w *work) provider(ctx context.Context) func(string) (providers.Provider, e
 // plan loads, observes and plans; errors in the campaign are printed and end
 // the command.
 func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
+	early := a.readEarly(ctx)
 	c, err := a.mustLoad(p.varFlags)
 	if err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.Read(ctx)
+	st, err := early.state(ctx, s)
 	if err != nil {
 		return nil, err
 	}
