@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,9 @@ type batch struct {
 	Seq     int       `json:"seq"`  // in the order of submission
 	Phase   string    `json:"phase"`
 	Pool    string    `json:"pool,omitempty"`
-	Cap     int       `json:"cap,omitempty"` // most of the phase at once
+	Limit   int       `json:"limit,omitempty"`  // most of the phase at once
+	Cap     int       `json:"cap,omitempty"`    // this batch's part of that
+	Behind  string    `json:"behind,omitempty"` // the batch that has to end before this one begins
 	Array   bool      `json:"array"`
 	Made    time.Time `json:"made"`
 	Indexes []int     `json:"-"`
@@ -44,6 +47,7 @@ type job struct {
 	after    []string
 	base     int // attempt of its first start
 	walltime time.Duration
+	scales   bool // its retry policy asks for more of something
 	batch    *batch
 	index    int
 
@@ -93,22 +97,96 @@ func likeness(j *providers.Job, level int) string {
 }
 
 // groups gathers like jobs, in an order in which none comes before what it
-// comes after, and cuts them to the length of an array.
-func groups(jobs []*providers.Job, most int) []group {
+// comes after, and cuts them to the length of an array. known names the batch
+// of a token of an earlier request.
+func groups(jobs []*providers.Job, most int, known func(token string) string) []group {
 	levels := depths(jobs)
-	by := map[string]int{}
-	var out []group
-	for i, j := range jobs {
-		key := likeness(j, levels[i])
-		at, ok := by[key]
-		if !ok || most > 0 && len(out[at].jobs) >= most {
-			at = len(out)
-			by[key] = at
-			out = append(out, group{level: levels[i]})
+	of := map[string]string{} // token: its group's number
+	where := func(token string) string {
+		if g, ok := of[token]; ok {
+			return g
 		}
-		out[at].jobs = append(out[at].jobs, j)
+		return known(token)
 	}
-	slices.SortStableFunc(out, func(a, b group) int { return cmp.Compare(a.level, b.level) })
+	order := make([]int, len(jobs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(levels[a], levels[b]) })
+	var out []group
+	for len(order) > 0 {
+		level := levels[order[0]]
+		var kinds [][]*providers.Job
+		by := map[string]int{}
+		for len(order) > 0 && levels[order[0]] == level {
+			j := jobs[order[0]]
+			order = order[1:]
+			key := likeness(j, level)
+			at, ok := by[key]
+			if !ok {
+				at = len(kinds)
+				by[key], kinds = at, append(kinds, nil)
+			}
+			kinds[at] = append(kinds[at], j)
+		}
+		for _, like := range kinds {
+			for _, part := range byUpstream(like, where) {
+				n := most
+				if n <= 0 {
+					n = len(part)
+				}
+				for cut := range slices.Chunk(part, n) {
+					for _, j := range cut {
+						of[j.Token] = "#" + strconv.Itoa(len(out))
+					}
+					out = append(out, group{level: level, jobs: cut})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// byUpstream divides like jobs by the arrays that they come after, where each
+// part can then come after like elements, which one submission says; else each
+// element would have to be told on its own what it comes after.
+func byUpstream(jobs []*providers.Job, where func(token string) string) [][]*providers.Job {
+	type part struct {
+		jobs []*providers.Job
+		seen map[string]bool
+		same bool // all come after the same
+		each bool // no two come after the same
+	}
+	var parts []*part
+	by, own := map[string]*part{}, map[string]bool{}
+	for _, j := range jobs {
+		var up []string
+		for _, t := range j.After {
+			if g := where(t); g != "" {
+				up = append(up, g)
+			}
+		}
+		once := len(up)
+		slices.Sort(up)
+		up = slices.Compact(up)
+		key, tokens := strings.Join(up, " "), strings.Join(j.After, " ")
+		p := by[key]
+		if p == nil {
+			p = &part{seen: map[string]bool{}, same: true, each: true}
+			by[key], parts = p, append(parts, p)
+		}
+		p.same = p.same && (len(p.jobs) == 0 || p.seen[tokens])
+		p.each = p.each && len(up) == once && !p.seen[tokens]
+		p.jobs, p.seen[tokens] = append(p.jobs, j), true
+		own[tokens] = true
+	}
+	if len(parts) >= len(own) || slices.ContainsFunc(parts, func(p *part) bool { return !p.same && !p.each }) {
+		return [][]*providers.Job{jobs}
+	}
+	var out [][]*providers.Job
+	for _, p := range parts {
+		out = append(out, p.jobs)
+	}
 	return out
 }
 
@@ -140,7 +218,7 @@ func depths(jobs []*providers.Job) []int {
 }
 
 // write lays a batch down on the spool: after it, a new muster knows of it.
-func (b *batch) write(elements []node.Element, secrets map[string][]byte) error {
+func (b *batch) write(elements []node.Element, secrets map[string][]byte, most node.Bounds) error {
 	aside := string(b.dir) + ".new"
 	if err := os.RemoveAll(aside); err != nil {
 		return err
@@ -150,6 +228,9 @@ func (b *batch) write(elements []node.Element, secrets map[string][]byte) error 
 	}
 	tmp := node.Batch(aside)
 	if err := tmp.Write(elements); err != nil {
+		return err
+	}
+	if err := tmp.WriteBounds(most); err != nil {
 		return err
 	}
 	for token, text := range secrets {

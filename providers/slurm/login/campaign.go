@@ -39,6 +39,9 @@ type campaign struct {
 	held    bool
 	sent    []time.Time // submissions of the last minute
 
+	heirs     map[string]string // by token: the one that stands for it; see repoint
+	unpointed map[string]bool   // of those: Slurm has not been told yet
+
 	looked time.Time // the last look at the queue that succeeded
 }
 
@@ -50,7 +53,8 @@ type told struct {
 }
 
 func newCampaign(spool string, c *cluster) *campaign {
-	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]time.Time{}}
+	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]time.Time{},
+		heirs: map[string]string{}, unpointed: map[string]bool{}}
 }
 
 func (c *campaign) path(parts ...string) string {
@@ -87,6 +91,7 @@ func (c *campaign) load() error {
 	}
 	slices.SortFunc(c.batches, func(a, b *batch) int { return a.Seq - b.Seq })
 	c.held = exists(c.path("hold"))
+	c.loadHeirs()
 	if err := c.replay(); err != nil {
 		return err
 	}
@@ -101,7 +106,7 @@ func exists(path string) bool {
 
 func (c *campaign) adopt(b *batch, index int, j *providers.Job) *job {
 	k := &job{token: j.Token, address: j.Address, phase: j.Phase, digest: digestOf(j), after: j.After, base: max(j.Attempt, 1),
-		walltime: j.Shape.Walltime, batch: b, index: index}
+		walltime: j.Shape.Walltime, scales: j.Retry.Max > 1 && len(j.Retry.Scale) > 0, batch: b, index: index}
 	k.last = offer.Observation{Token: j.Token, Presence: offer.Found, Status: offer.Queued, Attempt: k.base, Pool: j.Pool}
 	b.jobs[index] = k
 	c.jobs[j.Token] = k

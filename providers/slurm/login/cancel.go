@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/muster-run/muster/providers"
@@ -238,21 +237,6 @@ func (c *campaign) noteHold(hold bool) error {
 	}
 	if err := os.Remove(c.path("hold")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
-	}
-	return nil
-}
-
-// throttle changes how many of a phase's arrays may run at once. scontrol(1),
-// ArrayTaskThrottle; 0 = no limit.
-func (c *campaign) throttle(ctx context.Context, phase string, limit int) error {
-	for _, k := range c.batches {
-		if k.Phase != phase || !k.Array || k.id == "" || k.over() {
-			continue
-		}
-		if err := c.cluster.scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(limit)); err != nil && !gone(err) {
-			return err
-		}
-		k.Cap = limit
 	}
 	return nil
 }

@@ -88,6 +88,14 @@ func depend(jobs []*providers.Job, own []int, open func(token string) *job) edge
 	return e
 }
 
+// also adds a term to what all come after.
+func (e *edges) also(term string) {
+	e.common = append(e.common, term)
+	for i, d := range e.each {
+		e.each[i] = d + "," + term
+	}
+}
+
 // sameOf reports whether all jobs come after the same elements of a batch.
 func sameOf(all []preds, b *batch) bool {
 	for _, p := range all {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/node"
 	"github.com/muster-run/muster/providers/slurm/profiles"
 )
 
@@ -468,6 +469,18 @@ func (b *backend) longest() int {
 	return s.maxArray - 1
 }
 
+// bounds are the most that a job of a partition may be given on a retry.
+func (b *backend) bounds(pool string) node.Bounds {
+	b.facts.mu.Lock()
+	defer b.facts.mu.Unlock()
+	if s := b.facts.site; s != nil {
+		if p := s.partition(pool); p != nil {
+			return node.Bounds{Memory: p.memory, Walltime: p.maxTime}
+		}
+	}
+	return node.Bounds{}
+}
+
 // gres asks for GPUs; by type only where a partition has several.
 func (b *backend) gres(pool string, s offer.Shape) string {
 	if s.GPUs <= 0 {
@@ -505,22 +518,8 @@ func plainGres(s offer.Shape) string {
 // to end: for its phase's cap, or for a limit on submitted jobs.
 func (b *backend) room(ctx context.Context, k *batch) error {
 	c := b.campaign
-	if k.Cap > 0 {
-		others := 0
-		for _, o := range c.batches {
-			if o != k && o.id != "" && o.Phase == k.Phase {
-				live := 0
-				for _, j := range o.jobs {
-					if !j.ended {
-						live++
-					}
-				}
-				others += min(live, o.Cap)
-			}
-		}
-		if others > 0 && others+min(len(k.jobs), k.Cap) > k.Cap {
-			return providers.Errorf(providers.Quota, "as many of phase %s are with Slurm as may run", k.Phase)
-		}
+	if err := c.crowded(k); err != nil {
+		return err
 	}
 	s, err := b.site(ctx)
 	if err != nil {

@@ -280,8 +280,8 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 // hasFailedBefore reports whether something a job comes after did not complete.
 func (c *campaign) hasFailedBefore(j *job) bool {
 	for _, t := range j.after {
-		if p := c.jobs[t]; p != nil && p.last.Status != offer.Completed {
-			if e, ok := node.Spool(c.spool).LastEnd(t); !ok || !e.Completed() {
+		if p := c.jobs[c.heir(t)]; p != nil && p.last.Status != offer.Completed {
+			if e, ok := node.Spool(c.spool).LastEnd(p.token); !ok || !e.Completed() {
 				return true
 			}
 		}

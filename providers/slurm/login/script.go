@@ -43,6 +43,7 @@ type request struct {
 	qos      string
 	gres     string // "gpu:a100:2"
 	depend   []string
+	await    bool // what it comes after may come back under a new id
 	spool    string
 	agent    []string // the command that runs one element on the node
 }
@@ -105,7 +106,11 @@ func (r request) script() (string, error) {
 	}
 	if len(r.depend) > 0 {
 		set("dependency", strings.Join(r.depend, ","))
-		set("kill-on-invalid-dep", "yes")
+		kill := "yes"
+		if r.await {
+			kill = "no"
+		}
+		set("kill-on-invalid-dep", kill)
 	}
 	if o.Mail != "" {
 		set("mail-user", o.Mail)
@@ -161,7 +166,8 @@ func (r request) resources(set func(name, value string), o jobOptions) {
 	set("cpus-per-task", strconv.Itoa(max(1, (max(s.CPUs, 1)+nodes-1)/nodes)))
 	if s.Memory > 0 {
 		const mib = 1 << 20
-		set("mem", strconv.FormatInt((s.Memory+mib-1)/mib, 10)+"M")
+		each := (s.Memory + int64(nodes) - 1) / int64(nodes)
+		set("mem", strconv.FormatInt((each+mib-1)/mib, 10)+"M") // of each node
 	}
 	set("gres", r.gres)
 }

@@ -49,6 +49,9 @@ func (s *Slurm) Submit(ctx context.Context, r providers.SubmitRequest) ([]provid
 			out[i].Err = providers.Errorf(providers.Conflict, "token %s is another job's", j.Token)
 		}
 	}
+	if err := c.succeed(fresh); err != nil {
+		return nil, err
+	}
 	if err := c.lay(b, r.Batch, fresh); err != nil {
 		return nil, err
 	}
@@ -94,28 +97,30 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	if token == "" {
 		token = jobs[0].Token
 	}
-	var queued []offer.Observation
-	for part, g := range groups(jobs, b.longest()) {
-		k := &batch{Name: nameOf(g.jobs[0].Phase, token, part), Seq: c.nextSeq(), Phase: g.jobs[0].Phase, Pool: g.jobs[0].Pool, Cap: g.jobs[0].Cap,
+	known := func(token string) string {
+		if j := c.open(token); j != nil {
+			return j.batch.Name
+		}
+		return ""
+	}
+	gathered := groups(jobs, b.longest(), known)
+	list := make([]*batch, len(gathered))
+	for part, g := range gathered {
+		first := g.jobs[0]
+		k := &batch{Name: nameOf(first.Phase, token, part), Seq: c.nextSeq() + part, Phase: first.Phase, Pool: first.Pool, Limit: first.Cap,
 			Array: len(g.jobs) > 1, Made: time.Now(), jobs: map[int]*job{}}
 		k.dir = node.Batch(c.path("batches", k.Name))
-		elements := make([]node.Element, len(g.jobs))
-		index := depend(g.jobs, nil, c.open).index
-		secrets := map[string][]byte{}
-		for i, j := range g.jobs {
-			elements[i] = node.Element{Index: i, Job: *j}
-			if index != nil && k.Array {
-				elements[i].Index = index[i]
-			}
-			if len(j.Secrets) > 0 {
-				secrets[j.Token] = wrapper.Exports(j.Secrets)
-			}
+		for i := range g.jobs {
+			k.Indexes = append(k.Indexes, i)
 		}
-		slices.SortFunc(elements, func(a, b node.Element) int { return a.Index - b.Index })
-		for i := range elements {
-			k.Indexes = append(k.Indexes, elements[i].Index)
-		}
-		if err := k.write(elements, secrets); err != nil {
+		list[part] = k
+	}
+	capped(list)
+	var queued []offer.Observation
+	for part, g := range gathered {
+		k := list[part]
+		elements, err := c.elements(k, g.jobs, b.bounds(k.Pool))
+		if err != nil {
 			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
 		}
 		for i := range elements {
@@ -129,6 +134,29 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	return c.tell(queued...)
 }
 
+// elements writes a batch down, each job at the index that its like element
+// has in what it comes after.
+func (c *campaign) elements(k *batch, jobs []*providers.Job, most node.Bounds) ([]node.Element, error) {
+	elements := make([]node.Element, len(jobs))
+	index := depend(jobs, nil, c.open).index
+	secrets := map[string][]byte{}
+	for i, j := range jobs {
+		elements[i] = node.Element{Index: i, Job: *j}
+		if index != nil && k.Array {
+			elements[i].Index = index[i]
+		}
+		if len(j.Secrets) > 0 {
+			secrets[j.Token] = wrapper.Exports(j.Secrets)
+		}
+	}
+	slices.SortFunc(elements, func(a, b node.Element) int { return a.Index - b.Index })
+	k.Indexes = nil
+	for i := range elements {
+		k.Indexes = append(k.Indexes, elements[i].Index)
+	}
+	return elements, k.write(elements, secrets, most)
+}
+
 func (c *campaign) nextSeq() int {
 	if n := len(c.batches); n > 0 {
 		return c.batches[n-1].Seq + 1
@@ -136,14 +164,14 @@ func (c *campaign) nextSeq() int {
 	return 1
 }
 
-// open is the job that a token has yet to wait for; nil when it has completed,
-// or is not ours.
+// open is the job that has yet to complete before one that comes after a token
+// may start; nil when there is none, or it is not ours.
 func (c *campaign) open(token string) *job {
-	j := c.jobs[token]
+	j := c.jobs[c.heir(token)]
 	if j == nil || j.last.Status == offer.Completed {
 		return nil
 	}
-	if e, ok := node.Spool(c.spool).LastEnd(token); ok && e.Completed() {
+	if e, ok := node.Spool(c.spool).LastEnd(j.token); ok && e.Completed() {
 		return nil
 	}
 	return j
@@ -163,18 +191,20 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 		}
 	}
 	if len(todo) == 0 {
-		c.release(ctx)
+		if c.repoint(ctx) == nil {
+			c.release(ctx)
+		}
 		return failed
 	}
 	follow := c.followed(todo)
 	for _, k := range todo {
-		if err := s.hand(ctx, b, k, follow[k] || c.held); err != nil {
-			var pe *providers.Error
-			if !errors.As(err, &pe) {
-				pe = providers.Errorf(providers.Internal, "%v", err)
-			}
+		if c.unready(k) {
+			continue
+		}
+		if err := s.hand(ctx, b, k, follow[k] || c.held || c.heirsIn(k)); err != nil {
+			pe := asError(err)
 			if pe.Class == providers.Quota {
-				break // and with it all that comes later
+				continue // what comes after it waits, too
 			}
 			failed[k] = pe
 			if pe.Class == providers.Unreachable || pe.Class == providers.Internal {
@@ -186,7 +216,11 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 			c.refused(k, pe)
 		}
 	}
-	if err := c.release(ctx); err != nil {
+	err := asError(c.repoint(ctx))
+	if err == nil {
+		err = c.release(ctx)
+	}
+	if err != nil {
 		for _, k := range todo {
 			if k.id != "" && k.held && !c.held {
 				failed[k] = err
@@ -194,6 +228,30 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 		}
 	}
 	return failed
+}
+
+// asError is an error as a diagnostic.
+func asError(err error) *providers.Error {
+	var pe *providers.Error
+	if err != nil && !errors.As(err, &pe) {
+		pe = providers.Errorf(providers.Internal, "%v", err)
+	}
+	return pe
+}
+
+// unready reports whether Slurm does not yet have what a batch comes after.
+func (c *campaign) unready(k *batch) bool {
+	if p := c.before(k); p != nil && p.id == "" {
+		return true
+	}
+	for _, j := range k.jobs {
+		for _, t := range j.after {
+			if p := c.open(t); p != nil && p.batch.id == "" && !p.ended {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // over reports whether nothing of a batch is left to do.
@@ -216,7 +274,7 @@ func (c *campaign) followed(list []*batch) map[*batch]bool {
 	for _, k := range list {
 		for _, j := range k.jobs {
 			for _, t := range j.after {
-				if p := c.jobs[t]; p != nil && in[p.batch] {
+				if p := c.jobs[c.heir(t)]; p != nil && in[p.batch] {
 					out[p.batch] = true
 				}
 			}
@@ -246,6 +304,9 @@ func (s *Slurm) hand(ctx context.Context, b *backend, k *batch, hold bool) error
 		return err
 	}
 	e := depend(jobs, k.Indexes, c.open)
+	if p := c.before(k); p != nil {
+		e.also("afterany:" + p.id)
+	}
 	text, err := s.text(b, k, jobs, e)
 	if err != nil {
 		return err
@@ -335,9 +396,7 @@ func (c *campaign) release(ctx context.Context) *providers.Error {
 		return nil
 	}
 	if err := c.cluster.scontrol(ctx, "release", strings.Join(ids, ",")); err != nil && !gone(err) {
-		var pe *providers.Error
-		errors.As(err, &pe)
-		return pe
+		return asError(err)
 	}
 	for _, k := range list {
 		k.held = false
@@ -383,7 +442,7 @@ func (c *campaign) wanted(k *batch) ([]*providers.Job, error) {
 // stuck reports whether something a job comes after has ended otherwise than well.
 func (c *campaign) stuck(j *job) bool {
 	for _, t := range j.after {
-		if p := c.jobs[t]; p != nil && p.ended && p.last.Status != offer.Completed {
+		if p := c.jobs[c.heir(t)]; p != nil && p.ended && p.last.Status != offer.Completed {
 			return true
 		}
 	}
@@ -417,12 +476,26 @@ func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (stri
 	if err != nil {
 		return "", err
 	}
-	r := request{batch: k, job: jobs[0], count: len(jobs), campaign: b.Campaign, account: b.config.Account, qos: o.QoS, depend: e.common,
+	r := request{batch: k, job: jobs[0], count: len(jobs), campaign: b.Campaign, account: b.config.Account, qos: o.QoS, depend: e.common, await: b.campaign.mayReturn(jobs),
 		spool: b.campaign.spool, agent: agent, gres: b.gres(k.Pool, jobs[0].Shape)}
 	if r.qos == "" {
 		r.qos = b.config.QoS
 	}
 	return r.script()
+}
+
+// mayReturn reports whether something that jobs come after may fail and be
+// submitted again under a new id, as it needs more than Slurm can change on a
+// job that it has. Then they are not cancelled with it, but pointed at it.
+func (c *campaign) mayReturn(jobs []*providers.Job) bool {
+	for _, j := range jobs {
+		for _, t := range j.After {
+			if p := c.open(t); p != nil && p.scales {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // submissionsPerMinute is how many sbatch a campaign may run in a minute

@@ -26,6 +26,7 @@ type fakeSlurm struct {
 	calls   []string
 	last    int
 	refuse  func(argv []string) *result // of sbatch; nil = it is taken
+	answer  func(argv []string) *result // of any other; nil = the usual
 	queued  []string                    // records of squeue
 	scripts []string
 }
@@ -34,6 +35,11 @@ func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (result, err
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, strings.Join(argv, " "))
+	if f.answer != nil && argv[0] != "sbatch" {
+		if r := f.answer(argv); r != nil {
+			return *r, nil
+		}
+	}
 	switch argv[0] {
 	case "scontrol":
 		if slices.Contains(argv, "partition") {
@@ -122,6 +128,28 @@ func (k *bench) submit(batch string, jobs ...providers.Job) []providers.Submitte
 		k.Fatal(err)
 	}
 	return out
+}
+
+// found is what Find says of a token.
+func (k *bench) found(token string) offer.Observation {
+	k.Helper()
+	out, err := k.s.Find(k.Context(), k.b.Name, []string{token})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return out[0]
+}
+
+// record writes the record of a start's end as a node would.
+func (k *bench) record(token string, e node.End) {
+	k.Helper()
+	text, err := json.Marshal(e)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(k.spool(), "ends", node.RecordName(token, e.Restart)), text, 0o600)
+	}
+	if err != nil {
+		k.Fatal(err)
+	}
 }
 
 // directive is the value of an #SBATCH line of a script.

@@ -110,6 +110,9 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 		if err == nil && c.waiting() {
 			w.s.handOver(ctx, w.b)
 		}
+		if err == nil {
+			err = c.balance(ctx)
+		}
 		w.next = time.Now().Add(w.interval())
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -80,7 +80,7 @@ func (s Spool) Duplicates(token string) (ids []string) {
 // as met for it.
 func (s Spool) unmet(j *providers.Job) string {
 	for _, token := range j.After {
-		if e, ok := s.LastEnd(token); !ok || !e.Completed() {
+		if e, ok := s.LastEnd(s.Heir(token)); !ok || !e.Completed() {
 			return token
 		}
 	}

@@ -23,7 +23,7 @@ func (s *start) finish(e End, v failure.Verdict) (int, error) {
 	if e.Seen.Status == offer.Failed && !e.Outside && !stopped && s.retries(&e, v) {
 		err := s.record(e)
 		if err == nil {
-			if err = s.requeue(); err == nil {
+			if err = s.requeue(e); err == nil {
 				return s.status(e), nil
 			}
 		}
@@ -60,8 +60,9 @@ func (s *start) status(e End) int {
 	return 1
 }
 
-// retries reports whether the policy that rides with the job starts it again
-// as it is. What needs more of something is for the engine.
+// retries reports whether the policy that rides with the job starts it again,
+// with more memory or time if it says so. What needs more of anything else
+// takes a new Slurm job, and is for the engine.
 func (s *start) retries(e *End, v failure.Verdict) bool {
 	r := s.job.Retry
 	covered := slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(v.Class, on) })
@@ -74,12 +75,11 @@ func (s *start) retries(e *End, v failure.Verdict) bool {
 		e.Seen.Reason = "walltime, and no checkpoint has moved"
 		return false
 	}
-	for class := range r.Scale {
-		if failure.Is(v.Class, class) {
-			return false
-		}
+	more, can := s.growth(v.Class)
+	if !can {
+		return false
 	}
-	e.Final = false
+	e.Final, e.Growth = false, more
 	e.Seen.Status, e.Seen.Reason = offer.Waiting, "requeued"
 	if r.Delay > 0 {
 		e.Seen.Expected = time.Now().Add(r.Delay)
@@ -96,29 +96,49 @@ const (
 
 // requeue puts the Slurm job back into the queue under its id, so that what
 // depends on it goes on waiting, and waits to be ended.
-func (s *start) requeue() error {
+func (s *start) requeue(e End) error {
 	ending := make(chan os.Signal, 1)
 	signal.Notify(ending, syscall.SIGTERM)
 	ctx, stop := context.WithTimeout(context.Background(), scontrolTimeout)
 	defer stop()
-	var err error
-	for try := range 3 {
-		var out []byte
-		if out, err = exec.CommandContext(ctx, "scontrol", "requeue", s.begin.ID).CombinedOutput(); err == nil {
+	for try := 0; ; try++ {
+		err := scontrol(ctx, "requeue", s.begin.ID)
+		if err == nil {
 			break
 		}
-		err = fmt.Errorf("scontrol requeue %s: %w: %s", s.begin.ID, err, lastLine(out))
 		if ctx.Err() != nil || try == 2 {
 			return err
 		}
 		time.Sleep(5 * time.Second)
 	}
-	if d := s.job.Retry.Delay; d > 0 { // in vain if Slurm was quicker: then the next start waits
-		exec.CommandContext(ctx, "scontrol", "update", "JobId="+s.begin.ID, fmt.Sprintf("StartTime=now+%d", int(d.Seconds()))).Run()
-	}
+	s.amend(ctx, e)
 	select {
 	case <-ending:
 	case <-time.After(requeueWait):
+	}
+	return nil
+}
+
+// amend changes what the requeued job asks for, in the moment between the
+// requeue and the end of this script: Slurm sends TERM, and KILL after
+// KillWait. slurm.conf(5). A job that does not get what it needs does not run:
+// its next start sees that it was not granted.
+func (s *start) amend(ctx context.Context, e End) {
+	if g := e.Growth; g != nil {
+		if err := scontrol(ctx, append([]string{"update", "JobId=" + s.begin.ID}, g.terms()...)...); err == nil {
+			g.Granted = true
+			s.record(e) // if it fails, the next start does not run
+		}
+	}
+	if d := s.job.Retry.Delay; d > 0 { // in vain if Slurm was quicker: then the next start waits
+		scontrol(ctx, "update", "JobId="+s.begin.ID, fmt.Sprintf("StartTime=now+%d", int(d.Seconds())))
+	}
+}
+
+func scontrol(ctx context.Context, args ...string) error {
+	out, err := exec.CommandContext(ctx, "scontrol", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("scontrol %s: %w: %s", args[0], err, lastLine(out))
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (s *start) grace() time.Duration {
 // limit is when the command is asked to end, so that the wrapper still lives
 // to record it: Slurm kills both at the walltime.
 func (s *start) limit() <-chan time.Time {
-	w := s.job.Shape.Walltime
+	w := s.shape().Walltime
 	if w <= 0 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (s *start) wait(p *process, signals <-chan os.Signal) (exit *int, sig strin
 		case <-limit:
 			s.expired = true
 			s.terminate(p.pid)
-			kill = time.After(min(s.grace(), s.job.Shape.Walltime/16))
+			kill = time.After(min(s.grace(), s.shape().Walltime/16))
 		case <-kill:
 			unix.Kill(-p.pid, unix.SIGKILL)
 		case sg := <-signals:

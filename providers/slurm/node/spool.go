@@ -29,6 +29,7 @@ import (
 //	ends/TOKEN.N     restart N ended, and how
 //	marks/HASH       what the outputs of a result hash were before its first attempt
 //	run/TOKEN.N/     the wrapper's folder while it runs
+//	heirs/TOKEN      the token that stands for one that ended without success
 //	cancels/TOKEN    a person, or the engine, cancelled it
 //	errors/          the same failure again and again; see breaker
 //	stop, stop.PHASE nothing (of a phase) starts while it is there; holds the reason
@@ -40,7 +41,7 @@ func (s Spool) path(parts ...string) string {
 }
 
 // Dirs are the folders of a spool.
-var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "out"}
+var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "heirs", "out"}
 
 // A Begin is what a start wrote down of itself.
 type Begin struct {
@@ -63,9 +64,11 @@ type End struct {
 	Outside bool `json:"outside,omitempty"`
 	// Refused says why the command was not run at all: what it came after did
 	// not complete, or its phase was stopped.
-	Refused   string            `json:"refused,omitempty"`
-	Signature string            `json:"signature,omitempty"`
-	Seen      offer.Observation `json:"seen"`
+	Refused   string `json:"refused,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	// Growth is what the start after this one needs more of.
+	Growth *Growth           `json:"growth,omitempty"`
+	Seen   offer.Observation `json:"seen"`
 }
 
 // Completed reports whether the command ran and its outputs were verified.
@@ -119,6 +122,20 @@ func (s Spool) Claimed(token string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(b))
+}
+
+// Heir is the token that stands for another by now: that of a later launch of
+// the same job. Most stand for themselves.
+func (s Spool) Heir(token string) string {
+	for range 1000 { // a circle is a damaged spool
+		b, err := os.ReadFile(s.path("heirs", token))
+		next := strings.TrimSpace(string(b))
+		if err != nil || next == "" {
+			return token
+		}
+		token = next
+	}
+	return token
 }
 
 // Stopped says why jobs of a phase may not start, "" if they may.

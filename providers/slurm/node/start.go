@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -114,7 +115,7 @@ func (s *start) notAgain() string {
 		return ""
 	}
 	if e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart-1); err == nil && !e.Outside {
-		return "" // the wrapper wanted it
+		return s.withheld() // the wrapper wanted it
 	}
 	r := s.job.Retry
 	if s.number() > max(r.Max, 1) {
@@ -128,14 +129,23 @@ func (s *start) notAgain() string {
 	return "Slurm requeued it, and retry.on has neither preempted nor node_failure"
 }
 
-// giveUp ends a job that was preempted or lost its node and may not run again.
+// giveUp ends a job that may not run again, after the start before this one:
+// as that one ended, or as preempted where it left no word.
 func (s *start) giveUp(why string) error {
 	e := End{Begin: s.begin, Final: true}
 	e.Begin.Restart--
 	e.Seen = s.seen(offer.Failed)
 	e.Seen.Attempt--
 	e.Seen.Class, e.Seen.Reason = failure.Preempted, why
-	return s.record(e)
+	if before, err := s.spool.ReadEnd(e.Token, e.Restart); err == nil && before.Seen.Class != "" {
+		e.Seen, e.Signature = before.Seen, before.Signature
+		e.Seen.Status, e.Seen.Reason, e.Seen.Expected = offer.Failed, why, time.Time{}
+		if before.Outside {
+			e.Seen.Class = failure.Preempted
+		}
+	}
+	// Under the number of this start, too: that of the other may have been read.
+	return errors.Join(s.record(e), writeJSON(s.spool.path("ends", RecordName(e.Token, s.begin.Restart)), e))
 }
 
 // exec readies the ground and starts the wrapper in a session of its own.

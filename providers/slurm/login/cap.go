@@ -1,0 +1,184 @@
+package login
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// spread gives the arrays of one phase, sizes jobs each, what they may run at
+// once, so that together they keep to the phase's limit with nobody watching:
+// each its part of it, one at least. Where there are more arrays than that,
+// they stand in as many lanes as may run; in a lane one job runs at a time and
+// an array begins when the one before it, behind, has ended. behind is -1 for
+// those that wait for none.
+func spread(limit int, sizes []int) (shares, behind []int) {
+	shares, behind = make([]int, len(sizes)), make([]int, len(sizes))
+	total := 0
+	for i, n := range sizes {
+		shares[i], behind[i] = 1, -1
+		if i >= limit {
+			behind[i] = i - limit
+		}
+		total += n
+	}
+	left := limit - len(sizes)
+	if left <= 0 {
+		return shares, behind
+	}
+	for i, n := range sizes {
+		more := min(left*n/total, n-1)
+		shares[i] += more
+	}
+	for given := sum(shares); given < min(limit, total); {
+		for i, n := range sizes {
+			if shares[i] < n && given < limit {
+				shares[i]++
+				given++
+			}
+		}
+	}
+	return shares, behind
+}
+
+func sum(list []int) (n int) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
+// capped gives batches that are handed over together their parts of their
+// phases' limits.
+func capped(list []*batch) {
+	by := map[string][]*batch{}
+	for _, k := range list {
+		if k.Limit > 0 {
+			by[k.Phase] = append(by[k.Phase], k)
+		}
+	}
+	for _, like := range by {
+		sizes := make([]int, len(like))
+		for i, k := range like {
+			sizes[i] = len(k.Indexes)
+		}
+		shares, behind := spread(like[0].Limit, sizes)
+		for i, k := range like {
+			k.Cap = shares[i]
+			if behind[i] >= 0 {
+				k.Behind = like[behind[i]].Name
+			}
+		}
+	}
+}
+
+// live counts the jobs of a batch that have not ended.
+func (b *batch) live() (n int) {
+	for _, j := range b.jobs {
+		if !j.ended {
+			n++
+		}
+	}
+	return n
+}
+
+// before is the batch that another one waits for in its lane, nil when that
+// has ended.
+func (c *campaign) before(k *batch) *batch {
+	for _, o := range c.batches {
+		if k.Behind != "" && o.Name == k.Behind && !o.over() {
+			return o
+		}
+	}
+	return nil
+}
+
+// crowded says that a batch has to wait until fewer of its phase are with
+// Slurm.
+func (c *campaign) crowded(k *batch) error {
+	if k.Limit <= 0 || c.before(k) != nil {
+		return nil
+	}
+	others := 0
+	for _, o := range c.batches {
+		if o != k && o.id != "" && o.Phase == k.Phase && c.before(o) == nil {
+			others += min(o.live(), o.Cap)
+		}
+	}
+	if others > 0 && others+min(k.live(), k.Cap) > k.Limit {
+		return providers.Errorf(providers.Quota, "as many of phase %s are with Slurm as may run", k.Phase)
+	}
+	return nil
+}
+
+// balance gives what arrays that have ended leave of their phase's limit to
+// those that go on.
+func (c *campaign) balance(ctx context.Context) error {
+	done := map[string]bool{}
+	for _, k := range c.batches {
+		if k.Limit <= 0 || done[k.Phase] {
+			continue
+		}
+		done[k.Phase] = true
+		var list []*batch
+		left := k.Limit
+		for _, o := range c.batches {
+			if o.Phase != k.Phase || o.over() {
+				continue
+			}
+			if left -= min(o.live(), o.Cap); o.id == "" || c.before(o) != nil {
+				left = 0 // it waits for that itself
+			}
+			if o.Array {
+				list = append(list, o)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b *batch) int { return b.live() - a.live() })
+		for _, o := range list {
+			if more := min(left, o.live()-o.Cap); more > 0 {
+				if err := c.setThrottle(ctx, o, o.Cap+more); err != nil {
+					return err
+				}
+				left -= more
+			}
+		}
+	}
+	return nil
+}
+
+// throttle changes how many of a phase may run at once; 0 = no limit.
+func (c *campaign) throttle(ctx context.Context, phase string, limit int) error {
+	var list []*batch
+	var sizes []int
+	for _, k := range c.batches {
+		if k.Phase == phase && !k.over() {
+			list, sizes = append(list, k), append(sizes, k.live())
+		}
+	}
+	shares := make([]int, len(list))
+	if limit > 0 {
+		shares, _ = spread(limit, sizes)
+	}
+	for i, k := range list {
+		k.Limit = limit
+		if err := c.setThrottle(ctx, k, shares[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setThrottle changes an array's own part. scontrol(1), ArrayTaskThrottle; 0 =
+// no limit.
+func (c *campaign) setThrottle(ctx context.Context, k *batch, n int) error {
+	if k.Array && k.id != "" && n != k.Cap {
+		if err := c.cluster.scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(n)); err != nil && !gone(err) {
+			return fmt.Errorf("change how many of %s may run: %w", k.Name, err)
+		}
+	}
+	k.Cap = n
+	return nil
+}

@@ -1,0 +1,125 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Bounds are the most that a batch's partition gives one job; zero is no limit
+// known.
+type Bounds struct {
+	Memory   int64         `json:"memory,omitempty"`   // bytes of one node
+	Walltime time.Duration `json:"walltime,omitempty"` // nanoseconds
+}
+
+// WriteBounds keeps the bounds of a batch's jobs beside them.
+func (b Batch) WriteBounds(most Bounds) error {
+	return writeJSON(filepath.Join(string(b), "bounds"), most)
+}
+
+func (b Batch) bounds() (most Bounds) {
+	if text, err := os.ReadFile(filepath.Join(string(b), "bounds")); err == nil {
+		json.Unmarshal(text, &most) // without it nothing is bounded but by Slurm
+	}
+	return most
+}
+
+// Growth is what the next start of a job needs more of. Slurm changes both for
+// a job of the user's that waits in the queue: scontrol(1), MinMemoryNode and
+// TimeLimit ("or, if the job is pending, up to the partition's limit").
+type Growth struct {
+	Memory   int64         `json:"memory,omitempty"`   // bytes of one node; 0 = as before
+	Walltime time.Duration `json:"walltime,omitempty"` // 0 = as before
+	// Granted says that Slurm has taken it: only then may the next start run.
+	Granted bool `json:"granted"`
+}
+
+// shape is what this start was given.
+func (s *start) shape() offer.Shape {
+	shape := s.job.Shape
+	for n := range s.begin.Restart {
+		e, err := s.spool.ReadEnd(s.begin.Token, n)
+		if err != nil || e.Growth == nil || !e.Growth.Granted {
+			continue
+		}
+		if e.Growth.Memory > 0 {
+			shape.Memory = e.Growth.Memory * int64(max(shape.Nodes, 1))
+		}
+		if e.Growth.Walltime > 0 {
+			shape.Walltime = e.Growth.Walltime
+		}
+	}
+	return shape
+}
+
+// growth is what the policy wants more of after a failure of a class: nil for
+// nothing. It reports false for what this Slurm job cannot be given: other
+// devices or cores, or more than its partition has. That needs a new one.
+func (s *start) growth(class string) (*Growth, bool) {
+	scale := s.job.Retry.Scale
+	for _, name := range slices.Sorted(maps.Keys(scale)) {
+		if !failure.Is(class, name) {
+			continue
+		}
+		by, now, most := scale[name], s.shape(), s.batch.bounds()
+		if changes(by.CPUs) || changes(by.GPUs) || changes(by.Disk) {
+			return nil, false
+		}
+		var g Growth
+		if changes(by.Memory) && now.Memory > 0 {
+			each := now.Memory / int64(max(now.Nodes, 1))
+			if g.Memory = int64(float64(each)*by.Memory + 0.5); most.Memory > 0 {
+				g.Memory = min(g.Memory, most.Memory)
+			}
+			if g.Memory <= each {
+				return nil, false
+			}
+		}
+		if changes(by.Walltime) && now.Walltime > 0 {
+			if g.Walltime = time.Duration(float64(now.Walltime)*by.Walltime + 0.5); most.Walltime > 0 {
+				g.Walltime = min(g.Walltime, most.Walltime)
+			}
+			if g.Walltime <= now.Walltime {
+				return nil, false
+			}
+		}
+		if g == (Growth{}) {
+			return nil, true
+		}
+		return &g, true
+	}
+	return nil, true
+}
+
+func changes(by float64) bool { return by > 0 && by != 1 }
+
+// terms are scontrol's words for it.
+func (g *Growth) terms() (out []string) {
+	if g.Memory > 0 {
+		const mib = 1 << 20
+		out = append(out, "MinMemoryNode="+strconv.FormatInt((g.Memory+mib-1)/mib, 10))
+	}
+	if g.Walltime > 0 {
+		out = append(out, "TimeLimit="+strconv.Itoa(int((g.Walltime+time.Minute-1)/time.Minute))) // whole minutes
+	}
+	return out
+}
+
+// withheld says why a start must not run whose Slurm job was not given what
+// the one before it lacked, "" if it was.
+func (s *start) withheld() string {
+	e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart-1)
+	if err != nil || e.Growth == nil || e.Growth.Granted {
+		return ""
+	}
+	return fmt.Sprintf("%s, and Slurm did not give the job more in its place", e.Seen.Class)
+}
