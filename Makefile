@@ -44,6 +44,7 @@ generate: build ## generated code and reference pages
 clean: ## remove what was built
 	rm -rf bin
 	find providers/ssh/bin -type f ! -name README.md -delete
+	rm -f providers/host/gpu/bin/*/muster-nvml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

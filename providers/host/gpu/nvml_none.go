@@ -1,4 +1,4 @@
-//go:build !cgo || !linux
+//go:build !linux || (!cgo && !amd64 && !arm64)
 
 package gpu
 
