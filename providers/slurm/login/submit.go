@@ -272,6 +272,9 @@ func (c *campaign) followed(list []*batch) map[*batch]bool {
 	}
 	out := map[*batch]bool{}
 	for _, k := range list {
+		if p := c.before(k); p != nil {
+			out[p] = true
+		}
 		for _, j := range k.jobs {
 			for _, t := range j.after {
 				if p := c.jobs[c.heir(t)]; p != nil && in[p.batch] {
