@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/advice"
 	"github.com/muster-run/muster/state"
 )
 
@@ -44,15 +45,16 @@ metrics as columns, ready for a data frame.`,
 
 // A campaignReport is the JSON of `muster report -json`.
 type campaignReport struct {
-	FormatVersion string         `json:"format_version"`
-	Campaign      string         `json:"campaign"`
-	Description   string         `json:"description,omitempty"`
-	Phases        []phaseReport  `json:"phases"`
-	Jobs          []jobReport    `json:"jobs"`
-	Results       []resultReport `json:"results"`
-	Spent         state.Amounts  `json:"spent"`
-	Began         time.Time      `json:"began,omitzero"`
-	Ended         time.Time      `json:"ended,omitzero"`
+	FormatVersion string          `json:"format_version"`
+	Campaign      string          `json:"campaign"`
+	Description   string          `json:"description,omitempty"`
+	Phases        []phaseReport   `json:"phases"`
+	History       []historyReport `json:"history"` // of phases of which a launch ended
+	Jobs          []jobReport     `json:"jobs"`
+	Results       []resultReport  `json:"results"`
+	Spent         state.Amounts   `json:"spent"`
+	Began         time.Time       `json:"began,omitzero"`
+	Ended         time.Time       `json:"ended,omitzero"`
 }
 
 type phaseReport struct {
@@ -87,6 +89,7 @@ type jobReport struct {
 func reportOf(c *lang.Campaign, st *state.State, s selection) campaignReport {
 	r := campaignReport{FormatVersion: formatVersion, Campaign: c.Name, Description: c.Description, Jobs: []jobReport{}, Phases: []phaseReport{}, Spent: state.Amounts{}}
 	r.Results = outputsOf(c, st, s).Results
+	r.History = historyOf(c, st, s)
 	for _, e := range st.Ledger {
 		addAmounts(r.Spent, e.Spent)
 	}
@@ -113,6 +116,16 @@ func reportOf(c *lang.Campaign, st *state.State, s selection) campaignReport {
 		r.Phases = append(r.Phases, ph)
 	}
 	return r
+}
+
+// historyOf is where the time of the selected jobs went, and what they used of
+// what they asked for.
+func historyOf(c *lang.Campaign, st *state.State, s selection) []historyReport {
+	out := []historyReport{}
+	for _, h := range advice.HistoryOf(advice.Input{Campaign: c, State: st}, s.has) {
+		out = append(out, historyReportOf(h))
+	}
+	return out
 }
 
 func (r *campaignReport) span(j jobReport) {

@@ -28,6 +28,10 @@ func markdownReport(r campaignReport) string {
 		rows = append(rows, []string{p.Phase, strconv.Itoa(p.Jobs), strconv.Itoa(p.Completed), strconv.Itoa(p.Retried), strconv.Itoa(p.Failed), secs(p.Median), secs(p.Longest), secs(p.Queued)})
 	}
 	b.WriteString("\n" + markdownTable(rows))
+	if len(r.History) > 0 {
+		b.WriteString("\n## Where the time went\n\nThe median of a job, and all jobs together.\n\n" + markdownTable(timeRows(r.History)))
+		b.WriteString("\n## Asked for and used\n\n" + markdownTable(useRows(r.History)))
+	}
 	if rows := troubles(r); len(rows) > 1 {
 		b.WriteString("\n## Failures and retries\n\n" + markdownTable(rows))
 	}
@@ -38,6 +42,26 @@ func markdownReport(r campaignReport) string {
 		}
 	}
 	return b.String()
+}
+
+// timeRows tell queue, run and retry time apart.
+func timeRows(history []historyReport) [][]string {
+	rows := [][]string{{"phase", "work", "queue", "run", "retries", "queue, all", "run, all", "retries, all"}}
+	for _, h := range history {
+		rows = append(rows, []string{h.Phase, strings.ToUpper(h.Work), secs(h.Median.Queue), secs(h.Median.Run), secs(h.Median.Retry), secs(h.Sum.Queue), secs(h.Sum.Run), secs(h.Sum.Retry)})
+	}
+	return rows
+}
+
+// useRows are what launches used of what they asked for.
+func useRows(history []historyReport) [][]string {
+	rows := [][]string{{"phase", "resource", "asked for", "median", "most"}}
+	for _, h := range history {
+		for _, u := range h.Uses {
+			rows = append(rows, []string{h.Phase, u.What, askedText(u), usedText(u, u.Median), usedText(u, u.Most)})
+		}
+	}
+	return rows
 }
 
 // troubles lists jobs that did not succeed at their first attempt.

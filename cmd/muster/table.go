@@ -17,7 +17,7 @@ func commands() []*command {
 			[]*command{
 				initCommand(), validateCommand(), planCommand(), applyCommand(), destroyCommand(),
 				statusCommand(), logsCommand(), explainCommand(), holdCommand(), resumeCommand(), cancelCommand(), overrideCommand(),
-				outputsCommand(), pullCommand(), reportCommand(), costCommand(),
+				outputsCommand(), pullCommand(), reportCommand(), costCommand(), adviseCommand(),
 				backendsCommand(), showCommand(),
 			},
 			stateCommands(),

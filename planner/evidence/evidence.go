@@ -45,7 +45,7 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 		}
 		for k := range job.Attempts {
 			at := &job.Attempts[k]
-			d := elapsed(at)
+			d := Elapsed(at)
 			if at.Ended.IsZero() || d <= 0 {
 				continue
 			}
@@ -104,17 +104,6 @@ func (ev *Evidence) used(at *state.Attempt, d time.Duration) {
 		ev.memory = max(ev.memory, u.MaxRSS)
 		ev.cores = max(ev.cores, u.CPU/d.Seconds())
 	}
-}
-
-// elapsed is how long an attempt ran.
-func elapsed(at *state.Attempt) time.Duration {
-	if at.Usage != nil && at.Usage.Elapsed > 0 {
-		return time.Duration(at.Usage.Elapsed * float64(time.Second))
-	}
-	if at.Started.IsZero() || at.Ended.IsZero() {
-		return 0
-	}
-	return at.Ended.Sub(at.Started)
 }
 
 // Runtime is one launch of a job with a walltime.

@@ -33,7 +33,7 @@ func Fit(p *lang.Phase, records []*state.Job) (Fitted, bool) {
 		if job == nil || job.Status != state.Completed || len(job.Attempts) == 0 {
 			continue
 		}
-		if d := elapsed(&job.Attempts[len(job.Attempts)-1]); d > 0 {
+		if d := Elapsed(&job.Attempts[len(job.Attempts)-1]); d > 0 {
 			cells, took = append(cells, i), append(took, d)
 		}
 	}

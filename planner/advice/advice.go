@@ -1,0 +1,111 @@
+// Package advice reads the history of a campaign and says which of its
+// resources are far from what its jobs used, which line would change that, and
+// what it would save. It is pure and changes nothing: a person edits the
+// campaign, and the next plan shows the difference.
+package advice
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// What a proposal rests on at least, and how far beyond the evidence it goes.
+// The sources are the rules by which people size jobs on shared clusters.
+const (
+	// enough is how many measured launches outweigh a guess; the forecast
+	// takes as many.
+	enough = 3
+	// offBy is how many times what was used a request may be before it is
+	// pointed out, here and in a plan.
+	offBy = 2
+	// aboveUse is added to the most memory or cores that were used: what is
+	// asked for after an out-of-memory kill is MaxRSS × 1.2.
+	aboveUse = 1.2
+	// aboveTime is added to the longest runtime: hours are estimated with a
+	// buffer of 30 %.
+	aboveTime = 1.3
+	// often is the share of launches that fail alike from which a phase, and
+	// not a corner of its grid, has the wrong size. The breaker warns from there.
+	often = 0.10
+)
+
+// An Input is what advice is drawn from.
+type Input struct {
+	Campaign *lang.Campaign
+	State    *state.State
+	Pools    []offer.Pool // as the backends say now; what is not known of them is left out of savings
+}
+
+// A Report is the history of a campaign and what follows from it.
+type Report struct {
+	Launches  int // that ended
+	Phases    []History
+	Proposals []Proposal
+	Notes     []string // what could not be judged, and why
+}
+
+// Of draws the advice of a campaign.
+func Of(in Input) Report {
+	a := adviser{Input: in}
+	for _, g := range gather(in, nil) {
+		a.out.Launches += len(g.launches)
+		if len(g.launches) == 0 {
+			continue
+		}
+		a.out.Phases = append(a.out.Phases, g.history())
+		if n := len(g.launches); n < enough {
+			a.note("phase.%s: %s ended, and %d are needed to judge by", g.phase.Name, count(n, "launch", "launches"), enough)
+			continue
+		}
+		for _, rule := range rules {
+			a.out.Proposals = append(a.out.Proposals, rule(&a, g)...)
+		}
+	}
+	return a.out
+}
+
+// rules are tried in this order on every phase that has a history.
+var rules = []func(*adviser, *group) []Proposal{
+	(*adviser).memory, (*adviser).walltime, (*adviser).cores, (*adviser).devices, (*adviser).place, (*adviser).split, (*adviser).launchedAgain,
+}
+
+type adviser struct {
+	Input
+	out Report
+}
+
+func (a *adviser) note(format string, args ...any) {
+	a.out.Notes = append(a.out.Notes, fmt.Sprintf(format, args...))
+}
+
+// A Proposal is one change of the campaign, the figures it rests on, and what
+// it would save.
+type Proposal struct {
+	Phase  string
+	Kind   string // "memory", "walltime", "cores", "gpus", "place", "split", "retry"
+	Title  string // what to do, as a sentence without a period
+	Jobs   string // which jobs, where these are not all of the phase
+	Edit   Edit
+	Why    string // the figures
+	Margin string // what is added to them, "" for nothing
+	Saves  []Saving
+}
+
+// A Saving is what a change would have spared, or will: an amount by unit, or
+// time that jobs wait.
+type Saving struct {
+	Unit   string // "usd", "service_units", "gpu_hours", "cpu_hours", "node_hours", "wait_hours", "run_hours"
+	Amount string // decimal
+	Of     string // "of the 30 jobs left", "of the 10 jobs that ran"
+	AtMost bool   // off the ceiling that is approved, not off what is likely spent
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

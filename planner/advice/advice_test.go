@@ -1,0 +1,315 @@
+package advice
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+var began = time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+
+const (
+	gb  = 1_000_000_000
+	gib = 1 << 30
+)
+
+// site is a cluster with CPU and GPU partitions, priced by the hour.
+func site() []offer.Pool {
+	return []offer.Pool{
+		{Backend: "slurm.x", Name: "gpu", Word: "partition", CPUs: 64, GPUs: 8, GPUModel: "A100", Memory: 512 * gb, Price: offer.Price{Known: true, USDPerGPUHour: "2", SUPerCPUHour: "1"}},
+		{Backend: "slurm.x", Name: "cpu", Word: "partition", CPUs: 64, Memory: 256 * gb, Price: offer.Price{Known: true, SUPerCPUHour: "0.5"}},
+		{Backend: "slurm.x", Name: "test", Word: "partition", CPUs: 64, Testing: true, Price: offer.Price{Known: true}},
+	}
+}
+
+// A world is a campaign and what its jobs did.
+type world struct {
+	t     *testing.T
+	c     *lang.Campaign
+	st    *state.State
+	pools []offer.Pool
+}
+
+// load is a campaign of one phase, "train", with this body.
+func load(t *testing.T, phases string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	src := "campaign \"test\" {}\nbackend \"slurm\" \"x\" {}\n" + phases
+	if err := os.WriteFile(filepath.Join(dir, "c.muster.hcl"), []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, diags := lang.Load(lang.LoadOptions{Dir: dir, Schemas: map[string]offer.Schema{"local": {Type: "local"},
+		"slurm": {Type: "slurm", Options: offer.Block{Attrs: []offer.Attr{{Name: "partition", Type: offer.String}}}}}})
+	if diags.HasErrors() {
+		t.Fatalf("%v\n%s", diags, src)
+	}
+	return &world{t: t, c: c, st: state.New("test"), pools: site()}
+}
+
+func phase(name, job, rest string) string {
+	return fmt.Sprintf("phase %q {\n  grid {\n    axes = { i = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }\n  }\n  place { candidates = [backend.slurm.x] }\n  job {\n    command = \"run ${cell.i}\"\n    options \"slurm\" { partition = \"gpu\" }\n%s\n  }\n%s}\n", name, job, rest)
+}
+
+func resources(lines ...string) string {
+	return "    resources {\n      " + strings.Join(lines, "\n      ") + "\n    }"
+}
+
+// A deed is what one launch did.
+type deed struct {
+	wait, run time.Duration
+	class     string // "" when it completed
+	usage     state.Usage
+	pool      string
+}
+
+// did enters a job's launches; it completed if the last did.
+func (w *world) did(name string, cell int, deeds ...deed) {
+	for _, p := range w.c.Phases {
+		if p.Name != name {
+			continue
+		}
+		job := &state.Job{Address: p.Address(cell), Phase: name, Status: state.Completed}
+		at := began
+		for n, d := range deeds {
+			u := d.usage
+			u.Elapsed = d.run.Seconds()
+			a := state.Attempt{N: n + 1, Backend: "slurm.x", Pool: "gpu", Queued: at, Started: at.Add(d.wait), Ended: at.Add(d.wait + d.run), Class: d.class, Usage: &u}
+			if d.pool != "" {
+				a.Pool = d.pool
+			}
+			at = a.Ended
+			job.Attempts = append(job.Attempts, a)
+			if job.Status, job.Class = state.Completed, d.class; d.class != "" {
+				job.Status = state.Failed
+			}
+		}
+		w.st.Jobs[job.Address] = job
+	}
+}
+
+func (w *world) advice() Report {
+	w.t.Helper()
+	return Of(Input{Campaign: w.c, State: w.st, Pools: w.pools})
+}
+
+// TestRules: what history shows, the line to change, and what it saves.
+func TestRules(t *testing.T) {
+	hour := time.Hour
+	plain := deed{run: hour, usage: state.Usage{MaxRSS: 9 * gb, CPU: 3600, GPUMaxMem: -1}}
+	with := func(mod func(*deed)) deed { d := plain; mod(&d); return d }
+	all := func(n int, d deed) func(*world) {
+		return func(w *world) {
+			for i := range n {
+				w.did("train", i, d)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		job, rest string
+		did       func(*world)
+		want      []string // "kind: before → after"
+		why       string   // of the first
+		saves     string   // of the first
+	}{
+		"64 GB asked for, 9 GB used": {
+			resources(`memory = "64GB"`), "", all(5, plain),
+			[]string{`memory: memory = "64GB" → memory = "11GB"`}, "64GB asked for, and the most that any of 5 measured launches used was", ""},
+		"memory in the unit it is written in": {
+			resources(`memory = "64GiB"`), "", all(3, with(func(d *deed) { d.usage.MaxRSS = 9 * gib })),
+			[]string{`memory: memory = "64GiB" → memory = "11GiB"`}, "", ""},
+		"a comment on the line stays": {
+			resources(`memory = "64GB" # as the old script had it`), "", all(3, plain),
+			[]string{`memory: memory = "64GB" # as the old script had it → memory = "11GB" # as the old script had it`}, "", ""},
+		"memory within twice":           {resources(`memory = "18GB"`), "", all(5, plain), nil, "", ""},
+		"two launches are not evidence": {resources(`memory = "64GB"`), "", all(2, plain), nil, "", ""},
+		"memory not measured":           {resources(`memory = "64GB"`), "", all(5, with(func(d *deed) { d.usage.MaxRSS = -1 })), nil, "", ""},
+		"a value by cell": {
+			resources(`memory = "${cell.i > 5 ? 80 : 64}GB"`), "", all(10, plain),
+			[]string{`memory: memory = "${cell.i > 5 ? 80 : 64}GB" → 11GB`}, "80GB asked for", ""},
+		"one in two ran out of memory": {
+			resources(`memory = "8GB"`), "", func(w *world) {
+				for i := range 6 {
+					w.did("train", i, with(func(d *deed) {
+						d.usage.MaxRSS = 7 * gb
+						if i%2 == 0 {
+							d.class = "oom_host"
+						}
+					}))
+				}
+			},
+			[]string{`memory: memory = "8GB" → memory = "10GB"`}, "3 of 6 launches ran out of memory", "cpu_hours 3 that the 3 killed launches took"},
+		"a corner of the grid ran out of memory": {
+			resources(`memory = "8GB"`), "", func(w *world) {
+				for i := range 10 {
+					w.did("train", i, with(func(d *deed) { d.usage.MaxRSS = 7 * gb }), with(func(d *deed) { d.usage.MaxRSS = 7 * gb }))
+				}
+				w.did("train", 9, with(func(d *deed) { d.class, d.usage.MaxRSS = "oom_host", 8*gb }), plain)
+			},
+			[]string{"retry:  → retry {\n  on = [\"oom\"]\n  scale \"oom_host\" { memory = 1.5 }\n}"}, "1 of 20 launches ran out of memory, all where i=10", ""},
+		"a walltime of twelve hours for one": {
+			resources(`walltime = "12h"`), "", all(4, plain),
+			[]string{`walltime: walltime = "12h" → walltime = "1h30m"`}, "12h asked for, and the longest of 4 jobs took 1h", "cpu_hours 63 of the 6 jobs left at most"},
+		"ended at the walltime": {
+			resources(`walltime = "1h"`), "", all(4, with(func(d *deed) { d.class = "walltime" })),
+			[]string{`walltime: walltime = "1h" → walltime = "1h30m"`}, "4 of 4 launches were ended at their walltime of 1h", ""},
+		"eight cores and one busy": {
+			resources("cpus = 8"), "", all(5, plain),
+			[]string{"cores: cpus = 8 → cpus = 2"}, "8 cores asked for, and the most that any of 5 measured launches kept busy was 1", "service_units 30 of the 5 jobs left"},
+		"GPUs that nothing was put on": {
+			resources("gpus = 2", `walltime = "2h"`), "", all(10, with(func(d *deed) { d.usage.GPUMaxMem, d.usage.GPUSeconds = 0, 7200 })),
+			[]string{"gpus: gpus = 2 → gpus = 0"}, "Each held 2 GPUs, and none of 10 measured launches had anything on them", "usd 40 of the 10 jobs that ran"},
+		"GPUs whose use nobody measured": {resources("gpus = 2", `walltime = "2h"`), "", all(10, with(func(d *deed) { d.usage.GPUSeconds = 7200 })), nil, "", ""},
+		"work without GPUs on a node that has them": {
+			resources("cpus = 1", "gpus = 0"), "", all(4, plain),
+			nil, "", ""},
+		"preempted, and all was lost": {
+			resources("gpus = 1", `walltime = "2h"`), "", func(w *world) {
+				for i := range 4 {
+					w.did("train", i, with(func(d *deed) { d.class = "preempted" }), plain)
+				}
+			},
+			[]string{"retry:  → checkpoint { path = \"checkpoints/${cell.key}\" }"}, "4 of 8 launches were preempted", "usd 8 at most"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := load(t, phase("train", c.job, c.rest))
+			c.did(w)
+			if strings.Contains(name, "without GPUs") {
+				w.pools = slices.DeleteFunc(w.pools, func(p offer.Pool) bool { return p.Name == "cpu" }) // nowhere else to go
+			}
+			if !strings.Contains(c.job, "gpus") { // a CPU phase on its own partition
+				for i := range w.pools {
+					w.pools[i].GPUs = 0
+				}
+			}
+			r := w.advice()
+			var got []string
+			for _, p := range r.Proposals {
+				to := p.Edit.After
+				if to == "" {
+					to = strings.Trim(p.Edit.Value, `"`)
+				}
+				got = append(got, p.Kind+": "+p.Edit.Before+" → "+to)
+			}
+			if len(c.want) == 1 && strings.HasSuffix(c.want[0], " → 11GB") && len(got) > 1 { // one for each value
+				got = got[:1]
+			}
+			if !slices.Equal(got, c.want) {
+				t.Fatalf("got  %q\nwant %q\nnotes %q", got, c.want, r.Notes)
+			}
+			if len(got) == 0 {
+				return
+			}
+			first := r.Proposals[0]
+			if !strings.Contains(first.Why, c.why) {
+				t.Errorf("why %q", first.Why)
+			}
+			if saves := savings(first.Saves); !strings.Contains(saves, c.saves) {
+				t.Errorf("saves %q", saves)
+			}
+			if first.Edit.File == "" || first.Edit.Line == 0 {
+				t.Errorf("no line: %+v", first.Edit)
+			}
+		})
+	}
+}
+
+func savings(all []Saving) string {
+	var out []string
+	for _, s := range all {
+		text := s.Unit + " " + s.Amount + " " + s.Of
+		if s.AtMost {
+			text += " at most"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// TestMoveOff: CPU steps on GPU nodes are moved to the partition without.
+func TestMoveOff(t *testing.T) {
+	w := load(t, phase("train", resources("cpus = 4", `walltime = "2h"`), ""))
+	for i := range 4 {
+		w.did("train", i, deed{run: time.Hour, usage: state.Usage{MaxRSS: gb, CPU: 4 * 3600, GPUMaxMem: -1}})
+	}
+	r := w.advice()
+	if len(r.Proposals) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	p := r.Proposals[0]
+	if p.Kind != "place" || p.Edit.Before != `options "slurm" { partition = "gpu" }` || p.Edit.After != `options "slurm" { partition = "cpu" }` {
+		t.Errorf("%+v", p)
+	}
+	if saves := savings(p.Saves); saves != "service_units 12 of the 6 jobs left" { // 6 jobs × 4 cores × 1 h × (1 − 0.5)
+		t.Errorf("saves %q", saves)
+	}
+}
+
+// TestSplit: jobs on eight GPUs that wait longer than they run are split where
+// smaller ones wait less, and left alone where these do not.
+func TestSplit(t *testing.T) {
+	for name, c := range map[string]struct {
+		small time.Duration // wait of the jobs on one GPU; 0 = there are none
+		want  string
+	}{
+		"smaller ones start soon":      {20 * time.Minute, "wait_hours 58 of the 6 jobs left"}, // 6 × (10 h − 20 min)
+		"smaller ones wait as long":    {9 * time.Hour, ""},
+		"what these wait nobody knows": {0, "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := load(t, phase("train", resources("gpus = 8", `walltime = "3h"`), "")+phase("eval", resources("gpus = 1", `walltime = "3h"`), ""))
+			for i := range 4 {
+				w.did("train", i, deed{wait: 10 * time.Hour, run: 2 * time.Hour, usage: state.Usage{GPUMaxMem: gb, GPUSeconds: 1}})
+				if c.small > 0 {
+					w.did("eval", i, deed{wait: c.small, run: 2 * time.Hour, usage: state.Usage{GPUMaxMem: gb, GPUSeconds: 1}})
+				}
+			}
+			i := slices.IndexFunc(w.advice().Proposals, func(p Proposal) bool { return p.Kind == "split" })
+			if i < 0 {
+				if c.want != "" {
+					t.Fatal("no proposal to split")
+				}
+				return
+			}
+			p := w.advice().Proposals[i]
+			if p.Edit.After != "gpus = 4" || !strings.Contains(p.Why, "waited 10h and ran 2h") || !strings.Contains(p.Why, "raise walltime from 3h to 5h30m") {
+				t.Errorf("%+v", p)
+			}
+			if c.want == "unknown" {
+				if len(p.Saves) != 0 || !strings.Contains(p.Why, "not known") {
+					t.Errorf("%+v", p)
+				}
+			} else if saves := savings(p.Saves); saves != c.want {
+				t.Errorf("saves %q", saves)
+			}
+		})
+	}
+}
+
+// TestHistory: CPU and GPU work apart, and queue, run and retry time.
+func TestHistory(t *testing.T) {
+	w := load(t, phase("prep", resources("cpus = 2"), "")+phase("train", resources("gpus = 1", `memory = "4GB"`), ""))
+	w.did("prep", 0, deed{wait: time.Hour, run: time.Minute})
+	w.did("train", 0, deed{wait: time.Hour, run: time.Hour, class: "oom_gpu"}, deed{wait: time.Minute, run: 2 * time.Hour, usage: state.Usage{MaxRSS: gb, GPUMaxMem: -1}})
+	r := w.advice()
+	if r.Launches != 3 || len(r.Phases) != 2 || len(r.Proposals) != 0 || len(r.Notes) != 2 {
+		t.Fatalf("%+v", r)
+	}
+	prep, train := r.Phases[0], r.Phases[1]
+	if prep.GPU || !train.GPU || train.Launches != 2 || train.Failed != 1 || train.Done != 1 || train.Jobs != 10 {
+		t.Errorf("%+v", r.Phases)
+	}
+	if m := train.Median; m.Queue != time.Hour || m.Retry != time.Hour+time.Minute || m.Run != 2*time.Hour {
+		t.Errorf("%+v", m)
+	}
+	if got := fmt.Sprint(train.Uses); !strings.Contains(got, "memory 4e+09 1e+09 1e+09 1") {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,198 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+)
+
+// An Edit is one line of the campaign and what to make of it. A value that
+// depends on the cell has no line that is right for all: After is "" then, and
+// Value says what it should be there. Before is "" for a line to add.
+type Edit struct {
+	File   string
+	Line   int // 0 where nothing is to be edited
+	Before string
+	After  string
+	Value  string
+}
+
+// edit replaces the value that stands at a range.
+func (a *adviser) edit(at hcl.Range, value string) Edit {
+	e := Edit{File: at.Filename, Line: at.Start.Line, Value: value}
+	src := a.source(at.Filename)
+	if at.End.Byte > len(src) || at.Start.Byte > at.End.Byte {
+		return e
+	}
+	from := strings.LastIndexByte(src[:at.Start.Byte], '\n') + 1
+	to := len(src)
+	if i := strings.IndexByte(src[at.End.Byte:], '\n'); i >= 0 {
+		to = at.End.Byte + i
+	}
+	e.Before = strings.TrimSpace(src[from:to])
+	if plain(src[at.Start.Byte:at.End.Byte]) {
+		e.After = strings.TrimSpace(src[from:at.Start.Byte] + value + src[at.End.Byte:to])
+	}
+	return e
+}
+
+// asked is the edit of what a phase asks for; where it asks for nothing, the
+// line to add to its resources.
+func (a *adviser) asked(g *group, name, value string) Edit {
+	if at, ok := g.phase.Asks[name]; ok {
+		return a.edit(at, value)
+	}
+	if at, ok := a.block(g.phase, "job", "resources"); ok {
+		return Edit{File: at.Filename, Line: at.Start.Line, After: name + " = " + value, Value: value}
+	}
+	if at, ok := a.block(g.phase, "job"); ok {
+		line := "resources { " + name + " = " + value + " }"
+		return Edit{File: at.Filename, Line: at.Start.Line, After: line, Value: value}
+	}
+	return a.add(g.phase, name+" = "+value)
+}
+
+// add is a line to add to a phase.
+func (a *adviser) add(p *lang.Phase, line string) Edit {
+	return Edit{File: p.Range.Filename, Line: p.Range.Start.Line, After: line, Value: line}
+}
+
+func (a *adviser) source(file string) string {
+	if f := a.Campaign.Files[file]; f != nil {
+		return string(f.Bytes)
+	}
+	return ""
+}
+
+// plain reports whether a value is written as itself, so that another can
+// stand in its place.
+func plain(text string) bool {
+	return !strings.ContainsAny(text, "${(?") && (strings.HasPrefix(text, `"`) || strings.Trim(text, "0123456789.") == "" || strings.HasPrefix(text, "["))
+}
+
+// body is the body of a phase as it is written, nil where it is not native
+// syntax.
+func (a *adviser) body(p *lang.Phase) *hclsyntax.Body {
+	f := a.Campaign.Files[p.Range.Filename]
+	if f == nil {
+		return nil
+	}
+	root, ok := f.Body.(*hclsyntax.Body)
+	if !ok {
+		return nil
+	}
+	for _, b := range root.Blocks {
+		if b.Type == "phase" && len(b.Labels) == 1 && b.Labels[0] == p.Name {
+			return b.Body
+		}
+	}
+	return nil
+}
+
+// block is where a block stands below a phase. A name with a space is a type
+// and a label.
+func (a *adviser) block(p *lang.Phase, path ...string) (hcl.Range, bool) {
+	at, _, ok := a.find(p, path...)
+	return at, ok
+}
+
+func (a *adviser) find(p *lang.Phase, path ...string) (at hcl.Range, body *hclsyntax.Body, ok bool) {
+	if body = a.body(p); body == nil {
+		return at, nil, false
+	}
+	for _, name := range path {
+		typ, label, _ := strings.Cut(name, " ")
+		ok = false
+		for _, b := range body.Blocks {
+			if b.Type == typ && (label == "" || len(b.Labels) == 1 && b.Labels[0] == label) {
+				at, body, ok = b.TypeRange, b.Body, true
+				break
+			}
+		}
+		if !ok {
+			return at, nil, false
+		}
+	}
+	return at, body, true
+}
+
+// attr is where the value of an attribute of a block stands.
+func (a *adviser) attr(p *lang.Phase, name string, path ...string) (hcl.Range, bool) {
+	_, body, ok := a.find(p, path...)
+	if !ok || body.Attributes[name] == nil {
+		return hcl.Range{}, false
+	}
+	return body.Attributes[name].Expr.Range(), true
+}
+
+// quoted is a value as HCL text.
+func quoted(s string) string { return fmt.Sprintf("%q", s) }
+
+// sizeLike rounds a size up to a whole number of the unit that the old value
+// is written in, or of a smaller one where little of that is left.
+func sizeLike(bytes float64, old string) string {
+	unit := strings.TrimLeft(strings.Trim(old, `" `), "0123456789. ")
+	for _, u := range smaller(unit) {
+		n, err := units.ParseSize("1" + u)
+		if err != nil {
+			continue
+		}
+		if v := math.Ceil(bytes/float64(n) - 1e-9); v >= 4 || u == "MiB" || u == "MB" || u == "B" {
+			return fmt.Sprintf("%.0f%s", v, u)
+		}
+	}
+	return units.FormatSize(int64(math.Ceil(bytes)))
+}
+
+// smaller are units of a kind from one on downwards.
+func smaller(unit string) []string {
+	for _, all := range [][]string{{"PiB", "TiB", "GiB", "MiB"}, {"PB", "TB", "GB", "MB"}} {
+		for i, u := range all {
+			if u == unit {
+				return all[i:]
+			}
+		}
+	}
+	if unit == "B" || unit == "kB" || unit == "KB" || unit == "KiB" {
+		return []string{"B"}
+	}
+	return []string{"GiB", "MiB"}
+}
+
+// timeLike rounds a time up to what people write.
+func timeLike(d time.Duration) time.Duration {
+	step := time.Hour
+	switch {
+	case d <= time.Hour:
+		step = 5 * time.Minute
+	case d <= 8*time.Hour:
+		step = 30 * time.Minute
+	}
+	return (d + step - 1) / step * step
+}
+
+// sizeText is how a size is written that a phase asks for: as in the campaign
+// where it stands there, else as it is printed.
+func (a *adviser) sizeText(g *group, name string, asked float64) string {
+	if text := a.old(g, name); plain(text) {
+		return text
+	}
+	return units.FormatSize(int64(asked))
+}
+
+// old is the text of what a phase asks for.
+func (a *adviser) old(g *group, name string) string {
+	at, ok := g.phase.Asks[name]
+	src := a.source(at.Filename)
+	if !ok || at.End.Byte > len(src) || at.Start.Byte > at.End.Byte {
+		return ""
+	}
+	return src[at.Start.Byte:at.End.Byte]
+}

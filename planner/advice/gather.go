@@ -1,0 +1,234 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// A launch is one attempt that ended, of a job that is still in the campaign.
+type launch struct {
+	cell      int
+	job       *state.Job
+	at        *state.Attempt
+	completed bool // and its outputs are verified
+}
+
+// A group is a phase with its history.
+type group struct {
+	phase    *lang.Phase
+	records  []*state.Job // by cell; nil where one was never attempted
+	launches []launch     // in the order of the cells
+	left     int          // cells that have not completed
+}
+
+// gather lays the records beside the cells of the campaign. Smokes are shorter
+// than what they stand for, and count for nothing here. has picks jobs by
+// address; nil picks all.
+func gather(in Input, has func(address string) bool) []*group {
+	by := map[string]*group{}
+	var out []*group
+	for _, p := range in.Campaign.Phases {
+		g := &group{phase: p, left: p.Len()}
+		by[p.Name], out = g, append(out, g)
+	}
+	for _, job := range in.State.All() {
+		at, err := addr.Parse(job.Address)
+		if err != nil || job.Smoke || job.Status == state.Forgotten || has != nil && !has(job.Address) {
+			continue
+		}
+		g := by[at.Phase]
+		if g == nil {
+			continue
+		}
+		if cell, ok := g.phase.Index(at.Key); ok {
+			if g.records == nil {
+				g.records = make([]*state.Job, g.phase.Len())
+			}
+			g.records[cell] = job
+		}
+	}
+	for _, g := range out {
+		for cell, job := range g.records {
+			g.add(cell, job)
+		}
+	}
+	return out
+}
+
+func (g *group) add(cell int, job *state.Job) {
+	if job == nil {
+		return
+	}
+	if job.Status == state.Completed {
+		g.left--
+	}
+	for k := range job.Attempts {
+		at := &job.Attempts[k]
+		if at.Ended.IsZero() {
+			continue
+		}
+		g.launches = append(g.launches, launch{cell, job, at, k == len(job.Attempts)-1 && job.Status == state.Completed})
+	}
+}
+
+// shape is what a cell asks for, as the campaign is written now.
+func (g *group) shape(cell int) offer.Shape {
+	return g.phase.Requests(lang.Run)[g.phase.RequestOf(cell, lang.Run)].Shape
+}
+
+// A class is the cells of a phase that ask for the same of one resource.
+type class struct {
+	*group
+	asked    float64
+	launches []launch
+	jobs     int // of the phase
+	left     int // that have not completed
+	only     bool
+}
+
+// classes groups a phase's cells by what they ask for of a resource, most
+// first; 0 stands for what is not written.
+func (g *group) classes(of func(offer.Shape) float64) []*class {
+	by := map[float64]*class{}
+	var out []*class
+	requests := g.phase.Requests(lang.Run)
+	asks := make([]*class, len(requests))
+	for i, r := range requests {
+		v := of(r.Shape)
+		if by[v] == nil {
+			by[v] = &class{group: g, asked: v}
+			out = append(out, by[v])
+		}
+		asks[i] = by[v]
+	}
+	for cell := range g.phase.Len() {
+		c := asks[g.phase.RequestOf(cell, lang.Run)]
+		c.jobs++
+		if len(g.records) == 0 || g.records[cell] == nil || g.records[cell].Status != state.Completed {
+			c.left++
+		}
+	}
+	for _, l := range g.launches {
+		c := asks[g.phase.RequestOf(l.cell, lang.Run)]
+		c.launches = append(c.launches, l)
+	}
+	out = slices.DeleteFunc(out, func(c *class) bool { return c.jobs == 0 })
+	for _, c := range out {
+		c.only = len(out) == 1
+	}
+	slices.SortFunc(out, func(a, b *class) int { return -compare(a.asked, b.asked) })
+	return out
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// who says which jobs a class is, "" for all of the phase.
+func (c *class) who() string {
+	if c.only {
+		return ""
+	}
+	return count(c.jobs, "job", "jobs") + " of " + count(c.phase.Len(), "job", "jobs")
+}
+
+// measures are the values of a resource over launches, where it was measured.
+func measures(launches []launch, of func(launch) (float64, bool)) []float64 {
+	var out []float64
+	for _, l := range launches {
+		if v, ok := of(l); ok {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// What one launch used. Memory counts however it ended; time and cores only
+// where it came to its end.
+func usedMemory(l launch) (float64, bool) {
+	if l.at.Usage == nil || l.at.Usage.MaxRSS <= 0 {
+		return 0, false
+	}
+	return float64(l.at.Usage.MaxRSS), true
+}
+
+func usedTime(l launch) (float64, bool) {
+	d := evidence.Elapsed(l.at)
+	return float64(d), l.completed && d > 0
+}
+
+// shortest is the least time over which processor seconds say anything about
+// cores: below it, starting up is most of what is measured.
+const shortest = time.Second
+
+func usedCores(l launch) (float64, bool) {
+	d := evidence.Elapsed(l.at)
+	if !l.completed || d < shortest || l.at.Usage == nil || l.at.Usage.CPU <= 0 {
+		return 0, false
+	}
+	return l.at.Usage.CPU / d.Seconds(), true
+}
+
+// usedDevice is the most memory of a device that was in use; 0 says that
+// none was touched.
+func usedDevice(l launch) (float64, bool) {
+	if !l.completed || l.at.Usage == nil || l.at.Usage.GPUMaxMem < 0 || l.at.Usage.GPUSeconds <= 0 {
+		return 0, false
+	}
+	return float64(l.at.Usage.GPUMaxMem), true
+}
+
+// failed are the launches that ended in one of the classes.
+func failed(launches []launch, classes ...string) []launch {
+	var out []launch
+	for _, l := range launches {
+		if slices.Contains(classes, l.at.Class) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// corner names the axis values that all of some launches share and others do
+// not: "N=512", or "" where there are none.
+func (g *group) corner(some []launch) string {
+	var shared []string
+	for a, axis := range g.phase.Grid.Axes {
+		if slices.Contains(g.phase.Grid.Repeat, axis.Name) || len(axis.Values) < 2 {
+			continue
+		}
+		at := g.phase.Grid.Coord(some[0].cell, a)
+		if !slices.ContainsFunc(some, func(l launch) bool { return g.phase.Grid.Coord(l.cell, a) != at }) {
+			shared = append(shared, axis.Name+"="+axis.Values[at].Text)
+		}
+	}
+	return strings.Join(shared, ", ")
+}
+
+func median(sorted []float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[len(sorted)/2]
+}
+
+func most(sorted []float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[len(sorted)-1]
+}

@@ -1,0 +1,104 @@
+package advice
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// A History is what is known of a phase's jobs: what they asked for and used,
+// and where their time went.
+type History struct {
+	Phase    string
+	GPU      bool // its jobs ask for devices
+	Jobs     int
+	Done     int // completed and verified
+	Launches int // that ended
+	Failed   int // of these
+	Uses     []Use
+	// Medians by job, and sums over all jobs that ended.
+	Median, Sum evidence.Times
+}
+
+// A Use is what launches asked for and used of one resource, in its own unit:
+// bytes, cores, nanoseconds, or bytes of one device.
+type Use struct {
+	What         string // "memory", "cores", "walltime", "gpu memory"
+	Asked        float64
+	Median, Most float64
+	Measured     int // launches; 0 = nobody measured it
+}
+
+// HistoryOf is the history of every phase of which a job ended; has picks the
+// jobs by address.
+func HistoryOf(in Input, has func(address string) bool) []History {
+	var out []History
+	for _, g := range gather(in, has) {
+		if len(g.launches) > 0 {
+			out = append(out, g.history())
+		}
+	}
+	return out
+}
+
+func (g *group) history() History {
+	h := History{Phase: g.phase.Name, Jobs: g.phase.Len(), Done: g.phase.Len() - g.left, Launches: len(g.launches)}
+	for _, r := range g.phase.Requests(lang.Run) {
+		h.GPU = h.GPU || r.Shape.GPUs > 0
+	}
+	for _, l := range g.launches {
+		if l.at.Class != "" && !l.completed {
+			h.Failed++
+		}
+	}
+	add := func(what string, asked func(offer.Shape) float64, of func(launch) (float64, bool)) {
+		u := Use{What: what}
+		for _, l := range g.launches {
+			u.Asked = max(u.Asked, asked(g.shape(l.cell)))
+		}
+		v := measures(g.launches, of)
+		u.Median, u.Most, u.Measured = median(v), most(v), len(v)
+		if u.Asked > 0 || u.Measured > 0 {
+			h.Uses = append(h.Uses, u)
+		}
+	}
+	add("memory", askedMemory, usedMemory)
+	add("cores", askedCores, usedCores)
+	add("walltime", askedTime, usedTime)
+	if h.GPU {
+		add("gpu memory", func(s offer.Shape) float64 { return float64(s.GPU.Memory) }, usedDevice)
+	}
+	h.Median, h.Sum = times(g.records)
+	return h
+}
+
+// times are the median of each part over the jobs that ended, and the sums.
+func times(records []*state.Job) (mid, sum evidence.Times) {
+	var parts [3][]float64
+	for _, job := range records {
+		if job == nil {
+			continue
+		}
+		t, ok := evidence.TimesOf(job)
+		if !ok {
+			continue
+		}
+		sum.Queue, sum.Retry, sum.Run = sum.Queue+t.Queue, sum.Retry+t.Retry, sum.Run+t.Run
+		for i, d := range []time.Duration{t.Queue, t.Retry, t.Run} {
+			parts[i] = append(parts[i], float64(d))
+		}
+	}
+	for i, into := range []*time.Duration{&mid.Queue, &mid.Retry, &mid.Run} {
+		*into = time.Duration(median(sorted(parts[i])))
+	}
+	return mid, sum
+}
+
+// What a job asks for, by resource.
+func askedMemory(s offer.Shape) float64 { return float64(s.Memory) }
+func askedCores(s offer.Shape) float64  { return float64(s.CPUs) }
+func askedTime(s offer.Shape) float64   { return float64(s.Walltime) }
+func askedGPUs(s offer.Shape) float64   { return float64(s.GPUs) }

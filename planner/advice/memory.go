@@ -1,0 +1,82 @@
+package advice
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Failure classes as attempts record them.
+const (
+	oomHost   = "oom_host"
+	oomSched  = "oom_sched"
+	oomGPU    = "oom_gpu"
+	outOfTime = "walltime"
+	preempted = "preempted"
+)
+
+const memoryMargin = "20 % above the most that was used, rounded up: a job is asked for anew with MaxRSS × 1.2"
+
+// memory compares what was asked for of host memory with the most that any
+// launch had in use.
+func (a *adviser) memory(g *group) []Proposal {
+	var out []Proposal
+	for _, c := range g.classes(askedMemory) {
+		killed := failed(c.launches, oomHost, oomSched)
+		used := measures(c.launches, usedMemory)
+		switch {
+		case len(killed) > 0:
+			out = append(out, a.moreMemory(c, killed, most(used))...)
+		case c.asked > 0 && len(used) >= enough && c.asked > offBy*most(used):
+			value := sizeLike(most(used)*aboveUse, a.sizeText(g, "memory", c.asked))
+			size, err := units.ParseSize(value)
+			if err != nil || float64(size) >= c.asked {
+				continue
+			}
+			p := Proposal{Phase: g.phase.Name, Kind: "memory", Title: "Ask for less memory", Jobs: c.who(), Edit: a.asked(g, "memory", quoted(value)), Margin: memoryMargin,
+				Why: fmt.Sprintf("%s asked for, and the most that any of %s used was %s.", units.FormatSize(int64(c.asked)), count(len(used), "measured launch", "measured launches"), units.FormatSize(int64(most(used))))}
+			p.Saves = a.spared(c, func(s offer.Shape) offer.Shape { s.Memory = size; return s })
+			p.Saves = append(p.Saves, a.beside(c, func(s offer.Shape) offer.Shape { s.Memory = size; return s })...)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// moreMemory follows launches that were killed for their memory: many alike
+// mean that the phase asks for too little, few are a corner that retry scales.
+func (a *adviser) moreMemory(c *class, killed []launch, used float64) []Proposal {
+	share := float64(len(killed)) / float64(len(c.launches))
+	why := fmt.Sprintf("%d of %s ran out of memory%s.", len(killed), count(len(c.launches), "launch", "launches"), a.at(c.group, killed))
+	if share < often {
+		if c.phase.Retry.Scale[oomHost].Memory > 1 {
+			return nil // the next launch of each gets more
+		}
+		e := a.add(c.phase, "retry {\n  on = [\"oom\"]\n  scale \"oom_host\" { memory = 1.5 }\n}")
+		if at, ok := a.block(c.phase, "retry"); ok {
+			e = Edit{File: at.Filename, Line: at.Start.Line, After: `scale "oom_host" { memory = 1.5 }`}
+		}
+		return []Proposal{{Phase: c.phase.Name, Kind: "retry", Title: "Give the few jobs that run out of memory more, and no others", Jobs: c.who(), Edit: e, Why: why + " That is a corner of the grid, not the phase."}}
+	}
+	if c.asked == 0 && used == 0 {
+		return nil
+	}
+	value := sizeLike(max(used, c.asked)*aboveUse, a.sizeText(c.group, "memory", c.asked))
+	t := tally{}
+	for _, l := range killed {
+		t.charged(c.shape(l.cell), a.pool(l), elapsed(l), one)
+		t.add(RunHours, place.Hours(elapsed(l)))
+	}
+	return []Proposal{{Phase: c.phase.Name, Kind: "memory", Title: "Ask for more memory", Jobs: c.who(), Edit: a.asked(c.group, "memory", quoted(value)), Why: why, Margin: memoryMargin,
+		Saves: t.list("that the "+count(len(killed), "killed launch", "killed launches")+" took", false)}}
+}
+
+// at says where in the grid launches are, "" where that is everywhere.
+func (a *adviser) at(g *group, some []launch) string {
+	if text := g.corner(some); text != "" {
+		return ", all where " + text
+	}
+	return ""
+}

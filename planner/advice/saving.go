@@ -1,0 +1,116 @@
+package advice
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Units of savings beside those of a plan.
+const (
+	WaitHours = "wait_hours" // that jobs stand in a queue, summed over jobs
+	RunHours  = "run_hours"  // that launches run, summed
+)
+
+// units is the order in which savings are listed.
+var savedUnits = []string{place.USD, place.ServiceUnits, place.GPUHours, place.CPUHours, place.NodeHours, WaitHours, RunHours}
+
+// A tally adds up what a change saves.
+type tally map[string]decimal.Decimal
+
+func (t tally) add(unit string, v decimal.Decimal) {
+	if !v.IsZero() {
+		t[unit] = t[unit].Add(v)
+	}
+}
+
+func (t tally) list(of string, atMost bool) []Saving {
+	var out []Saving
+	for _, u := range savedUnits {
+		if v := t[u]; v.IsPositive() {
+			out = append(out, Saving{Unit: u, Amount: v.Round(3).String(), Of: of, AtMost: atMost})
+		}
+	}
+	return out
+}
+
+// pool is where a launch ran, as its backend describes it now; the zero pool
+// where that is not known.
+func (a *adviser) pool(l launch) offer.Pool {
+	at := slices.IndexFunc(a.Pools, func(p offer.Pool) bool { return p.Backend == l.at.Backend && p.Name == l.at.Pool })
+	if at < 0 {
+		return offer.Pool{Backend: l.at.Backend, Name: l.at.Pool}
+	}
+	return a.Pools[at]
+}
+
+// charged adds what a shape costs on a pool for a time, times a factor. Where
+// whole nodes are charged, what a job leaves of its node is not given back.
+func (t tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) {
+	amounts, _ := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, d)
+	for unit, v := range amounts {
+		if p.WholeNode && (unit == place.CPUHours || unit == place.GPUHours) {
+			continue
+		}
+		t.add(unit, v.Mul(times))
+	}
+}
+
+// spared is what launches would have cost less with another shape, scaled to
+// the jobs that are left, where any are.
+func (a *adviser) spared(c *class, change func(offer.Shape) offer.Shape) []Saving {
+	return a.sparedOn(c, change, func(p offer.Pool) offer.Pool { return p })
+}
+
+func (a *adviser) sparedOn(c *class, change func(offer.Shape) offer.Shape, move func(offer.Pool) offer.Pool) []Saving {
+	t, ran := tally{}, 0
+	for _, l := range c.launches {
+		if l.completed {
+			ran++
+		}
+	}
+	scale, of := a.scale(c, ran)
+	for _, l := range c.launches {
+		d, p, s := evidence.Elapsed(l.at), a.pool(l), c.shape(l.cell)
+		t.charged(s, p, d, scale)
+		t.charged(change(s), move(p), d, scale.Neg())
+	}
+	return t.list(of, false)
+}
+
+// scale turns what ran into what is left to run.
+func (a *adviser) scale(c *class, ran int) (decimal.Decimal, string) {
+	if c.left == 0 || ran == 0 {
+		return decimal.NewFromInt(1), "of the " + count(ran, "job", "jobs") + " that ran"
+	}
+	return decimal.NewFromInt(int64(c.left)).DivRound(decimal.NewFromInt(int64(ran)), 9), "of the " + count(c.left, "job", "jobs") + " left"
+}
+
+// ceiling is by how much less the most that jobs may cost becomes.
+func (a *adviser) ceiling(c *class, walltime time.Duration) []Saving {
+	t, n, of := tally{}, c.left, "of the "+count(c.left, "job", "jobs")+" left"
+	if n == 0 {
+		n, of = c.jobs, "of "+count(c.jobs, "job", "jobs")
+	}
+	times := decimal.NewFromInt(int64(n * max(c.phase.Retry.MaxAttempts, 1)))
+	if len(c.launches) == 0 {
+		return nil
+	}
+	l := c.launches[len(c.launches)-1]
+	s, p := c.shape(l.cell), a.pool(l)
+	t.charged(s, p, s.Walltime, times)
+	t.charged(s, p, walltime, times.Neg())
+	return t.list(of, true)
+}
+
+func sorted(v []float64) []float64 {
+	slices.Sort(v)
+	return v
+}
+
+func hours(d time.Duration) decimal.Decimal { return place.Hours(d) }
