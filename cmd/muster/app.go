@@ -38,13 +38,13 @@ func newApp(stdin, stdout, stderr *os.File) *app {
 		stdin: stdin, stdout: stdout, stderr: stderr,
 		out: term.Detect(stdout, false), err: term.Detect(stderr, false),
 		global: global{input: os.Getenv("CI") != "true" && os.Getenv("MUSTER_INPUT") != "false"},
-		now:    clock,
+		now:    timeOfDay,
 	}
 }
 
-// clock is the time of day. MUSTER_NOW (RFC 3339) fixes it, so that a plan in
+// timeOfDay is the time of day. MUSTER_NOW (RFC 3339) fixes it, so that a plan in
 // the documentation or a test can be reproduced to the byte.
-func clock() time.Time {
+func timeOfDay() time.Time {
 	if t, err := time.Parse(time.RFC3339, os.Getenv("MUSTER_NOW")); err == nil {
 		return t
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
@@ -15,6 +16,7 @@ import (
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/sdk"
+	"github.com/muster-run/muster/providers/sim"
 	"github.com/muster-run/muster/providers/slurm"
 	"github.com/muster-run/muster/providers/slurm/node"
 	"github.com/muster-run/muster/providers/ssh"
@@ -29,6 +31,7 @@ type builtin struct {
 
 var builtins = map[string]builtin{
 	"local": {local.Schema, func() providers.Provider { return local.New() }},
+	"sim":   {sim.Schema, func() providers.Provider { return sim.New(clock.Wall) }},
 	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
 	"slurm": {slurm.Schema, func() providers.Provider { return slurm.New() }},
 }

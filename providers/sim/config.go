@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// The backend block as it arrives: durations in seconds, sizes in bytes.
+type (
+	config struct {
+		Seed    uint64         `json:"seed"`
+		Pools   []poolConfig   `json:"pool"`
+		Jobs    []jobsConfig   `json:"jobs"`
+		Outages []outageConfig `json:"outage"`
+		Prices  []priceConfig  `json:"price_change"`
+	}
+	poolConfig struct {
+		Name, Word  string
+		Slots       int         `json:"slots"`
+		MaxSubmit   int         `json:"max_submit"`
+		Nodes       int         `json:"nodes"`
+		CPUs        int         `json:"cpus"`
+		Memory      int64       `json:"memory"`
+		GPUs        int         `json:"gpus"`
+		GPU         string      `json:"gpu"`
+		GPUMemory   int64       `json:"gpu_memory"`
+		MaxWalltime float64     `json:"max_walltime"`
+		Wait        float64     `json:"wait"`
+		WaitP90     float64     `json:"wait_p90"`
+		Boot        float64     `json:"boot"`
+		USDPerGPU   json.Number `json:"usd_per_gpu_hour"`
+		USD         json.Number `json:"usd_per_hour"`
+		SUPerGPU    json.Number `json:"su_per_gpu_hour"`
+		SUPerCPU    json.Number `json:"su_per_cpu_hour"`
+		SUPerNode   json.Number `json:"su_per_node_hour"`
+		Granularity float64     `json:"granularity"`
+		WholeNode   bool        `json:"whole_node"`
+		Testing     bool        `json:"testing"`
+	}
+	jobsConfig struct {
+		Phases  []string                   `json:"phases"`
+		Runtime float64                    `json:"runtime"`
+		P90     float64                    `json:"runtime_p90"`
+		Memory  int64                      `json:"memory"`
+		Metrics map[string]json.RawMessage `json:"metrics"`
+		Fails   map[string]float64         `json:"fails"`
+	}
+	outageConfig struct {
+		After float64 `json:"after"`
+		Lasts float64 `json:"lasts"`
+	}
+	priceConfig struct {
+		Pool     string  `json:"pool"`
+		After    float64 `json:"after"`
+		Launches []int   `json:"launches"`
+		Factor   float64 `json:"factor"`
+	}
+)
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// siteOf is the place that a backend block describes.
+func siteOf(b providers.Backend) (Site, error) {
+	c := config{Seed: 1}
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &c); err != nil {
+			return Site{}, providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
+		}
+	}
+	if err := c.check(b.Name); err != nil {
+		return Site{}, err
+	}
+	if len(c.Pools) == 0 {
+		c.Pools = []poolConfig{{}}
+	}
+	s := Site{Can: Schema().Can, Model: c.model()}
+	for _, p := range c.Pools {
+		s.Pools = append(s.Pools, p.pool(b))
+	}
+	for _, o := range c.Outages {
+		s.Outages = append(s.Outages, Outage{seconds(o.After), seconds(o.Lasts)})
+	}
+	for _, p := range c.Prices {
+		s.Prices = append(s.Prices, PriceChange{p.Pool, seconds(p.After), p.Launches, p.Factor})
+	}
+	return s, nil
+}
+
+func (c *config) check(name string) error {
+	wrong := func(format string, args ...any) error {
+		return providers.Errorf(providers.Invalid, "backend.%s: "+format, append([]any{name}, args...)...)
+	}
+	seen := map[string]bool{}
+	for _, p := range c.Pools {
+		switch {
+		case seen[p.Name]:
+			return wrong("there are two pools %q", p.Name)
+		case p.Slots < 0 || p.Nodes < 0 || p.CPUs < 0 || p.GPUs < 0 || p.MaxSubmit < 0:
+			return wrong("the numbers of pool %q cannot be negative", p.Name)
+		case p.WaitP90 != 0 && p.WaitP90 < p.Wait:
+			return wrong("wait_p90 of pool %q is less than wait", p.Name)
+		}
+		seen[p.Name] = true
+	}
+	for _, j := range c.Jobs {
+		sum := 0.0
+		for class, rate := range j.Fails {
+			if rate < 0 || rate > 1 {
+				return wrong("the share of %s in fails must be from 0 to 1, not %g", class, rate)
+			}
+			sum += rate
+		}
+		if sum > 1 {
+			return wrong("the shares in fails add up to %g, which is more than every launch", sum)
+		}
+		if j.P90 != 0 && j.P90 < j.Runtime {
+			return wrong("runtime_p90 is less than runtime")
+		}
+	}
+	for _, o := range c.Outages {
+		if o.Lasts <= 0 || o.After < 0 {
+			return wrong("an outage begins at 0 or later and lasts more than 0")
+		}
+	}
+	for _, p := range c.Prices {
+		if p.Factor < 0 {
+			return wrong("the factor of a price_change cannot be negative")
+		}
+		if p.Pool != "" && !seen[p.Pool] {
+			return wrong("price_change names pool %q, and there is none of that name", p.Pool)
+		}
+	}
+	return nil
+}
+
+// pool is what a pool block offers.
+func (p poolConfig) pool(b providers.Backend) Pool {
+	nodes := max(p.Nodes, 1)
+	out := Pool{Boot: seconds(p.Boot), Slots: p.Slots, Devices: nodes * p.GPUs}
+	price := b.Price
+	if p.USDPerGPU+p.USD+p.SUPerGPU+p.SUPerCPU+p.SUPerNode != "" {
+		price = offer.Price{USDPerGPUHour: string(p.USDPerGPU), USDPerHour: string(p.USD),
+			SUPerGPUHour: string(p.SUPerGPU), SUPerCPUHour: string(p.SUPerCPU), SUPerNodeHour: string(p.SUPerNode)}
+	}
+	price.Known, price.Granularity = true, max(price.Granularity, seconds(p.Granularity))
+	word := p.Word
+	if word == "" {
+		word = "partition"
+	}
+	if out.Slots == 0 && out.Devices == 0 {
+		out.Slots = nodes * p.CPUs
+	}
+	if word == "machine" && nodes == 1 {
+		out.Cores, out.Bytes = p.CPUs, p.Memory
+	}
+	out.Pool = offer.Pool{
+		Backend: b.Name, Name: p.Name, Word: word, CPUs: p.CPUs, Memory: p.Memory, GPUs: p.GPUs, GPUModel: p.GPU, GPUClass: p.GPU, GPUMem: p.GPUMemory,
+		MaxTime: seconds(p.MaxWalltime), MaxJobs: out.Slots, MaxSubmit: p.MaxSubmit, Testing: p.Testing, Idle: -1, Total: out.Devices,
+		Wait: seconds(p.Wait), Price: price, WholeNode: p.WholeNode, Source: "declared", Filesystem: Type,
+	}
+	if out.Devices == 0 {
+		out.Total = out.Slots
+	}
+	return out
+}
+
+// model draws how launches go.
+func (c *config) model() Model {
+	classes := make([][]string, len(c.Jobs))
+	metrics := make([]map[string]string, len(c.Jobs))
+	for i, j := range c.Jobs {
+		classes[i] = slices.Sorted(maps.Keys(j.Fails))
+		metrics[i] = map[string]string{}
+		for name, text := range j.Metrics {
+			metrics[i][name] = string(text)
+		}
+	}
+	waits := map[string][2]time.Duration{}
+	for _, p := range c.Pools {
+		waits[p.Name] = [2]time.Duration{seconds(p.Wait), seconds(max(p.WaitP90, p.Wait))}
+	}
+	return func(j *providers.Job, launch int) Fate {
+		at := slices.IndexFunc(c.Jobs, func(b jobsConfig) bool { return len(b.Phases) == 0 || slices.Contains(b.Phases, j.Phase) })
+		how := jobsConfig{}
+		if at >= 0 {
+			how = c.Jobs[at]
+		}
+		address, n := j.Address, Attempt(launch)
+		if j.Smoke {
+			address = "smoke." + address
+		}
+		median, p90 := how.runtimes(j.Shape.Walltime)
+		w := waits[j.Pool]
+		f := Fate{
+			Wait: Spread(w[0], w[1], Normal(c.Seed, address, n, "wait")), Takes: Spread(median, p90, Normal(c.Seed, address, n, "runtime")),
+			Memory: how.Memory,
+		}
+		if how.Runtime == 0 && j.Shape.Walltime > 0 {
+			f.Takes = min(f.Takes, j.Shape.Walltime-time.Nanosecond) // undeclared: nothing says that it would be killed
+		}
+		if at < 0 {
+			return f
+		}
+		f.Metrics = metrics[at]
+		u := Uniform(c.Seed, address, n, "failure")
+		for _, class := range classes[at] {
+			if u -= how.Fails[class]; u < 0 {
+				f.Class, f.After = class, time.Duration(Uniform(c.Seed, address, n, "when")*float64(f.Takes))
+				if class == failure.Walltime {
+					f.Class, f.Takes = "", max(f.Takes, 2*j.Shape.Walltime) // the kill says the rest
+				}
+				break
+			}
+		}
+		return f
+	}
+}
+
+// runtimes are the median and the 90th percentile of a job with a walltime.
+func (j jobsConfig) runtimes(walltime time.Duration) (median, p90 time.Duration) {
+	switch {
+	case j.Runtime > 0:
+		return seconds(j.Runtime), seconds(max(j.P90, j.Runtime))
+	case walltime > 0:
+		return walltime / 2, walltime
+	}
+	return time.Hour, time.Hour
+}

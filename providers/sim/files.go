@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Files are never written: an output is there when its job completed, as large
+// as it was asked to be, and its digest is that of its path.
+
+// outputs are what a job left.
+func (w *world) outputs(j *job) []offer.Output {
+	out := make([]offer.Output, len(j.Outputs))
+	for i := range j.Outputs {
+		out[i] = w.output(&j.Outputs[i])
+	}
+	return out
+}
+
+func (w *world) output(o *providers.Output) offer.Output {
+	out := offer.Output{Name: o.Name, Path: o.Path, Size: max(o.MinSize, 1), Digest: w.site.Known[o.Path], OK: true}
+	if o.Kind != "path" {
+		out.Files = max(o.MinCount, 1)
+	}
+	if out.Digest == "" {
+		sum := sha256.Sum256([]byte(o.Path))
+		out.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return out
+}
+
+// absolute is a path on the site: relative ones are in the workdir.
+func absolute(workdir, p string) string {
+	if path.IsAbs(p) {
+		return p
+	}
+	return path.Join(workdir, p)
+}
+
+// Verify finds every output as its job left it.
+func (s *Sim) Verify(_ context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
+	w, done, err := s.ask(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := make([]offer.Output, len(r.Outputs))
+	for i := range r.Outputs {
+		out[i] = w.output(&r.Outputs[i])
+	}
+	return out, nil
+}
+
+// List finds one file for each pattern.
+func (s *Sim) List(_ context.Context, backend string, patterns []string) ([]providers.FileInfo, error) {
+	w, done, err := s.ask(backend)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := make([]providers.FileInfo, 0, len(patterns))
+	for _, p := range patterns {
+		f := providers.FileInfo{Path: p, Size: 1}
+		if at, ok := w.touched[p]; ok {
+			f.MTime = at.Add(time.Nanosecond).UnixNano()
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// Push takes a file and drops it.
+func (s *Sim) Push(_ context.Context, backend, path string, size int64, _ string, r io.ReadSeeker) error {
+	_, done, err := s.ask(backend)
+	if err != nil {
+		return err
+	}
+	done()
+	if n, err := io.Copy(io.Discard, r); err != nil || n != size {
+		return providers.Errorf(providers.Internal, "%s: %d of %d bytes arrived: %v", path, n, size, err)
+	}
+	return nil
+}
+
+// Pull refuses: there are no bytes.
+func (s *Sim) Pull(_ context.Context, backend, path string, _ int64, _ io.Writer) error {
+	return providers.Errorf(providers.NotFound, "%s on %s is simulated: it has a digest and no bytes", path, backend)
+}
+
+// Remove forgets nothing, for nothing is kept.
+func (s *Sim) Remove(_ context.Context, r providers.RemoveRequest) error {
+	w, done, err := s.ask(r.Backend)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return w.fenced(r.Fence)
+}
+
+// Logs says that the job was simulated.
+func (s *Sim) Logs(_ context.Context, r providers.LogRequest, to io.Writer) error {
+	w, done, err := s.ask(r.Backend)
+	if err != nil {
+		return err
+	}
+	defer done()
+	j := w.jobs[r.Token]
+	if j == nil {
+		return providers.Errorf(providers.NotFound, "No job of token %s is known", r.Token)
+	}
+	_, err = fmt.Fprintf(to, "simulated: %s\n", j.status)
+	return err
+}
+
+// billed is what a launch is billed in money when its price is another than
+// the one that was quoted.
+func billed(p offer.Price, s offer.Shape, d time.Duration, factor float64) string {
+	if g := p.Granularity; g > 0 && d%g != 0 {
+		d += g - d%g
+	}
+	hours := decimal.NewFromInt(int64(d)).DivRound(decimal.NewFromInt(int64(time.Hour)), 12)
+	sum := decimal.Zero
+	add := func(rate string, n int) {
+		if r, err := decimal.NewFromString(rate); err == nil {
+			sum = sum.Add(r.Mul(decimal.NewFromInt(int64(n))))
+		}
+	}
+	add(p.USDPerGPUHour, s.GPUs)
+	add(p.USDPerHour, max(s.Nodes, 1))
+	return sum.Mul(hours).Mul(decimal.NewFromFloat(factor)).String()
+}

@@ -1,0 +1,256 @@
+// Package sim is a backend that runs nothing: it says what a machine, a
+// cluster or a rental would have done with the jobs it is given. How long they
+// wait, how long they take and how they fail is drawn, for each launch from
+// its name, so that the same seed draws the same world whoever asks first.
+//
+// It lives by a clock. On a virtual one a month passes as fast as its events
+// can be followed; the engine above it is the real one.
+package sim
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Sim serves simulated backends.
+type Sim struct {
+	clock  clock.Clock
+	schema offer.Schema
+	sites  func(providers.Backend) (Site, error)
+
+	mu     sync.Mutex
+	worlds map[string]*world
+}
+
+// New serves backends as their blocks describe them.
+func New(c clock.Clock) *Sim { return NewOf(c, Schema(), siteOf) }
+
+// NewOf serves sites that the caller makes up, under a schema.
+func NewOf(c clock.Clock, s offer.Schema, sites func(providers.Backend) (Site, error)) *Sim {
+	return &Sim{clock: c, schema: s, sites: sites, worlds: map[string]*world{}}
+}
+
+var _ providers.Provider = (*Sim)(nil)
+
+// Schema says what the backend block may hold.
+func (s *Sim) Schema(context.Context) (offer.Schema, error) { return s.schema, nil }
+
+// Configure takes a backend in. One that is known goes on as it was.
+func (s *Sim) Configure(_ context.Context, b providers.Backend) error {
+	site, err := s.sites(b)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.worlds[b.Name] == nil {
+		w := newWorld(site, b.MaxParallel)
+		w.now = s.clock.Now()
+		s.worlds[b.Name] = w
+	}
+	return nil
+}
+
+// ask is a backend's world, at the time it is; done lets others ask.
+func (s *Sim) ask(backend string) (w *world, done func(), err error) {
+	name, _ := providers.CutAt(backend)
+	s.mu.Lock()
+	w = s.worlds[name]
+	if w == nil {
+		s.mu.Unlock()
+		return nil, nil, providers.Errorf(providers.Invalid, "Backend %s has not been configured", name)
+	}
+	w.advance(s.clock.Now())
+	if w.away() {
+		s.mu.Unlock()
+		return nil, nil, providers.Errorf(providers.Unreachable, "%s is away, as its outage says", name)
+	}
+	return w, s.mu.Unlock, nil
+}
+
+// wait waits for news or for the time at which something is due.
+func (s *Sim) wait(ctx context.Context, bell <-chan struct{}, next time.Time) error {
+	var at <-chan time.Time
+	if !next.IsZero() {
+		c, stop := s.clock.Timer(max(next.Sub(s.clock.Now()), 0))
+		defer stop()
+		at = c
+	}
+	s.clock.Park(func() bool { return len(at) > 0 || over(bell) || over(ctx.Done()) })
+	select {
+	case <-at:
+	case <-bell:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// fenced refuses a fence that is smaller than one that was seen.
+func (w *world) fenced(fence uint64) error {
+	if fence < w.fence {
+		return providers.Errorf(providers.StaleFence, "Fence %d is smaller than %d, which was seen", fence, w.fence)
+	}
+	w.fence = fence
+	return nil
+}
+
+// Pools are the pools as they stand.
+func (s *Sim) Pools(_ context.Context, backend string) ([]offer.Pool, error) {
+	w, done, err := s.ask(backend)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := make([]offer.Pool, len(w.site.Pools))
+	for i, p := range w.site.Pools {
+		out[i] = p.Pool
+	}
+	return out, nil
+}
+
+// Quote says which shapes a pool takes. Its price is known: zero unless it is
+// declared.
+func (s *Sim) Quote(_ context.Context, backend string, shapes []offer.Shape) ([]offer.Quote, error) {
+	w, done, err := s.ask(backend)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []offer.Quote
+	for _, p := range w.site.Pools {
+		for i, shape := range shapes {
+			q := offer.Quote{Backend: backend, Pool: p.Name, Shape: i, Price: p.Price, Wait: p.Wait, Boot: p.Boot}
+			q.Why, q.Would = p.misfit(shape)
+			q.Fits = q.Why == ""
+			out = append(out, q)
+		}
+	}
+	return out, nil
+}
+
+// misfit is why a pool does not take a shape, "" when it does, and what would.
+func (p Pool) misfit(s offer.Shape) (why, would string) {
+	switch {
+	case p.GPUs == 0 && s.GPUs > 0:
+		return "it has no GPUs", "choose a pool with GPUs"
+	case p.Devices > 0 && s.GPUs > p.Devices:
+		return fmt.Sprintf("it has %d GPUs", p.Devices), fmt.Sprintf("ask for at most %d", p.Devices)
+	case p.CPUs > 0 && s.CPUs > p.CPUs:
+		return fmt.Sprintf("its nodes have %d cores", p.CPUs), fmt.Sprintf("ask for at most %d", p.CPUs)
+	case p.Memory > 0 && s.Memory > p.Memory:
+		return "its nodes have less memory", "ask for less"
+	}
+	return "", ""
+}
+
+// Preflight finds nothing wrong.
+func (s *Sim) Preflight(_ context.Context, backend string, _ []providers.Check) ([]providers.Finding, error) {
+	_, done, err := s.ask(backend)
+	if err != nil {
+		return nil, err
+	}
+	done()
+	return nil, nil
+}
+
+// Submit takes jobs in.
+func (s *Sim) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	w, done, err := s.ask(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := w.fenced(r.Fence); err != nil {
+		return nil, err
+	}
+	out := make([]providers.Submitted, len(r.Jobs))
+	for i := range r.Jobs {
+		out[i] = providers.Submitted{Token: r.Jobs[i].Token, Handle: handle(r.Jobs[i].Token), Err: w.submit(r.Jobs[i])}
+	}
+	w.fill()
+	w.feed.ring() // a watch has something new to wait for
+	return out, nil
+}
+
+// Find says what is known of tokens.
+func (s *Sim) Find(_ context.Context, backend string, tokens []string) ([]offer.Observation, error) {
+	w, done, err := s.ask(backend)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := make([]offer.Observation, len(tokens))
+	for i, t := range tokens {
+		j := w.jobs[t]
+		switch {
+		case j == nil:
+			out[i] = offer.Observation{Token: t, Presence: offer.Absent}
+		case j.seen.Token != "" && (j.decided || j.status == j.seen.Status):
+			out[i] = j.seen
+		default:
+			out[i] = offer.Observation{Token: t, Presence: offer.Found, Handle: handle(t), Status: j.status, Attempt: j.launch}
+		}
+	}
+	return out, nil
+}
+
+// Cancel ends jobs at once.
+func (s *Sim) Cancel(_ context.Context, r providers.CancelRequest) ([]providers.Outcome, error) {
+	w, done, err := s.ask(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := w.fenced(r.Fence); err != nil {
+		return nil, err
+	}
+	out := make([]providers.Outcome, len(r.Tokens))
+	for i, t := range r.Tokens {
+		out[i] = providers.Outcome{ID: t, What: "cancelled"}
+		switch j := w.jobs[t]; {
+		case j == nil:
+			out[i].What = "not found"
+		case j.decided:
+			out[i].What = "ended already"
+		default:
+			w.cancel(j)
+		}
+	}
+	w.fill()
+	return out, nil
+}
+
+// Control changes what is started.
+func (s *Sim) Control(_ context.Context, r providers.ControlRequest) error {
+	w, done, err := s.ask(r.Backend)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := w.fenced(r.Fence); err != nil {
+		return err
+	}
+	if r.Hold != nil && len(r.Tokens) == 0 {
+		w.hold = *r.Hold
+	}
+	for _, t := range r.Tokens {
+		if j := w.jobs[t]; j != nil && r.Hold != nil {
+			j.held = *r.Hold
+		}
+	}
+	if r.Cap != nil {
+		w.campaign = r.Cap
+	}
+	for phase, n := range r.Phases {
+		w.caps[phase] = n
+	}
+	w.fill()
+	return nil
+}
