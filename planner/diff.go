@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -73,7 +74,11 @@ func (m *maker) diff(w *work, i int, job *state.Job) (Kind, Detail) {
 	}
 	kind := m.diffRecord(w, i, f, &d)
 	if f.Status != f.Was && !f.Intent {
-		d.Reasons = append([]Reason{{"status", string(f.Was), string(f.Status)}}, d.Reasons...)
+		now := string(f.Status)
+		if f.Status == state.Cancelled && f.Class == offer.Blocked {
+			now = offer.Blocked
+		}
+		d.Reasons = append([]Reason{{"status", string(f.Was), now}}, d.Reasons...)
 		if kind == None {
 			kind = Record // it ended while nobody looked: verify and record it
 		}
@@ -199,6 +204,8 @@ func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 	case !w.sameRequest(i, f.Job):
 		d.Reasons = []Reason{requestChanges(w, i)}
 		return Run
+	case f.Status == state.Cancelled && f.Class == offer.Blocked:
+		return Run // nobody cancelled it: its turn has not come yet
 	case f.Status == state.Cancelled:
 		d.Text = "cancelled by " + orElse(f.By, "someone outside")
 		if f.Reason != "" {

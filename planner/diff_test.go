@@ -91,6 +91,12 @@ var table = []tableRow{
 	{name: "cancelled, result changed: run, attempts from 1", status: state.Cancelled, edit: (*scene).change, want: Run, field: "param.lr"},
 	{name: "cancelled by us: held, by whom", status: state.Cancelled, edit: func(x *scene) { x.job.By = "ada" }, want: HeldKind, text: "ada"},
 	{name: "cancelled outside: held, by whom", status: state.Running, edit: func(x *scene) { x.see(found(offer.Cancelled)) }, want: HeldKind, text: "outside"},
+	{name: "given up by its queue as blocked: run", status: state.Cancelled, edit: func(x *scene) { x.job.Class = offer.Blocked }, want: Run},
+	{name: "seen to be given up as blocked: run", status: state.Queued, edit: func(x *scene) {
+		o := found(offer.Cancelled)
+		o.Reason = offer.Blocked
+		x.see(o)
+	}, want: Run, field: "status"},
 	{name: "failed, class in retry.on, attempts left: retry", status: state.Failed, edit: func(x *scene) {
 		x.job.Class = "oom_gpu"
 		x.phase().Retry = lang.Retry{On: []string{"oom"}, MaxAttempts: 2}

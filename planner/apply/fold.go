@@ -182,11 +182,14 @@ func (e *engine) arrived(f *flight) {
 
 // cancelledAttempt tells our own cancels from those of somebody else.
 func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
-	if o.Reason == "blocked" || o.Class == "blocked" {
+	if o.Reason == offer.Blocked || o.Class == offer.Blocked {
 		f.end, f.by = endAgain, "" // its queue gave it up since what it came after failed
 	}
 	reason := o.Reason
 	a := f.attemptOf(o, n)
+	if f.end == endAgain {
+		a.Class = offer.Blocked
+	}
 	if f.end == endNot {
 		a.Class = failure.CancelledOutside
 		if reason == "" {

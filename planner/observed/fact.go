@@ -114,6 +114,10 @@ func (r *Refresh) fold(f *Fact, o offer.Observation, now time.Time) {
 	case offer.Lost:
 		f.Status, f.Class = state.Failed, classNodeFailure
 	}
+	if f.Status == state.Cancelled && o.Reason == offer.Blocked {
+		f.Class = offer.Blocked
+		return
+	}
 	if f.Status == state.Cancelled && f.By == "" {
 		f.By = "outside"
 		f.Reason = o.Reason

@@ -166,6 +166,11 @@ const (
 	Lost      Status = "lost"
 )
 
+// Blocked is the reason of a job that its backend has given up, Cancelled,
+// since what it came after did not complete: nobody cancelled it, and it is
+// submitted anew when its turn has come.
+const Blocked = "blocked"
+
 // An Output is one declared output as it was found and checked where it lies.
 type Output struct {
 	Name    string
