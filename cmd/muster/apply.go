@@ -251,7 +251,15 @@ func (a *app) covered(reruns, cancels []string, f applyFlags) error {
 func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags, saved bool) error {
 	who, host := whoami()
 	sink := a.progress(w.plan, f.json)
-	out, err := apply.Run(ctx, apply.Config{
+	run := apply.Run
+	if w.simulated != nil {
+		if w.simulated.alone(w.plan) {
+			run = w.simulated.run
+		} else {
+			w.simulated = nil // beside real work it lives by the real clock
+		}
+	}
+	out, err := run(ctx, apply.Config{
 		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: f.mode(),
 		Who: who, Host: host, Muster: version, Saved: saved,
 		AllowRerun: f.allowRerun, AllowCancel: f.allowCancel,

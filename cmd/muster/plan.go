@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/launch"
+	"github.com/muster-run/muster/providers/sim"
 	"github.com/muster-run/muster/state"
 )
 
@@ -99,13 +100,14 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 // work is a plan with everything it was made from, and the provider
 // processes that are up.
 type work struct {
-	campaign *lang.Campaign
-	state    *state.State
-	plan     *planner.Plan
-	input    planner.Input
-	diags    diag.List
-	launcher *launch.Launcher
-	versions map[string]string // of providers, by type
+	campaign  *lang.Campaign
+	state     *state.State
+	plan      *planner.Plan
+	input     planner.Input
+	diags     diag.List
+	launcher  *launch.Launcher
+	simulated *simulation       // nil when something real is declared
+	versions  map[string]string // of providers, by type
 }
 
 func (w *work) close() {
@@ -116,7 +118,12 @@ func (w *work) close() {
 
 // provider is what the engine asks for a backend type.
 func (w *work) provider(ctx context.Context) func(string) (providers.Provider, error) {
-	return func(typ string) (providers.Provider, error) { return w.launcher.Provider(ctx, typ) }
+	return func(typ string) (providers.Provider, error) {
+		if typ == sim.Type && w.simulated != nil {
+			return w.simulated.sim, nil
+		}
+		return w.launcher.Provider(ctx, typ)
+	}
 }
 
 // plan loads, observes and plans; errors in the campaign are printed and end
@@ -141,7 +148,11 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 // planWith plans against a state that is already open.
 func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
 	w := &work{campaign: c, state: st, launcher: a.launcher()}
-	w.input = planner.Input{Campaign: c, State: st, Now: a.now(), Options: planner.Options{
+	now := a.now()
+	if w.simulated = simulationOf(c, st, now); w.simulated != nil {
+		now = w.simulated.clock.Now()
+	}
+	w.input = planner.Input{Campaign: c, State: st, Now: now, Options: planner.Options{
 		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Outputs: p.outputs,
 		RefreshOnly: p.refreshOnly, Reason: p.reason,
 	}}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/providers/sim"
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store"
+)
+
+// A simulation is the world of a campaign whose backends are all simulated:
+// it is in this process, and lives by a clock of its own.
+type simulation struct {
+	clock *clock.Virtual
+	sim   *sim.Sim
+}
+
+// simulationOf is the simulation of a campaign, nil when it declares a backend
+// that is none. Its time goes on where the state's ended.
+func simulationOf(c *lang.Campaign, st *state.State, now time.Time) *simulation {
+	declared := slices.DeleteFunc(slices.Clone(c.Backends), func(b *lang.Backend) bool { return b.Implied })
+	if len(declared) == 0 || slices.ContainsFunc(declared, func(b *lang.Backend) bool { return b.Type != sim.Type }) {
+		return nil
+	}
+	for _, j := range st.Jobs {
+		if a := j.Last(); a != nil && a.Ended.After(now) && strings.HasPrefix(a.Backend, sim.Type+".") {
+			now = a.Ended
+		}
+	}
+	v := clock.NewVirtual(now)
+	return &simulation{clock: v, sim: sim.New(v)}
+}
+
+// alone reports whether a plan uses nothing but simulated backends.
+func (s *simulation) alone(p *planner.Plan) bool {
+	elsewhere := func(backend string) bool { return backend != "" && !strings.HasPrefix(backend, sim.Type+".") }
+	for _, ph := range p.Phases {
+		for i := range ph.Placements {
+			if elsewhere(ph.Placements[i].Backend) {
+				return false
+			}
+		}
+		if g := ph.Smoke; g != nil && elsewhere(g.Place.Backend) {
+			return false
+		}
+		for _, j := range ph.Records {
+			if j != nil && j.Last() != nil && elsewhere(j.Last().Backend) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// run applies a plan in simulated time.
+func (s *simulation) run(ctx context.Context, c apply.Config) (out apply.Outcome, err error) {
+	seldom := &seldomSynced{Session: c.Session}
+	c.Session, c.Time = seldom, s.clock
+	s.clock.Run(func() { out, err = apply.Run(ctx, c) })
+	if err == nil {
+		err = seldom.Session.Sync(ctx)
+	}
+	return out, err
+}
+
+// seldomSynced makes events durable every so often: what they tell of is in
+// this process, too, and a crash loses both.
+type seldomSynced struct {
+	store.Session
+	last time.Time
+}
+
+const syncSimulated = time.Second
+
+func (s *seldomSynced) Sync(ctx context.Context) error {
+	if time.Since(s.last) < syncSimulated {
+		return nil
+	}
+	s.last = time.Now()
+	return s.Session.Sync(ctx)
+}
