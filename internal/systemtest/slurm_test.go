@@ -23,6 +23,7 @@ func TestSlurm(t *testing.T) {
 	slurmLab(t)
 	t.Run("conformance", slurmConforms)
 	t.Run("detached", slurmDetached)
+	t.Run("held back", slurmHeldBack)
 	t.Run("preempted and requeued", slurmRequeued)
 	t.Run("one element of an array", slurmElement)
 	t.Run("runaway chain", slurmRunaway)
