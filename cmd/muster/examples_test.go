@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 // examplesPlannedElsewhere need facts from their own testdata.
@@ -43,7 +45,7 @@ func TestExampleDistill(t *testing.T) {
 		t.Skip("runs whole campaigns; make test does")
 	}
 	t.Parallel()
-	needGo(t)
+	needs.Program(t, "go") // the example compiles its trainer
 	e := exampleOf(t, filepath.Join(repository, "examples", "distill"))
 	e.muster(0, "apply", "-auto-approve")
 
@@ -89,18 +91,6 @@ func TestExampleDistill(t *testing.T) {
 	if text := e.muster(0, "report"); !strings.Contains(text, "result.best_student") || !strings.Contains(text, "oom_host") {
 		t.Errorf("the report tells neither the result nor the failure:\n%s", text)
 	}
-}
-
-// needGo skips where the example cannot be built, and fails where everything
-// must be there.
-func needGo(t *testing.T) {
-	if _, err := exec.LookPath("go"); err == nil {
-		return
-	}
-	if os.Getenv("MUSTER_SYSTEM_TESTS") != "" {
-		t.Fatal("the example compiles its trainer and there is no go in the PATH")
-	}
-	t.Skip("the example compiles its trainer and there is no go in the PATH")
 }
 
 // A sample is a copy of a campaign of the repository.

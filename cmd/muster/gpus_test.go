@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/gpu/gputest"
 )
@@ -31,7 +32,7 @@ func newRack(t *testing.T) *rack {
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
 		t.Skip("this machine has GPUs of its own, which the stand-ins would not hide")
 	}
-	gputest.Need(t, "awk")
+	needs.Program(t, "awk")
 	r := &rack{T: t, bin: t.TempDir()}
 	var state strings.Builder
 	for i := range 4 {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 //go:embed hosts-up host-ctl hosts-down hosts-keep
@@ -38,7 +40,7 @@ type Host struct {
 // with it, a machine that cannot carry hosts fails it.
 func Hosts(t testing.TB, n int, settings ...string) []*Host {
 	t.Helper()
-	needs(t, "sshd", "ssh", "ssh-keygen", "ip", "iptables", "unshare", "nsenter")
+	want(t, "sshd", "ssh", "ssh-keygen", "ip", "iptables", "unshare", "nsenter")
 	dir, err := os.MkdirTemp("/tmp", "muster-lab-")
 	if err != nil {
 		t.Fatal(err)
@@ -55,18 +57,14 @@ func Hosts(t testing.TB, n int, settings ...string) []*Host {
 	return hosts(t, dir, env)
 }
 
-func needs(t testing.TB, tools ...string) {
+func want(t testing.TB, tools ...string) {
 	t.Helper()
-	if os.Getenv("MUSTER_SYSTEM_TESTS") != "1" {
-		t.Skip("runs real ssh servers in network namespaces, as root: make test-system")
-	}
+	needs.System(t, "runs real ssh servers in network namespaces, as root")
 	if os.Getuid() != 0 {
 		t.Fatal("namespaces want root")
 	}
 	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("this machine has no %s (Debian: openssh-server, openssh-client, iproute2, iptables, util-linux)", tool)
-		}
+		needs.Program(t, tool)
 	}
 }
 

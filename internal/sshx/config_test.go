@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 const siteConfig = `
@@ -106,13 +108,7 @@ func TestInclude(t *testing.T) {
 
 // TestConfigLikeSSH compares with what ssh(1) itself makes of the same files.
 func TestConfigLikeSSH(t *testing.T) {
-	program, err := exec.LookPath("ssh")
-	if err != nil {
-		if os.Getenv("MUSTER_SYSTEM_TESTS") != "" {
-			t.Fatal("no ssh here")
-		}
-		t.Skip("no ssh here to compare with")
-	}
+	program := needs.Program(t, "ssh")
 	h := newHome(t)
 	config := strings.ReplaceAll(siteConfig, "Include conf.d", "Include "+h.path("conf.d"))
 	h.write("config", config+"Match all\n  Include "+h.path("nested")+"\n  ServerAliveInterval 9\n")

@@ -5,13 +5,14 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 func TestProxyJump(t *testing.T) {
@@ -64,11 +65,7 @@ func settle(t *testing.T, before int) {
 }
 
 func TestProxyCommand(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("the proxy of this test is bash's /dev/tcp")
-	}
-	t.Setenv("SHELL", bash)
+	t.Setenv("SHELL", needs.Program(t, "bash")) // the proxy is its /dev/tcp
 	proxy := `ProxyCommand bash -c 'exec 3<>/dev/tcp/%h/%p; cat <&3 & cat >&3'` + "\n"
 	_, c := setting(t, proxy)
 	var out bytes.Buffer

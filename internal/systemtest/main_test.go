@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 // A world is one copy of the binary, one spool, one campaign directory: what
@@ -27,9 +29,7 @@ type world struct {
 
 func newWorld(t *testing.T, campaign string) *world {
 	t.Helper()
-	if os.Getenv("MUSTER_SYSTEM_TESTS") == "" {
-		t.Skip("kills processes and takes minutes: make test-system runs it")
-	}
+	needs.System(t, "kills processes and takes minutes")
 	src := os.Getenv("MUSTER_BINARY")
 	if src == "" {
 		t.Fatal("MUSTER_BINARY must name the muster binary; make test-system sets it")

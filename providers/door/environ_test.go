@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 // loginAs runs a shell script as if it were somebody's login shell.
@@ -61,9 +63,7 @@ func TestRealShells(t *testing.T) {
 		{"/bin/tcsh", ".login", "setenv DATA /d\n"},
 	} {
 		t.Run(c.shell, func(t *testing.T) {
-			if _, err := os.Stat(c.shell); err != nil {
-				t.Skip("it is not installed")
-			}
+			needs.Program(t, c.shell)
 			home := t.TempDir()
 			file := filepath.Join(home, c.file)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

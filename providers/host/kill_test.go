@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/wire"
@@ -33,7 +34,7 @@ func TestKilledAtRandom(t *testing.T) {
 			t.Parallel()
 			kills := int64(25)
 			switch {
-			case os.Getenv("MUSTER_SYSTEM_TESTS") != "":
+			case needs.Here():
 				kills = 110
 			case testing.Short():
 				kills = 15

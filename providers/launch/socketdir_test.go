@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers/internal/procid"
 )
 
@@ -27,7 +28,7 @@ func TestPrivateFolder(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "muster")
 			if err := tt.make(path); err != nil {
-				t.Skip(err)
+				needs.Absent(t, err)
 			}
 			err := private(path)
 			if tt.want != "" {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/providertest"
 )
@@ -94,12 +95,10 @@ func (s *testHost) runSSHD(sshd string) {
 
 // TestConformanceOpenSSH holds the provider to the suite over real sshd.
 func TestConformanceOpenSSH(t *testing.T) {
-	if os.Getenv("MUSTER_SYSTEM_TESTS") != "1" {
-		t.Skip("runs OpenSSH's server, as root: make test-system")
-	}
-	sshd, err := exec.LookPath("/usr/sbin/sshd")
-	if err != nil || os.Getuid() != 0 {
-		t.Fatalf("this wants root and /usr/sbin/sshd (Debian: openssh-server): %v", err)
+	needs.System(t, "runs OpenSSH's server, as root")
+	sshd := needs.Program(t, "/usr/sbin/sshd")
+	if os.Getuid() != 0 {
+		t.Fatal("OpenSSH's server wants root")
 	}
 	if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // sshd's privilege separation
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 // TestShells runs the scripts as hosts do whose sh is another one.
@@ -21,10 +23,7 @@ func TestShells(t *testing.T) {
 	for _, shell := range [][]string{{"dash"}, {"bash", "--posix"}, {"busybox", "sh"}, {"mksh"}, {"yash"}, {"zsh", "--emulate", "sh"}} {
 		t.Run(shell[0], func(t *testing.T) {
 			t.Parallel()
-			path, err := exec.LookPath(shell[0])
-			if err != nil {
-				t.Skip("it is not installed")
-			}
+			path := needs.Program(t, shell[0])
 			home := t.TempDir()
 			run := func(script, head string, body []byte) (string, int) {
 				cmd := exec.Command(path, append(append([]string{}, shell[1:]...), "-c", script)...)
@@ -59,12 +58,8 @@ func TestUsersShells(t *testing.T) {
 	for _, name := range []string{"bash", "zsh", "fish", "tcsh", "csh", "ksh"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path, err := exec.LookPath(name)
-			if err != nil {
-				t.Skip("it is not installed")
-			}
 			h := newTestHost(t)
-			h.shell = path
+			h.shell = needs.Program(t, name)
 			if err := asked(t, provider(t, h), backendOn(t, h, shared)); err != nil {
 				t.Error(err)
 			}

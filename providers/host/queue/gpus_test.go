@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/gpu/gputest"
@@ -200,7 +201,7 @@ func TestGPUMemoryMustSettle(t *testing.T) {
 // NVML.
 func onStandIns(t *testing.T, state string, test func(t *testing.T, r gpu.Reader, set func(string))) {
 	t.Run("nvidia-smi", func(t *testing.T) {
-		gputest.Need(t, "awk")
+		needs.Program(t, "awk")
 		path, set := gputest.SMI(t, state)
 		test(t, gpu.OpenSMI(path), set)
 	})

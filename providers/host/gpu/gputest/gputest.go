@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 //go:embed testdata/nvml.c
@@ -24,12 +26,11 @@ const Env = "MUSTER_FAKE_NVML"
 // Library builds the stand-in library, sets Env to a file with this state,
 // and returns the library's path. A process that is started with the
 // library's folder in LD_LIBRARY_PATH, and with Env, finds it by itself.
-// Without a C compiler the test is skipped, or fails under
-// MUSTER_SYSTEM_TESTS=1.
+// It needs a C compiler.
 func Library(t testing.TB, state string) (path string, set func(state string)) {
 	t.Helper()
 	dir := t.TempDir()
-	cc := Need(t, "cc")
+	cc := needs.Program(t, "cc")
 	source, path := filepath.Join(dir, "nvml.c"), filepath.Join(dir, "libnvidia-ml.so.1")
 	write(t, source, nvml, 0o600)
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-Wall", "-o", path, source).CombinedOutput(); err != nil {
@@ -63,20 +64,6 @@ func State(t testing.TB, dir, state string) (set func(state string)) {
 	set(state)
 	t.Setenv(Env, path)
 	return set
-}
-
-// Need finds a tool, or skips the test with the reason.
-func Need(t testing.TB, tool string) string {
-	t.Helper()
-	path, err := exec.LookPath(tool)
-	if err == nil {
-		return path
-	}
-	if os.Getenv("MUSTER_SYSTEM_TESTS") == "1" {
-		t.Fatalf("this machine has no %s", tool)
-	}
-	t.Skipf("this machine has no %s", tool)
-	return ""
 }
 
 func write(t testing.TB, path, text string, mode os.FileMode) {
