@@ -80,7 +80,7 @@ func (c *conn) lost() *Error {
 	if cause != nil && cause != io.EOF {
 		detail = cause.Error()
 	}
-	return &Error{Class: Unreachable, Summary: fmt.Sprintf("connection to %s was lost", c.host), Detail: detail, cause: cause}
+	return &Error{Class: Unreachable, Summary: fmt.Sprintf("connection to %s was lost", c.host), Detail: detail, cause: cause, broke: true}
 }
 
 // keepAlive is when a silent connection is asked for a sign of life, and how

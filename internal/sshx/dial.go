@@ -162,7 +162,7 @@ func (h *host) whyNot(ctx context.Context, err error, w *wire, v *verifier, keys
 	case ctx.Err() != nil:
 		return &Error{Class: Unreachable, Summary: "cannot sign in on " + h.String(), Detail: fmt.Sprintf("not done within %s", h.connect+authLimit), cause: err}
 	}
-	return &Error{Class: Unreachable, Summary: "cannot reach " + h.String(), Detail: "its ssh server ended the conversation: " + text, cause: err}
+	return &Error{Class: Unreachable, Summary: "cannot reach " + h.String(), Detail: "its ssh server ended the conversation: " + text, cause: err, broke: true}
 }
 
 // refused says which keys were shown, which could not be, and what to type.

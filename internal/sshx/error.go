@@ -33,6 +33,7 @@ type Error struct {
 	Detail, Hint string
 
 	cause error
+	broke bool // it had answered before
 }
 
 func (e *Error) Error() string {
@@ -51,6 +52,13 @@ func (e *Error) Unwrap() error { return e.cause }
 func IsUnreachable(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Class == Unreachable
+}
+
+// Broke reports whether an error is of a connection on which the far side had
+// answered: a new one may well stand.
+func Broke(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.broke
 }
 
 func configError(summary, detail, hint string) *Error {

@@ -141,7 +141,7 @@ func (s *Stream) result(err error) (Exit, error) {
 	}
 	// The channel closed without a word on how the command ended: ssh(1)
 	// makes 255 of it.
-	return exit, &Error{Class: Unreachable, Summary: "a command on " + s.conn.host + " ended without telling how", Detail: err.Error(), cause: err}
+	return exit, &Error{Class: Unreachable, Summary: "a command on " + s.conn.host + " ended without telling how", Detail: err.Error(), cause: err, broke: true}
 }
 
 // Read reads what the command writes to its standard output.

@@ -27,7 +27,7 @@ func each[T any](ctx context.Context, b *backend, hosts []*host, call func(conte
 			out[i].host = h
 			early, stop := early(ctx)
 			defer stop()
-			out[i].err = h.do(early, b, func(s *session) (err error) {
+			out[i].err = h.ask(early, b, func(s *session) (err error) {
 				out[i].got, err = call(early, h, s)
 				return err
 			})

@@ -44,8 +44,24 @@ func (a *absent) Error() string {
 	return "muster-host is not there yet: " + a.system + " " + a.machine + " " + a.release
 }
 
+// entries is how often a host is entered before it counts as out of reach: a
+// link that breaks meanwhile, say under the copy of the binary, is made anew.
+const entries = 5
+
 // enter opens a session, putting the binary there first if need be.
-func (h *host) enter(ctx context.Context) (*session, error) {
+func (h *host) enter(ctx context.Context) (s *session, err error) {
+	for range entries {
+		if s, err = h.walkIn(ctx); err == nil {
+			return s, nil
+		}
+		if !sshx.Broke(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, h.shut(err)
+}
+
+func (h *host) walkIn(ctx context.Context) (*session, error) {
 	s, err := h.knock(ctx)
 	var none *absent
 	var no *door.NoDoor
@@ -58,16 +74,15 @@ func (h *host) enter(ctx context.Context) (*session, error) {
 		}
 	case errors.As(err, &no) && ctx.Err() == nil:
 		// The file may have been damaged since. Only the digest can say.
-		if again := h.mend(ctx); again != nil {
-			return nil, h.shut(err)
+		if again := h.mend(ctx); sshx.Broke(again) {
+			return nil, again
+		} else if again != nil {
+			return nil, err
 		}
 	default:
-		return nil, h.fault(err)
+		return nil, err
 	}
-	if s, err = h.knock(ctx); err != nil {
-		return nil, h.shut(err)
-	}
-	return s, nil
+	return h.knock(ctx)
 }
 
 // names are those of the binaries for x86_64 and aarch64; one that this

@@ -182,17 +182,35 @@ func (h *host) open(o *opening) {
 // do makes a call about a backend. A link that dies meanwhile leaves its
 // outcome unknown.
 func (h *host) do(ctx context.Context, b *backend, call func(*session) error) error {
-	s, err := h.session(ctx)
-	if err != nil {
-		return err
-	}
-	if err = s.configure(ctx, b); err == nil {
-		err = call(s)
-	}
+	s, err := h.attempt(ctx, b, call)
 	if !errors.Is(err, protocol.ErrBroken) {
 		return err
 	}
 	return h.lost(s, err)
+}
+
+// ask makes a call that may be made twice: one that changes nothing, or whose
+// repetition is known by its token. A link that dies under it is made anew, once.
+func (h *host) ask(ctx context.Context, b *backend, call func(*session) error) error {
+	s, err := h.attempt(ctx, b, call)
+	if !errors.Is(err, protocol.ErrBroken) {
+		return err
+	}
+	if why := h.lost(s, err); ctx.Err() != nil {
+		return why
+	}
+	return h.do(ctx, b, call)
+}
+
+func (h *host) attempt(ctx context.Context, b *backend, call func(*session) error) (*session, error) {
+	s, err := h.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.configure(ctx, b); err == nil {
+		err = call(s)
+	}
+	return s, err
 }
 
 // lost ends a session that is of no use, and says why if that is known.

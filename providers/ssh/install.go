@@ -118,7 +118,7 @@ func (h *host) send(ctx context.Context, b *binary, packed bool) (string, error)
 	var said bytes.Buffer
 	exit, err := h.client.Run(ctx, command(putScript), io.MultiReader(strings.NewReader(head), body), &capped{to: &said})
 	if err != nil {
-		return "", h.fault(err)
+		return "", err
 	}
 	if exit.Code == 45 {
 		return "", errNoGzip

@@ -3,6 +3,8 @@ package refresh
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -109,11 +111,19 @@ func (o *observer) ask(ctx context.Context, a *ask) {
 	for _, step := range steps {
 		if err := step(ctx, a); err != nil {
 			o.mu.Lock()
-			o.out.Observed.Unreachable[a.name] = providers.WithHint(err)
+			o.out.Observed.Unreachable[a.name] = whyNot(ctx, err)
 			o.mu.Unlock()
 			return
 		}
 	}
+}
+
+// whyNot is why a backend cannot be asked, in words.
+func whyNot(ctx context.Context, err error) string {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		return fmt.Sprintf("it did not answer everything within %v", askTimeout)
+	}
+	return providers.WithHint(err)
 }
 
 func (o *observer) configure(ctx context.Context, a *ask) (err error) {
