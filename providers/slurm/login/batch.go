@@ -25,6 +25,7 @@ type batch struct {
 	Limit   int       `json:"limit,omitempty"`  // most of the phase at once
 	Cap     int       `json:"cap,omitempty"`    // this batch's part of that
 	Behind  string    `json:"behind,omitempty"` // the batch that has to end before this one begins
+	Of      string    `json:"of,omitempty"`     // the batch that this one is a part of; see split
 	Array   bool      `json:"array"`
 	Made    time.Time `json:"made"`
 	Indexes []int     `json:"-"`

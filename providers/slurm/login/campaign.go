@@ -2,6 +2,7 @@ package login
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -42,7 +43,9 @@ type campaign struct {
 	heirs     map[string]string // by token: the one that stands for it; see repoint
 	unpointed map[string]bool   // of those: Slurm has not been told yet
 
-	looked time.Time // the last look at the queue that succeeded
+	looked time.Time  // the last look at the queue that succeeded
+	rows   []queueRow // the queue as it was at rowsAt, if nothing was submitted since
+	rowsAt time.Time
 }
 
 // told is one event with its number.
@@ -76,20 +79,30 @@ func (c *campaign) load() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the spool: %w", err)
 	}
+	elements := map[*batch][]node.Element{}
 	for _, d := range dirs {
 		if strings.HasSuffix(d.Name(), ".new") {
 			continue
 		}
-		b, elements, err := loadBatch(c.path("batches", d.Name()))
+		b, list, err := loadBatch(c.path("batches", d.Name()))
 		if err != nil {
 			return fmt.Errorf("read the spool: %w", err)
 		}
-		for i := range elements {
-			c.adopt(b, elements[i].Index, &elements[i].Job)
-		}
-		c.batches = append(c.batches, b)
+		c.batches, elements[b] = append(c.batches, b), list
 	}
-	slices.SortFunc(c.batches, func(a, b *batch) int { return a.Seq - b.Seq })
+	slices.SortFunc(c.batches, func(a, b *batch) int { // parts before what they were taken out of
+		return cmp.Or(a.Seq-b.Seq, strings.Compare(b.Of, a.Of), a.Made.Compare(b.Made), len(a.Name)-len(b.Name), strings.Compare(a.Name, b.Name))
+	})
+	for _, b := range c.batches {
+		b.Indexes = nil
+		for i := range elements[b] {
+			e := &elements[b][i]
+			if c.jobs[e.Job.Token] == nil {
+				c.adopt(b, e.Index, &e.Job)
+				b.Indexes = append(b.Indexes, e.Index)
+			}
+		}
+	}
 	c.held = exists(c.path("hold"))
 	c.loadHeirs()
 	if err := c.replay(); err != nil {

@@ -156,6 +156,12 @@ type said struct {
 	hint  string
 }
 
+const (
+	perJob     = "it asks for more than the qos or the account gives"
+	perJobMin  = "it asks for less than the qos or the account wants"
+	listLimits = "`sacctmgr show qos` and `sacctmgr show assoc user=$USER` list the limits"
+)
+
 // messages are those of sbatch and the like, from slurm_errno.c and seen on
 // 22.05; the first that fits decides.
 var messages = []said{
@@ -169,6 +175,12 @@ var messages = []said{
 	{"temporarily unable to accept job", providers.Unreachable, "slurmctld is too busy", "muster tries again"},
 	{"resource temporarily unavailable", providers.Unreachable, "slurmctld is too busy", ""},
 	{"maxsubmit", providers.Quota, "the limit of submitted jobs is reached", "the rest is submitted as room appears"},
+	{"grpsubmit", providers.Quota, "the limit of submitted jobs is reached", "the rest is submitted as room appears"},
+	// The reason comes before the sentence that all of these share.
+	{"maxwall", providers.Invalid, "the walltime is longer than the qos or the account allows", "shorten walltime, let checkpoint split it, or name a longer qos; `sacctmgr show qos` lists them"},
+	{"maxcpu", providers.Invalid, perJob, listLimits}, {"maxnode", providers.Invalid, perJob, listLimits}, {"maxgres", providers.Invalid, perJob, listLimits},
+	{"maxmem", providers.Invalid, perJob, listLimits}, {"maxtres", providers.Invalid, perJob, listLimits}, {"maxbilling", providers.Invalid, perJob, listLimits},
+	{"mincpu", providers.Invalid, perJobMin, listLimits}, {"mingres", providers.Invalid, perJobMin, listLimits}, {"mintres", providers.Invalid, perJobMin, listLimits},
 	{"job submit limit", providers.Quota, "the limit of submitted jobs is reached", "the rest is submitted as room appears"},
 	{"invalid account", providers.Invalid, "the account, or this account on this partition, is not yours", "set account in the backend block; `sacctmgr show assoc user=$USER` lists yours"},
 	{"invalid partition", providers.Invalid, "there is no such partition", "`sinfo -s` lists them"},

@@ -24,7 +24,8 @@ type siteFacts struct {
 	qos        []liveQoS
 	assoc      []association
 	closed     bool // accounting does not answer, or not us: nothing is known of qos and accounts
-	maxArray   int
+	maxArray   int  // elements of one array; 0 = not known
+	maxJobs    int  // that the controller keeps, of all users; 0 = not known
 }
 
 // cachedFacts are the facts of a backend, asked for at most so often.
@@ -55,19 +56,27 @@ type livePartition struct {
 	features          []string
 }
 
+// A liveQoS is a quality of service; zero is no limit.
 type liveQoS struct {
-	name      string
-	maxWall   time.Duration
-	maxSubmit int // jobs of one user
-	maxJobs   int
-	maxGPUs   int
+	name        string
+	maxWall     time.Duration
+	maxSubmit   int // jobs of one user, queued or running
+	maxSubmitPA int // of one account
+	grpSubmit   int // of all
+	maxJobs     int // of one user, running
+	maxGPUs     int // of one user
+	jobGPUs     int // of one job
 }
+
+// submitted is how many jobs a user may have at most.
+func (q *liveQoS) submitted() int { return least(least(q.maxSubmit, q.maxSubmitPA), q.grpSubmit) }
 
 type association struct {
 	account, partition string
 	qos                []string
 	defaultQoS         string
 	maxSubmit          int
+	maxWall            time.Duration
 }
 
 // site asks the cluster, at most every so often.
@@ -98,13 +107,14 @@ func (c *cluster) facts(ctx context.Context) (*siteFacts, error) {
 	}
 	addNodes(s.partitions, string(out))
 	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
-		s.maxArray = parseMaxArray(string(out))
+		config := parseConfig(string(out))
+		s.maxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
 	}
-	qos, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "qos", "format=Name,Priority,MaxWall,MaxTRESPU,MaxJobsPU,MaxSubmitPU,GrpTRES,Flags")
+	qos, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "qos", "format="+strings.Join(qosFields, ","))
 	if err == nil {
 		s.qos = parseQoS(string(qos))
 	}
-	assoc, err2 := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "assoc", "where", "user="+c.user, "format=Cluster,Account,User,Partition,QOS,DefaultQOS,MaxJobs,MaxSubmit,MaxWall,GrpTRES")
+	assoc, err2 := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "assoc", "where", "user="+c.user, "format="+strings.Join(assocFields, ","))
 	if err2 == nil {
 		s.assoc = parseAssoc(string(assoc))
 	}
@@ -237,43 +247,99 @@ func parseGres(s string) map[string]int {
 	return out
 }
 
-func parseMaxArray(out string) int {
+// parseConfig reads "Name = value" lines.
+func parseConfig(out string) map[string]string {
+	config := map[string]string{}
 	for line := range strings.Lines(out) {
-		name, value, _ := strings.Cut(line, "=")
-		if strings.TrimSpace(name) == "MaxArraySize" {
-			n, _ := strconv.Atoi(strings.TrimSpace(value))
-			return n
+		if name, value, ok := strings.Cut(line, "="); ok {
+			config[strings.TrimSpace(name)] = strings.TrimSpace(value)
 		}
 	}
-	return 0
+	return config
+}
+
+// maxArray is how many elements an array may have. slurm.conf(5), MaxArraySize
+// ("one more than the largest index") and SchedulerParameters, max_array_tasks.
+func maxArray(config map[string]string) int {
+	most := max(number(config["MaxArraySize"])-1, 0)
+	for _, p := range strings.Split(config["SchedulerParameters"], ",") {
+		if n, ok := strings.CutPrefix(p, "max_array_tasks="); ok {
+			most = least(most, number(n))
+		}
+	}
+	return most
+}
+
+// number reads a count; what is none is 0.
+func number(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// What sacctmgr is asked for, none of it newer than 17.11. What a version does
+// not print at the end is missing.
+var (
+	qosFields   = []string{"Name", "Priority", "MaxWall", "MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", "GrpTRES", "Flags", "MaxSubmitPA", "GrpSubmit", "MaxTRES"}
+	assocFields = []string{"Cluster", "Account", "User", "Partition", "QOS", "DefaultQOS", "MaxJobs", "MaxSubmit", "MaxWall", "GrpTRES", "GrpSubmit"}
+)
+
+// parseTable reads sacctmgr -n -P: a line for each, its fields by name.
+func parseTable(out string, names []string, least int) (rows []map[string]string) {
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimRight(line, "\n"), "|")
+		if len(f) < least || len(f) > len(names) {
+			continue
+		}
+		row := map[string]string{}
+		for i, v := range f {
+			row[names[i]] = strings.TrimSpace(v)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func parseQoS(out string) (list []liveQoS) {
-	for line := range strings.Lines(out) {
-		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != 8 || f[0] == "" {
+	for _, r := range parseTable(out, qosFields, 8) {
+		if r["Name"] == "" {
 			continue
 		}
-		q := liveQoS{name: f[0], maxWall: parseLimit(f[2])}
-		q.maxGPUs, _ = strconv.Atoi(parseTRES(f[3])["gres/gpu"])
-		q.maxJobs, _ = strconv.Atoi(f[4])
-		q.maxSubmit, _ = strconv.Atoi(f[5])
-		list = append(list, q)
+		list = append(list, liveQoS{name: r["Name"], maxWall: parseLimit(r["MaxWall"]), maxSubmit: number(r["MaxSubmitPU"]), maxSubmitPA: number(r["MaxSubmitPA"]),
+			grpSubmit: number(r["GrpSubmit"]), maxJobs: number(r["MaxJobsPU"]), maxGPUs: number(parseTRES(r["MaxTRESPU"])["gres/gpu"]),
+			jobGPUs: number(parseTRES(r["MaxTRES"])["gres/gpu"])})
 	}
 	return list
 }
 
 func parseAssoc(out string) (list []association) {
-	for line := range strings.Lines(out) {
-		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != 10 || f[1] == "" {
+	for _, r := range parseTable(out, assocFields, 10) {
+		if r["Account"] == "" {
 			continue
 		}
-		a := association{account: f[1], partition: f[3], qos: nameList(f[4]), defaultQoS: f[5]}
-		a.maxSubmit, _ = strconv.Atoi(f[7])
-		list = append(list, a)
+		list = append(list, association{account: r["Account"], partition: r["Partition"], qos: nameList(r["QOS"]), defaultQoS: r["DefaultQOS"],
+			maxSubmit: least(number(r["MaxSubmit"]), number(r["GrpSubmit"])), maxWall: parseLimit(r["MaxWall"])})
 	}
 	return list
+}
+
+// association is that under which a job of an account runs on a partition: the
+// one for that partition, else that for all. Without an account it is the
+// user's only one, if there is only one; nil if that is not known.
+func (s *siteFacts) association(account, partition string) (found *association) {
+	for i := range s.assoc {
+		a := &s.assoc[i]
+		switch {
+		case account == "" && a.account != s.assoc[0].account:
+			return nil // the default one is not told
+		case account != "" && a.account != account, a.partition != "" && a.partition != partition:
+		case found == nil, a.partition != "":
+			found = a
+		}
+	}
+	return found
 }
 
 func (s *siteFacts) partition(name string) *livePartition {
@@ -463,10 +529,10 @@ func (b *backend) longest() int {
 	b.facts.mu.Lock()
 	defer b.facts.mu.Unlock()
 	s := b.facts.site
-	if s == nil || s.maxArray <= 1 {
+	if s == nil || s.maxArray <= 0 {
 		return 1000 // slurm.conf(5), MaxArraySize: 1001 by default
 	}
-	return s.maxArray - 1
+	return s.maxArray
 }
 
 // bounds are the most that a job of a partition may be given on a retry.
@@ -512,46 +578,4 @@ func plainGres(s offer.Shape) string {
 		return ""
 	}
 	return "gpu:" + perNode(s)
-}
-
-// room says, as an error of class quota, that a batch has to wait for others
-// to end: for its phase's cap, or for a limit on submitted jobs.
-func (b *backend) room(ctx context.Context, k *batch) error {
-	c := b.campaign
-	if err := c.crowded(k); err != nil {
-		return err
-	}
-	s, err := b.site(ctx)
-	if err != nil {
-		return err
-	}
-	limit := 0
-	if l := s.partition(k.Pool); l != nil {
-		own := ""
-		if spec, err := k.dir.Job(k.Indexes[0]); err == nil {
-			if o, err := parseOptions(spec.Options); err == nil {
-				own = o.QoS
-			}
-		}
-		for _, q := range b.qualities(s, l, own) {
-			limit = least(limit, q.maxSubmit)
-		}
-	}
-	if limit == 0 {
-		return nil
-	}
-	mine := 0
-	rows, err := c.cluster.queue(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if r.pool == k.Pool && !ended(r.state) {
-			mine++
-		}
-	}
-	if mine+len(k.jobs) > limit {
-		return providers.Errorf(providers.Quota, "%d jobs of yours are submitted, and %d may be", mine, limit)
-	}
-	return nil
 }

@@ -43,6 +43,7 @@ func (c *campaign) look(ctx context.Context) error {
 		return err
 	}
 	c.looked = time.Now()
+	c.rows, c.rowsAt = rows, c.looked
 	by := make(map[place]*queueRow, len(rows))
 	for i := range rows {
 		by[place{rows[i].array, rows[i].index}] = &rows[i]
@@ -238,7 +239,7 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 		switch {
 		case exists(c.path("cancels", j.token)):
 		case c.hasFailedBefore(j):
-			o.Reason = "blocked"
+			o.Reason = offer.Blocked
 		default:
 			o.Reason = "cancelled in Slurm" + byWhom(state)
 		}

@@ -24,16 +24,18 @@ const queueWidth = 26
 
 // A queueRow is one job, or one element of an array, in squeue.
 type queueRow struct {
-	array  string // id of the array, or of the job itself
-	index  int    // -1: no element
-	state  string
-	reason string
-	submit time.Time
-	start  time.Time // expected, while it is pending
-	end    time.Time
-	pool   string
-	nodes  string
-	name   string
+	array   string // id of the array, or of the job itself
+	index   int    // -1: no element
+	state   string
+	reason  string
+	submit  time.Time
+	start   time.Time // expected, while it is pending
+	end     time.Time
+	pool    string
+	account string
+	qos     string
+	nodes   string
+	name    string
 }
 
 // parseQueue reads what squeue printed in queueFormat. Records that cannot be
@@ -58,7 +60,7 @@ func parseQueue(out []byte) (rows []queueRow, unread int) {
 			continue
 		}
 		row := queueRow{array: f[0], state: firstWord(f[4]), reason: f[5], submit: epoch(f[6]), start: epoch(f[7]), end: epoch(f[8]),
-			pool: f[11], nodes: f[20], name: f[24]}
+			pool: f[11], account: f[12], qos: f[13], nodes: f[20], name: f[24]}
 		for _, i := range indexes {
 			row.index = i
 			rows = append(rows, row)

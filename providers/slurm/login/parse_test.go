@@ -218,7 +218,7 @@ func TestFacts(t *testing.T) {
 	if len(assoc) != 3 || assoc[0].account != "campus" || assoc[0].defaultQoS != "normal" || !slices.Contains(assoc[0].qos, "long") {
 		t.Errorf("associations are %+v", assoc)
 	}
-	if n := parseMaxArray(string(recorded(t, "config.out"))); n != 20001 {
+	if n := maxArray(parseConfig(string(recorded(t, "config.out")))); n != 20000 {
 		t.Errorf("MaxArraySize is %d", n)
 	}
 	for line := range strings.Lines(string(recorded(t, "sinfo-nodes-gres.out"))) {

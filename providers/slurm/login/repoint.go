@@ -152,7 +152,7 @@ func (c *campaign) point(ctx context.Context, k *batch, terms string, jobs []*jo
 			return err
 		}
 		for _, j := range jobs {
-			blocked = append(blocked, j.cancelled("blocked"))
+			blocked = append(blocked, j.cancelled(offer.Blocked))
 		}
 	}
 	return c.tell(blocked...)

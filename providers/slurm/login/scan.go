@@ -70,7 +70,7 @@ func (c *campaign) records(folder string, take func(j *job, restart int) error) 
 func endOf(e node.End) offer.Observation {
 	o := e.Seen
 	if e.Refused != "" && e.Refused != "cancelled" {
-		o.Reason = "blocked"
+		o.Reason = offer.Blocked
 	}
 	return o
 }

@@ -64,9 +64,7 @@ func (s *Slurm) Submit(ctx context.Context, r providers.SubmitRequest) ([]provid
 		if out[i].Err != nil || k == nil {
 			continue
 		}
-		if out[i].Handle = k.elementID(); out[i].Handle == "" {
-			out[i].Handle = k.batch.Name
-		}
+		out[i].Handle = k.elementID() // "" while it waits for room
 		if err := failed[k.batch]; err != nil {
 			out[i].Err = err
 		}
@@ -125,9 +123,7 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 		}
 		for i := range elements {
 			j := c.adopt(k, elements[i].Index, &elements[i].Job)
-			o := j.last
-			o.Handle = k.Name
-			queued = append(queued, o)
+			queued = append(queued, j.last)
 		}
 		c.batches = append(c.batches, k)
 	}
@@ -197,18 +193,32 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 		return failed
 	}
 	follow := c.followed(todo)
-	for _, k := range todo {
+	for i := 0; i < len(todo); i++ {
+		k := todo[i]
 		if c.unready(k) {
 			continue
 		}
-		if err := s.hand(ctx, b, k, follow[k] || c.held || c.heirsIn(k)); err != nil {
+		parts, err := c.divide(k)
+		if len(parts) > 0 {
+			todo = slices.Insert(todo, i, parts...)
+			for _, part := range parts {
+				follow[part] = follow[k]
+			}
+			k = parts[0]
+		}
+		if err != nil {
+			failed[k] = asError(err)
+			break
+		}
+		if k, err := s.hand(ctx, b, k, follow[k] || c.held || c.heirsIn(k)); err != nil {
 			pe := asError(err)
 			if pe.Class == providers.Quota {
-				continue // what comes after it waits, too
+				c.tell(k.waiting(pe.Summary)...) // and so does what comes after it
+				continue
 			}
 			failed[k] = pe
 			if pe.Class == providers.Unreachable || pe.Class == providers.Internal {
-				for _, later := range todo[slices.Index(todo, k):] {
+				for _, later := range todo[i:] {
 					failed[later] = pe
 				}
 				break
@@ -286,66 +296,93 @@ func (c *campaign) followed(list []*batch) map[*batch]bool {
 	return out
 }
 
-// hand submits one batch.
-func (s *Slurm) hand(ctx context.Context, b *backend, k *batch, hold bool) error {
+// hand submits one batch, or the part of it for which there is room: that is
+// what it returns.
+func (s *Slurm) hand(ctx context.Context, b *backend, k *batch, hold bool) (*batch, error) {
 	c := b.campaign
 	if !k.tried.IsZero() {
 		switch id, where, err := c.search(ctx, k); {
 		case err != nil:
-			return err
+			return k, err
 		case where == offer.Found:
-			return c.identify(k, id)
+			return k, c.identify(k, id)
 		case where == offer.Unknown:
-			return &providers.Error{Class: providers.Unreachable, Summary: "It is not known yet whether Slurm has the job", Detail: "sbatch of " + k.Name + " did not say; it is looked for"}
+			return k, &providers.Error{Class: providers.Unreachable, Summary: "It is not known yet whether Slurm has the job", Detail: "sbatch of " + k.Name + " did not say; it is looked for"}
 		}
 	}
 	jobs, err := c.wanted(k)
 	if err != nil || len(jobs) == 0 {
-		return err
+		return k, err
 	}
-	if err := b.room(ctx, k); err != nil {
-		return err
+	n, err := b.room(ctx, k)
+	if err != nil {
+		return k, err
 	}
+	if n < len(jobs) {
+		part, err := c.split(k, k.Indexes[:n])
+		if err != nil {
+			return k, err
+		}
+		k, jobs = part, jobs[:n]
+	}
+	return s.send(ctx, b, k, jobs, hold)
+}
+
+// send submits one batch for which there is room. Where Slurm has another
+// opinion of that it is asked how many there is room for.
+func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*providers.Job, hold bool) (*batch, error) {
+	c := b.campaign
 	e := depend(jobs, k.Indexes, c.open)
 	if p := c.before(k); p != nil {
 		e.also("afterany:" + p.id)
 	}
 	text, err := s.text(b, k, jobs, e)
 	if err != nil {
-		return err
+		return k, err
 	}
 	script := filepath.Join(string(k.dir), "script.sh")
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write script: %w", err)
+		return k, fmt.Errorf("write script: %w", err)
 	}
 	argv := []string{"sbatch", "--parsable"}
 	// An element's own dependency must be there before it could start.
 	if hold = hold || e.each != nil; hold {
 		argv = append(argv, "--hold")
 		if err := k.note("held", "until all of its campaign is in"); err != nil {
-			return err
+			return k, err
 		}
 	}
 	if err := c.pace(ctx, b); err != nil {
-		return err
+		return k, err
 	}
 	k.tried = time.Now()
 	if err := errors.Join(k.note("failed", ""), k.note("tried", k.tried.Format(time.RFC3339Nano))); err != nil {
-		return fmt.Errorf("note the submission: %w", err)
+		return k, fmt.Errorf("note the submission: %w", err)
 	}
 	id, unclear, err := c.cluster.submit(ctx, append(argv, script))
+	c.rowsAt = time.Time{}
 	if err != nil {
 		if unclear {
-			return errors.Join(err, k.note("failed", time.Now().Format(time.RFC3339Nano)))
+			return k, errors.Join(err, k.note("failed", time.Now().Format(time.RFC3339Nano)))
 		}
 		k.tried = time.Time{}
-		return errors.Join(err, k.note("tried", ""))
+		if noteErr := k.note("tried", ""); noteErr != nil {
+			return k, errors.Join(err, noteErr)
+		}
+		if n := c.lessThan(ctx, k, script, err); n > 0 {
+			part, err := c.split(k, k.Indexes[:n])
+			if err != nil {
+				return k, err
+			}
+			return s.send(ctx, b, part, jobs[:n], hold)
+		}
+		return k, err
 	}
 	k.held = hold
 	if err := c.identify(k, id); err != nil {
-		return err
+		return k, err
 	}
-	return c.narrow(ctx, k, e)
+	return k, c.narrow(ctx, k, e)
 }
 
 // identify notes the id that Slurm gave a batch.
@@ -417,6 +454,19 @@ func gone(err error) bool {
 		strings.Contains(text, "job/step already")
 }
 
+// waiting is what there is to tell of jobs that wait on the spool, where it is
+// news.
+func (b *batch) waiting(why string) (list []offer.Observation) {
+	for _, i := range b.Indexes {
+		if j := b.jobs[i]; j != nil && !j.ended && j.last.Reason != why {
+			o := j.last
+			o.Status, o.Reason = offer.Queued, why
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 // wanted are the jobs of a batch that are still to run: not those that were
 // cancelled meanwhile, nor those that come after what has failed, which end
 // here.
@@ -433,7 +483,7 @@ func (c *campaign) wanted(k *batch) ([]*providers.Job, error) {
 		switch {
 		case j == nil || j.ended:
 		case c.stuck(j):
-			blocked = append(blocked, j.cancelled("blocked"))
+			blocked = append(blocked, j.cancelled(offer.Blocked))
 		default:
 			k.Indexes = append(k.Indexes, j.index)
 			jobs = append(jobs, &elements[i].Job)

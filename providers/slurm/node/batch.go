@@ -143,6 +143,15 @@ func parseIndex(line string) (element int, at, n int64, err error) {
 // secrets is the file of a job's exported secrets, mode 0600.
 func (b Batch) secrets(token string) string { return filepath.Join(string(b), "secret-"+token) }
 
+// Secrets are what WriteSecrets kept for a job, nil if there are none.
+func (b Batch) Secrets(token string) []byte {
+	text, err := os.ReadFile(b.secrets(token))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
 // WriteSecrets keeps secrets for the node, for as long as the job may start.
 func (b Batch) WriteSecrets(token string, text []byte) error {
 	return writeWhole(b.secrets(token), text) // os.CreateTemp makes 0600

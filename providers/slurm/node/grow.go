@@ -26,7 +26,8 @@ func (b Batch) WriteBounds(most Bounds) error {
 	return writeJSON(filepath.Join(string(b), "bounds"), most)
 }
 
-func (b Batch) bounds() (most Bounds) {
+// Bounds are those that WriteBounds kept, none where it has not.
+func (b Batch) Bounds() (most Bounds) {
 	if text, err := os.ReadFile(filepath.Join(string(b), "bounds")); err == nil {
 		json.Unmarshal(text, &most) // without it nothing is bounded but by Slurm
 	}
@@ -70,7 +71,7 @@ func (s *start) growth(class string) (*Growth, bool) {
 		if !failure.Is(class, name) {
 			continue
 		}
-		by, now, most := scale[name], s.shape(), s.batch.bounds()
+		by, now, most := scale[name], s.shape(), s.batch.Bounds()
 		if changes(by.CPUs) || changes(by.GPUs) || changes(by.Disk) {
 			return nil, false
 		}

@@ -96,7 +96,7 @@ func (s *start) refusal() string {
 	}
 	if s.begin.Restart == 0 {
 		if token := s.spool.unmet(s.job); token != "" {
-			return "blocked"
+			return offer.Blocked
 		}
 	}
 	return ""
@@ -105,7 +105,7 @@ func (s *start) refusal() string {
 func (s *start) refuse(why string) error {
 	e := End{Begin: s.begin, Final: true, Refused: why}
 	e.Seen = s.seen(offer.Cancelled)
-	e.Seen.Reason = why
+	e.Seen.Reason, e.Seen.Started = why, time.Time{}
 	return s.record(e)
 }
 
