@@ -113,6 +113,21 @@ func (bs *budgets) ceilingOf(f *flight, recorded state.Amounts) ledger.Dues {
 	return d
 }
 
+// dearer reports whether a flight that was minted before may cost more by now
+// than was set aside for it then.
+func (f *flight) dearer() bool {
+	if f.where == nil {
+		return false
+	}
+	now, then := ledger.Parse(f.tariff().Ceiling(f.job.Shape)), f.due.Each
+	for u := range now {
+		if now[u] > then[u] {
+			return true
+		}
+	}
+	return false
+}
+
 // alike reports whether two shapes are charged alike.
 func alike(a, b offer.Shape) bool {
 	return a.Walltime == b.Walltime && a.GPUs == b.GPUs && a.CPUs == b.CPUs && a.Nodes == b.Nodes

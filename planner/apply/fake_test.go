@@ -53,8 +53,11 @@ type result struct {
 	tail    string
 	metrics map[string]string
 	takes   time.Duration
-	hang    bool // runs until it is cancelled
-	cancel  bool // is cancelled from outside
+	hang    bool          // runs until it is cancelled
+	cancel  bool          // is cancelled from outside
+	lasted  time.Duration // what it says that it took; 0 = as long as it did
+	billed  string        // what it says that it was charged
+	set     time.Duration // by how much its host's clock was set meanwhile; nothing is measured then
 }
 
 type fakeJob struct {
@@ -124,7 +127,13 @@ func (w *world) end(j *fakeJob) {
 	exit := j.res.exit
 	now := time.Now()
 	o := offer.Observation{Token: j.Token, Presence: offer.Found, Handle: j.Token, Attempt: j.launch, Started: j.began, Ended: now, Exit: &exit,
-		Usage: &offer.Usage{Elapsed: now.Sub(j.began), CPU: -1, MaxRSS: -1}}
+		Usage: &offer.Usage{Elapsed: now.Sub(j.began), CPU: -1, MaxRSS: -1, Billed: j.res.billed}}
+	if j.res.lasted > 0 {
+		o.Usage.Elapsed = j.res.lasted
+	}
+	if j.res.set != 0 {
+		o.Usage, o.Ended = nil, now.Add(j.res.set)
+	}
 	switch {
 	case j.res.cancel:
 		o.Status = offer.Cancelled

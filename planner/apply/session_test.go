@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store"
 )
 
 // A disk is what survives a process: the events that were made durable.
@@ -51,6 +52,12 @@ func (m *memory) Append(events ...state.Event) error {
 
 func (m *memory) Sync(context.Context) error {
 	m.syncs++
+	m.disk.mu.Lock()
+	stale := m.disk.fence != m.fence
+	m.disk.mu.Unlock()
+	if stale {
+		return store.ErrLost
+	}
 	if m.alive != nil {
 		if err := m.alive(); err != nil {
 			m.disk.mu.Lock()

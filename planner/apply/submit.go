@@ -243,6 +243,10 @@ func (e *engine) resubmit(f *flight) {
 			return
 		}
 		f.job = job
+		if f.dearer() {
+			e.withdraw(f, f.b.title()+" asks more for it than when it was minted")
+			return
+		}
 	}
 	f.mark(cells.Submitting)
 	f.b.outbox = append(f.b.outbox, f)
