@@ -353,6 +353,7 @@ type Check struct {
 	Options   json.RawMessage
 	Require   []Require
 	Disk      int64
+	Image     string // "" = none
 }
 
 // A Finding is what preflight found wrong, or worth saying.

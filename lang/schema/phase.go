@@ -32,7 +32,7 @@ var Job = &Block{
 		{Name: "command", Type: "string or list(string)", Required: true, Doc: "A string is run from a file by `/bin/sh` exactly as it evaluates; a list is exec'd and never touched by a shell."},
 		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of the job, after the backend's."},
 		{Name: "setup", Type: "string", Doc: "Shell lines before the command, after the backend's."},
-		{Name: "image", Type: "string", Doc: "Container image, where the backend runs containers."},
+		{Name: "image", Type: "string", Doc: "Container image that the command runs in: a file (`.sif`) or folder from the workdir, or a registry's. Hosts and clusters run it by apptainer or singularity."},
 	},
 	Blocks: []*Block{
 		{Name: "secret", Labels: []string{"name"}, Doc: "A variable read at submission and kept out of scripts, state, plans and hashes. Exactly one of the three.",

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/image"
 )
 
 // A Folder is a running job's directory in a spool:
@@ -16,6 +17,7 @@ import (
 //	record     claim and end; see Record
 //	cmd        the command, byte for byte
 //	before     sourced first: secrets and setup
+//	image      runs the command in a container; see package image
 //	setup.N    the backend's setup, then the job's
 //	list.NAME  an input list, one path a line, when the job names no place for it
 type Folder string
@@ -70,6 +72,13 @@ func (s *Shelf) Fill(f Folder, j *providers.Job, secrets string, again bool) (si
 	if err == nil && (secrets != "" || len(j.Setup) > 0) {
 		err = before(string(f), j, secrets)
 	}
+	if err == nil && j.Image != "" {
+		if why := image.Wrong(j); why != "" {
+			err = errors.New(why)
+		} else {
+			err = put(filepath.Join(string(f), "image"), image.Script(j), false)
+		}
+	}
 	if err == nil && old.dir != "" {
 		err = os.Truncate(f.Record(), int64(len(recordHead)))
 	} else if err == nil {
@@ -82,7 +91,7 @@ func (s *Shelf) Fill(f Folder, j *providers.Job, secrets string, again bool) (si
 		os.RemoveAll(string(f))
 		return false, fmt.Errorf("job folder: %w", err)
 	}
-	return secrets == "" && len(j.Setup) == 0, nil
+	return secrets == "" && len(j.Setup) == 0 && j.Image == "", nil
 }
 
 // take gives f a spare folder, or a new one.

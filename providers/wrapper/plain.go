@@ -12,10 +12,10 @@ const maxPlain = 4 << 10
 // Plain reports whether a command means the same sourced by the wrapper as run
 // by a /bin/sh of its own, which costs a fork and an exec. Anything that could
 // see the difference ($$, $0, parameters, PPID, options, traps, exec, other
-// scripts, the wrapper's own variables, setup) is run the long way.
+// scripts, the wrapper's own variables, setup, an image) is run the long way.
 func Plain(j *providers.Job) bool {
 	s := j.Shell
-	if len(j.Argv) > 0 || len(j.Setup) > 0 || len(j.Secrets) > 0 || len(s) > maxPlain {
+	if len(j.Argv) > 0 || len(j.Setup) > 0 || j.Image != "" || len(j.Secrets) > 0 || len(s) > maxPlain {
 		return false
 	}
 	for i := 0; i < len(s); i++ {

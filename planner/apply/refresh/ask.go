@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -307,13 +308,20 @@ func (o *observer) check(a *ask, g questions.Group) (providers.Check, bool) {
 	}
 	workdir := site.AtHome(a.conf.Workdir, a.offers, "")
 	c := providers.Check{Addresses: []string{p.Address(g.First)}, Workdir: workdir, Shape: g.Shape, Options: g.Options[a.conf.Type], Disk: g.Shape.Disk}
+	var made []string // what stands for the files of other jobs
 	at := lang.Site{Variant: v, Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
-		Input: func(name string) []string { return []string{workdir + "/" + name} }}
+		Input: func(name string) []string {
+			made = append(made, workdir+"/"+name)
+			return made[len(made)-1:]
+		}}
 	r, diags := p.Render(g.First, at)
 	if diags.HasErrors() {
 		return c, false // the planner says so
 	}
 	c.Setup = site.Setup(a.lang, r.Setup)
+	if !slices.Contains(made, r.Image) { // else another job makes it
+		c.Image = r.Image
+	}
 	c.Env = site.Env(a.lang)
 	for _, e := range r.Env {
 		c.Env = append(c.Env, providers.EnvVar{Name: e.Name, Value: e.Value})

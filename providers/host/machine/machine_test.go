@@ -94,6 +94,8 @@ func TestPreflight(t *testing.T) {
 	dir := t.TempDir()
 	ro := filepath.Join(dir, "file")
 	os.WriteFile(ro, nil, 0o644)
+	os.WriteFile(filepath.Join(dir, "there.sif"), nil, 0o644)
+	const runtime = "apptainer() { :; }" // what a module load leaves
 	site := Site{Place: Place{Workdir: dir}, Environ: []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}, Devices: []gpu.Device{
 		{Index: 0, Name: "NVIDIA A100", Model: "A100", Memory: 40 << 30, Healthy: true}, {Index: 1, Model: "A100", Reason: "fallen off the bus"}}}
 	for _, c := range []struct {
@@ -113,6 +115,11 @@ func TestPreflight(t *testing.T) {
 		{"setup without a module", providers.Check{Setup: []string{`module() { echo "ERROR: Unable to locate a modulefile for 'cuda/99'" >&2; return 1; }`, "module load cuda/99"}}, "A module is not there"},
 		{"setup without an image", providers.Check{Setup: []string{"ls ./train.sif"}}, "A container image is not there"},
 		{"setup with an image", providers.Check{Setup: []string{"true # ls ./train.sif"}}, ""},
+		{"image", providers.Check{Image: "there.sif", Setup: []string{runtime}}, ""},
+		{"folder as an image", providers.Check{Image: "./", Setup: []string{runtime}}, ""},
+		{"image that is not there", providers.Check{Image: "train.sif", Setup: []string{runtime}}, "A container image is not there"},
+		{"image of a registry", providers.Check{Image: "pytorch/pytorch:2.4", Setup: []string{runtime}}, "An image comes from a registry"},
+		{"image and nothing that runs it", providers.Check{Image: "there.sif"}, "A container runtime is not there"},
 		{"file missing", providers.Check{Require: []providers.Require{{Path: "data"}}}, "A required file is not there"},
 		{"disk", providers.Check{Disk: 1 << 60}, "There is no room for results"},
 		{"one GPU", providers.Check{Shape: offer.Shape{GPUs: 1}}, "A GPU is not healthy"},

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/spool"
+	"github.com/muster-run/muster/providers/image"
 )
 
 // A Site is what preflight looks at.
@@ -62,7 +63,10 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 		if c.Shape.GPUs > 0 {
 			s.gpus(i, c, tell)
 		}
-		if key := fmt.Sprint(c.Setup, c.Env); len(c.Setup) > 0 && !setups[key] {
+		for _, why := range images(workdir, c.Image) {
+			tell(i, why.warning, why.what, "%s", why.text)
+		}
+		if key := fmt.Sprint(c.Setup, c.Env, c.Image != ""); (len(c.Setup) > 0 || c.Image != "") && !setups[key] {
 			setups[key] = true
 			if what, why := s.setup(ctx, workdir, c); what != "" {
 				tell(i, false, what, "%s", why)
@@ -125,6 +129,39 @@ func room(dir string, need int64) string {
 		return fmt.Sprintf("%d of %d inodes are in use; no more files can be made", st.Files-st.Ffree, st.Files)
 	}
 	return ""
+}
+
+// A remark is what there is to say of an image.
+type remark struct {
+	warning    bool
+	what, text string
+}
+
+// images looks for an image that is a file. One of a registry is the runtime's
+// to fetch: each start would ask for it.
+func images(workdir, name string) []remark {
+	if name == "" {
+		return nil
+	}
+	ref, file := image.Ref(workdir, name)
+	if !file {
+		return []remark{{true, "An image comes from a registry", ref + " is asked for when a job starts, which fails if it cannot be had; `apptainer pull` makes a file of it once"}}
+	}
+	fi, err := os.Stat(ref)
+	if err == nil {
+		need := uint32(unix.R_OK)
+		if fi.IsDir() { // a sandbox
+			need |= unix.X_OK
+		}
+		err = unix.Access(ref, need)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return []remark{{false, "A container image is not there", "there is no file " + ref}}
+	case err != nil:
+		return []remark{{false, "A container image cannot be read", ref + ": " + err.Error()}}
+	}
+	return nil
 }
 
 func (s Site) gpus(i int, c providers.Check, tell func(int, bool, string, string, ...any)) {

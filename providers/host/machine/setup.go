@@ -13,13 +13,14 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/image"
 )
 
 // setupLimit bounds the trial of a setup.
 const setupLimit = 2 * time.Minute
 
-// setup tries the setup in a shell of its own; it is the user's word that it
-// may run at any time. what is a sentence about what does not work, "" if all
+// setup tries the setup in a shell of its own, and looks for what runs images
+// after it; it is the user's word that it may run at any time. what is a sentence about what does not work, "" if all
 // does.
 func (s Site) setup(ctx context.Context, workdir string, c providers.Check) (what, why string) {
 	ctx, stop := context.WithTimeout(ctx, setupLimit)
@@ -27,6 +28,9 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) (wha
 	var script strings.Builder
 	for _, line := range c.Setup {
 		script.WriteString(line + "\n_muster=$?; [ $_muster -eq 0 ] || exit $_muster\n")
+	}
+	if c.Image != "" {
+		script.WriteString(image.Trial())
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", script.String())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/wire"
+	"github.com/muster-run/muster/providers/image"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
 )
@@ -78,13 +79,16 @@ func newJob(raw json.RawMessage) (*job, error) {
 		return nil, errors.New("it needs either a command string or an argument list")
 	case strings.ContainsRune(s.Shell, 0) || strings.ContainsRune(strings.Join(s.Argv, ""), 0):
 		return nil, errors.New("its command holds a NUL byte")
-	case s.Image != "":
-		return nil, errors.New("this backend runs no containers: write `docker run` or `apptainer exec` into its command, and leave image out")
 	case !filepath.IsAbs(s.Workdir):
 		return nil, errors.New("its workdir is not an absolute path")
 	}
 	if j.spec.Dir == "" {
 		j.spec.Dir = j.spec.Workdir
+	}
+	if j.spec.Image != "" {
+		if why := image.Wrong(&j.spec); why != "" {
+			return nil, errors.New(why)
+		}
 	}
 	j.spec.Shape.CPUs = max(j.spec.Shape.CPUs, 1)
 	sum := sha256.Sum256(bytes.TrimSpace(raw))

@@ -1706,6 +1706,7 @@ type Check struct {
 	Options       []byte                 `protobuf:"bytes,7,opt,name=options,proto3" json:"options,omitempty"`
 	Require       []*Require             `protobuf:"bytes,8,rep,name=require,proto3" json:"require,omitempty"`
 	Disk          int64                  `protobuf:"varint,9,opt,name=disk,proto3" json:"disk,omitempty"`
+	Image         string                 `protobuf:"bytes,10,opt,name=image,proto3" json:"image,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1801,6 +1802,13 @@ func (x *Check) GetDisk() int64 {
 		return x.Disk
 	}
 	return 0
+}
+
+func (x *Check) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
 }
 
 type Finding struct {
@@ -5321,7 +5329,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x06shapes\x18\x02 \x03(\v2\x19.muster.provider.v1.ShapeR\x06shapes\"?\n" +
 	"\n" +
 	"QuoteReply\x121\n" +
-	"\x06quotes\x18\x01 \x03(\v2\x19.muster.provider.v1.QuoteR\x06quotes\"\xad\x02\n" +
+	"\x06quotes\x18\x01 \x03(\v2\x19.muster.provider.v1.QuoteR\x06quotes\"\xc3\x02\n" +
 	"\x05Check\x12\x1c\n" +
 	"\taddresses\x18\x01 \x03(\tR\taddresses\x12\x18\n" +
 	"\aworkdir\x18\x02 \x01(\fR\aworkdir\x12\x14\n" +
@@ -5331,7 +5339,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x04pool\x18\x06 \x01(\tR\x04pool\x12\x18\n" +
 	"\aoptions\x18\a \x01(\fR\aoptions\x125\n" +
 	"\arequire\x18\b \x03(\v2\x1b.muster.provider.v1.RequireR\arequire\x12\x12\n" +
-	"\x04disk\x18\t \x01(\x03R\x04disk\"k\n" +
+	"\x04disk\x18\t \x01(\x03R\x04disk\x12\x14\n" +
+	"\x05image\x18\n" +
+	" \x01(\tR\x05image\"k\n" +
 	"\aFinding\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\x03R\x05check\x12\x18\n" +
 	"\awarning\x18\x02 \x01(\bR\awarning\x12\x18\n" +

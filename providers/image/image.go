@@ -1,0 +1,126 @@
+// Package image runs a job inside a container image on the machine where its
+// wrapper starts it, by apptainer or singularity: they run a container as the
+// job's own processes, so that its signals, its memory and its end are the
+// job's. Docker's and podman's are not; a command may start those itself.
+package image
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// runtimes are what runs an image, the first that is on PATH.
+const runtimes = "apptainer singularity"
+
+// Ref is an image as the runtime takes it: a path, made absolute from the
+// workdir, or a URI. What is neither is a name in a registry, as docker takes it.
+func Ref(workdir, image string) (ref string, file bool) {
+	switch {
+	case strings.Contains(image, "://"):
+		return image, false
+	case strings.HasPrefix(image, "~/"):
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, image[2:]), true
+		}
+		return image, true
+	case filepath.IsAbs(image):
+		return filepath.Clean(image), true
+	case strings.HasPrefix(image, "./"), strings.HasPrefix(image, "../"), strings.HasSuffix(image, ".sif"), strings.HasSuffix(image, ".simg"):
+		return filepath.Join(workdir, image), true
+	}
+	return "docker://" + image, false
+}
+
+// Script is shell source that replaces the shell with a job's command inside
+// its image: the words in "$@", or the file cmd of the job's folder. The
+// workdir, the current directory and what the job reads are seen at their own
+// paths, the environment as it is here.
+func Script(j *providers.Job) string {
+	ref, _ := Ref(j.Workdir, j.Image)
+	var b strings.Builder
+	fmt.Fprintf(&b, `if [ $# -eq 0 ]; then set -- /bin/sh "$MUSTER_JOB/cmd"; fi
+for _muster in %s ""; do command -v "$_muster" >/dev/null 2>&1 && break; done
+if [ -z "$_muster" ]; then %s; fi
+exec "$_muster" exec`, runtimes, none)
+	if j.Shape.GPUs > 0 {
+		b.WriteString(" --nv")
+	}
+	fmt.Fprintf(&b, " --pwd %s --bind \"$MUSTER_JOB\"", quote(j.Dir))
+	for _, path := range seen(j) {
+		b.WriteString(" --bind " + quote(path))
+	}
+	b.WriteString(" " + quote(ref) + " \"$@\"\n")
+	return b.String()
+}
+
+// none says in the job's log, and to preflight, that nothing runs images.
+const none = `echo "apptainer: not found, nor singularity: the job has an image, and nothing on PATH here runs it" >&2; exit 127`
+
+// Trial is shell source that fails where Script would find no runtime.
+func Trial() string {
+	return "for _muster in " + runtimes + ` ""; do command -v "$_muster" >/dev/null 2>&1 && break; done; if [ -z "$_muster" ]; then ` + none + `; fi`
+}
+
+// seen are the folders of a job that its container has to see.
+func seen(j *providers.Job) (out []string) {
+	add := func(path string) {
+		path = filepath.Clean(path)
+		for i, have := range out {
+			if path == have || strings.HasPrefix(path, strings.TrimSuffix(have, "/")+"/") {
+				return
+			}
+			if strings.HasPrefix(have, strings.TrimSuffix(path, "/")+"/") {
+				out[i] = path
+				return
+			}
+		}
+		out = append(out, path)
+	}
+	add(j.Workdir)
+	add(j.Dir)
+	for _, in := range j.Inputs {
+		for _, p := range in.Paths {
+			if filepath.IsAbs(p) {
+				add(filepath.Dir(p))
+			}
+		}
+		if filepath.IsAbs(in.List) {
+			add(filepath.Dir(in.List))
+		}
+	}
+	if filepath.IsAbs(j.Checkpoint.Path) {
+		add(filepath.Dir(j.Checkpoint.Path))
+	}
+	for _, o := range j.Outputs {
+		if !filepath.IsAbs(o.Path) {
+			continue
+		}
+		path := o.Path
+		if i := strings.IndexAny(path, "*?[{"); i >= 0 && o.Kind == "glob" {
+			path = path[:i] + "x"
+		}
+		add(filepath.Dir(path))
+	}
+	return out
+}
+
+// Wrong says why a job cannot run in its image, "" if it could: a runtime
+// takes "," and ":" in a folder's path for its own.
+func Wrong(j *providers.Job) string {
+	if strings.ContainsAny(j.Image, "\n\x00") || strings.HasPrefix(j.Image, "-") {
+		return fmt.Sprintf("%q is no image", j.Image)
+	}
+	for _, path := range seen(j) {
+		if strings.ContainsAny(path, ",:") {
+			return fmt.Sprintf("the folder %s, which its container has to see, has %q or %q in its name", path, ",", ":")
+		}
+	}
+	return ""
+}
+
+// quote makes one word of the shell's of any text.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
