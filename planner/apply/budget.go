@@ -82,9 +82,9 @@ func (f *flight) tariff() ledger.Tariff { return ledger.TariffOf(f.where) }
 // ceilingOf is what a flight may still cost: as recorded with its attempt, or
 // from its placement.
 func (bs *budgets) ceilingOf(f *flight, recorded state.Amounts) ledger.Dues {
-	left := int64(1)
+	left := int64(b2i(f.paid < f.n))
 	if f.rides() {
-		left = int64(max(0, f.max-f.n+1))
+		left = int64(max(0, f.max-max(f.paid, f.first-1)))
 	}
 	if f.where == nil {
 		return ledger.Dues{One: recorded, Each: ledger.Parse(recorded), Left: left}
@@ -146,6 +146,31 @@ func (bs *budgets) give(f *flight) {
 	f.due.Left = 0
 }
 
+// A billed names the launches of one token.
+type billed struct{ key, token string }
+
+// lastBilled is the last launch of each token that is in the ledger.
+func (e *engine) lastBilled() map[billed]int {
+	out := map[billed]int{}
+	if len(e.st.InFlight()) == 0 {
+		return out
+	}
+	for i := range e.st.Ledger {
+		if en := &e.st.Ledger[i]; en.Token != "" {
+			at := billed{en.Address, en.Token}
+			out[at] = max(out[at], en.Attempt)
+		}
+	}
+	return out
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // tokenDigits is how many digits of its token tell an attempt from others of
 // the same number.
 const tokenDigits = 8
@@ -157,16 +182,56 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 	if n <= f.paid || !e.ran(f, o, n) {
 		return nil // counted already, or it never ran
 	}
-	f.paid = n
-	it := f.item()
-	en := &state.Entry{Address: f.key, Attempt: n, Token: short(f.token), Plan: f.plan, Backend: f.b.Name, Pool: f.pool, Phase: it.Phase, At: e.Clock()}
-	most := f.due.Next()
-	spent, known := e.cost(f, o, n, most)
-	en.Unknown, en.Spent = !known, spent.Text()
-	if f.due.Left > 0 {
-		e.budgets.Fly(it, most, -1)
-		f.due.Left--
+	for k := max(f.paid+1, f.first); k < n; k++ {
+		e.guess(f, k)
 	}
+	f.paid = n
+	most := f.landOne()
+	e.budgets.Fly(f.item(), most, -1)
+	spent, known := e.cost(f, o, n, most)
+	return e.book(f, n, spent, most, known)
+}
+
+// guess enters a launch that its queue made by itself and of whose end nothing
+// was heard, at its ceiling.
+func (e *engine) guess(f *flight, n int) {
+	most := f.landOne()
+	e.budgets.Fly(f.item(), most, -1)
+	if f.guessed == nil {
+		f.guessed = map[int]ledger.Amounts{}
+	}
+	f.guessed[n] = most
+	e.emit(state.Spent{Entry: *e.book(f, n, most, most, false)})
+}
+
+// correct enters what a launch cost that was guessed before.
+func (e *engine) correct(f *flight, o *offer.Observation, n int, guess ledger.Amounts) *state.Entry {
+	delete(f.guessed, n)
+	spent, known := e.cost(f, o, n, guess)
+	en := e.book(f, n, spent, guess, known)
+	var back ledger.Amounts
+	back.Add(guess, -1)
+	e.budgets.Enter(f.item(), back, ledger.Amounts{})
+	e.spent.Add(guess, -1)
+	return en
+}
+
+// landOne is what was set aside for the next launch, which is over; nothing
+// when none was.
+func (f *flight) landOne() ledger.Amounts {
+	most := f.due.Next()
+	if f.due.Left <= 0 {
+		return ledger.Amounts{}
+	}
+	f.due.Left--
+	return most
+}
+
+// book enters an amount into every account, and makes its entry.
+func (e *engine) book(f *flight, n int, spent, most ledger.Amounts, known bool) *state.Entry {
+	it := f.item()
+	en := &state.Entry{Address: f.key, Attempt: n, Token: short(f.token), Plan: f.plan, Backend: f.b.Name, Pool: f.pool, Phase: it.Phase,
+		At: e.Clock(), Spent: spent.Text(), Unknown: !known}
 	e.budgets.Enter(it, spent, most)
 	e.spent.Add(spent, 1)
 	for _, text := range e.budgets.Warnings() {

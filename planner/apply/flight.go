@@ -42,7 +42,10 @@ type flight struct {
 	job    *providers.Job // until its backend has it
 	where  *place.Decision
 	due    ledger.Dues // what it may still cost, in every budget's units
-	paid   int         // launches whose cost is in the ledger
+	paid   int         // the last launch whose cost is in the ledger
+	// guessed are launches that were entered at their ceiling, for nothing was
+	// heard of their end.
+	guessed map[int]ledger.Amounts
 
 	end      endKind
 	by       string // who cancelled it
@@ -98,6 +101,7 @@ func (f *flight) mark(s cells.Status) {
 
 // loadFlights makes a flight of every job that a backend has or may have.
 func (e *engine) loadFlights() {
+	paid := e.lastBilled()
 	for _, j := range e.st.InFlight() {
 		a := j.Last()
 		b := (*backend)(nil)
@@ -125,10 +129,8 @@ func (e *engine) loadFlights() {
 				e.plannedEnd(f)
 			}
 		}
-		if f.due = e.budgets.ceilingOf(f, a.Ceiling); !a.Ended.IsZero() && f.rides() {
-			f.paid = a.N // its queue launches it again
-			f.due.Left = max(0, f.due.Left-1)
-		}
+		f.paid = paid[billed{f.key, short(f.token)}]
+		f.due = e.budgets.ceilingOf(f, a.Ceiling)
 		e.adopt(f)
 	}
 }

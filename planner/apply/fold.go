@@ -97,12 +97,10 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 	if j == nil || slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n && !a.Ended.IsZero() && (a.Class != "" || a.Exit != nil) }) {
 		return
 	}
-	was := f.paid
-	if !slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n && (a.Class != "" || a.Exit != nil) }) {
-		f.paid = n - 1 // it was never folded, so it was never paid
-	}
 	spent := e.bill(f, o, n)
-	f.paid = max(f.paid, was)
+	if guess, ok := f.guessed[n]; ok {
+		spent = e.correct(f, o, n, guess)
+	}
 	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: spent, At: e.Clock()})
 }
 

@@ -270,17 +270,25 @@ func (w *wager) flying(j *state.Job, a *state.Attempt) decimal.Decimal {
 	return sum
 }
 
-// settle holds the ledger against what the world charged.
+// settle holds the ledger against what the world charged, launch by launch. A
+// launch of which nothing was heard counts at its ceiling, which a bill above
+// its quote may pass.
 func (w *wager) settle(rt *rapid.T, s *stage, o Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	total := decimal.Zero
-	for _, key := range slices.Sorted(maps.Keys(w.charged)) {
-		total = total.Add(w.charged[key])
+	entries := map[string]state.Entry{}
+	for _, e := range s.state().Ledger {
+		entries[fmt.Sprint(e.Token, "/", e.Attempt)] = e
 	}
-	spent, unknown := s.state().Spent(nil)
-	if total.GreaterThan(amount.Of(spent["usd"])) || unknown > 0 {
-		rt.Errorf("the world charged $%s, and the ledger holds $%s and %d unknown\n%s", total, spent["usd"], unknown, s.story())
+	total := decimal.Zero
+	for _, launch := range slices.Sorted(maps.Keys(w.charged)) {
+		cost := w.charged[launch]
+		total = total.Add(cost)
+		token, n, _ := strings.Cut(launch, "/")
+		e, ok := entries[short(token)+"/"+n]
+		if spent := amount.Of(e.Spent["usd"]); !ok || spent.LessThan(cost) && !(w.over && e.Unknown) {
+			rt.Errorf("launch %s was charged $%s, and the ledger has %v: $%s\n%s", launch, cost, ok, spent, s.story())
+		}
 	}
 	if !w.over && total.GreaterThan(amount.Of(w.limit)) {
 		rt.Errorf("the world charged $%s of a budget of $%s\n%s", total, w.limit, s.story())
