@@ -196,3 +196,21 @@ func TestDelayOutlivesTheQueue(t *testing.T) {
 		t.Errorf("tried again after %v", gap)
 	}
 }
+
+// Between two launches a job is what its last launch came to, also for who
+// asks then for the first time: an engine that was killed, and pays for it.
+func TestFindBetweenLaunches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job("kill -9 $$", "out")
+	j.Retry = providers.Retry{On: []string{"killed"}, Max: 2, Delay: time.Hour}
+	w.submit(j)
+	w.until("the end of the first launch", func() bool { return w.seen[j.Token].Status == offer.Waiting })
+	for _, when := range []string{"at once", "after the queue was killed"} {
+		o := w.find(j)
+		if o.Status != offer.Waiting || o.Attempt != 1 || o.Class != "killed" || o.Usage == nil || o.Ended.IsZero() || o.Expected.IsZero() {
+			t.Errorf("%s: %+v", when, o)
+		}
+		w.kill()
+	}
+}

@@ -29,7 +29,10 @@ func (q *queue) lookUp(token string) offer.Observation {
 			return *j.Obs
 		}
 		o := q.observe(j)
-		if j.lane != nil {
+		if j.Status == offer.Waiting && j.Obs != nil {
+			o = *j.Obs // the launch that ended: of the next there is nothing to tell
+		}
+		if j.lane != nil && j.lane.wait.why != "" {
 			o.Reason = j.lane.wait.why
 		}
 		if j.needs > 0 {
