@@ -61,6 +61,9 @@ func (s *Store) swap(temp, id string) error {
 		if err := s.fs.Rename(aside, s.backup()); err != nil {
 			return err
 		}
+		// rename(2) leaves both names where they are one file already: a holder
+		// died when the backup was made and the snapshot not yet replaced.
+		_ = s.fs.Remove(aside)
 	case errors.Is(err, fs.ErrNotExist):
 	default: // no hard links here: the backup is a copy
 		if err := s.copyBackup(aside); err != nil {

@@ -92,6 +92,32 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
+// TestBackupIsTheSnapshot: a holder died when the backup was made and the new
+// snapshot not yet in place, so that both names are one file.
+func TestBackupIsTheSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 2 {
+		n, err := open(t, dir).Acquire(ctx, "apply", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Append(state.Intended{Job: state.Job{Address: fmt.Sprint("phase.p", i)}, Attempt: state.Attempt{N: 1, Token: fmt.Sprint(i)}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if left := leftovers(t, dir); left != "" {
+			t.Errorf("files are left behind: %s", left)
+		}
+		snapshot := filepath.Join(dir, "muster.state.json")
+		if err := errors.Join(os.Remove(snapshot+".backup"), os.Link(snapshot, snapshot+".backup")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestHowAHolderLooks(t *testing.T) {
 	t.Parallel()
 	me := self()
