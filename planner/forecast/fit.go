@@ -66,35 +66,60 @@ func logRow(p Point) ([]float64, bool) {
 
 // Predict is the runtime of a cell: expected, and at the 90th percentile.
 func (m Model) Predict(axes []float64) (expected, p90 time.Duration, ok bool) {
-	row, ok := logRow(Point{Axes: axes, Runtime: 1})
+	v, ok := m.log(axes)
 	if !ok {
 		return 0, 0, false
 	}
-	v := 0.0
+	r := m.at(v)
+	return r.Expected, r.P90, true
+}
+
+// log is the logarithm of the median runtime of a cell; false where the model
+// says nothing of it.
+func (m Model) log(axes []float64) (v float64, ok bool) {
+	row, ok := logRow(Point{Axes: axes, Runtime: 1})
+	if !ok {
+		return 0, false
+	}
 	for i, x := range row {
 		v += m.Coef[i] * x
 	}
-	return seconds(math.Exp(v)), seconds(math.Exp(v + z90*m.Spread)), true
+	return v, true
+}
+
+// at is the runtime around a median. Its spread is that of the points around the
+// fit, and that of the fit itself, which is only as good as its points: on the
+// average over these, a share of coefficients to points.
+func (m Model) at(v float64) Runtime {
+	bound := 0.0
+	if m.Spread > 0 {
+		bound = student90(m.Points-len(m.Coef)) * m.Spread * math.Sqrt(1+float64(len(m.Coef))/float64(m.Points))
+	}
+	return Runtime{Expected: seconds(math.Exp(v + m.Spread*m.Spread/2)), Median: seconds(math.Exp(v)), P90: seconds(math.Exp(v + bound))}
 }
 
 // bucketStep is the width of a bucket in log t: runtimes within 5 % count as
 // one, so that cells whose runtimes differ make few groups.
 const bucketStep = 0.05
 
-// Bucket is the bucket that a cell's expected runtime falls in; false where
-// the model says nothing of it.
+// Bucket is the bucket that a cell's runtime falls in; false where the model
+// says nothing of it.
 func (m Model) Bucket(axes []float64) (int, bool) {
-	expected, _, ok := m.Predict(axes)
-	if !ok || expected <= 0 {
+	v, ok := m.log(axes)
+	if !ok || v > maxLog {
 		return 0, false
 	}
-	return int(math.Round(math.Log(expected.Seconds()) / bucketStep)), true
+	return int(math.Round(v / bucketStep)), true
 }
+
+// maxLog is the logarithm, in seconds, of a runtime that nobody waits for.
+const maxLog = 20.7
 
 // Runtime is that of the cells in a bucket.
 func (m Model) Runtime(phase string, bucket int, walltime time.Duration) Runtime {
-	at := float64(bucket) * bucketStep
-	return Runtime{Expected: seconds(math.Exp(at)), P90: seconds(math.Exp(at + z90*m.Spread)), Ceiling: walltime, Mark: Estimated, Basis: m.Text(phase)}.bounded()
+	r := m.at(float64(bucket) * bucketStep)
+	r.Ceiling, r.Mark, r.Basis = walltime, Estimated, m.Text(phase)
+	return r.bounded()
 }
 
 // z90 is the 90th percentile of the normal distribution.

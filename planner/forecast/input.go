@@ -82,10 +82,12 @@ type Group struct {
 
 // A Runtime is how long one launch takes, and how that is known.
 type Runtime struct {
-	Expected, P90 time.Duration
-	Ceiling       time.Duration // the walltime; 0 = not stated
-	Mark          Mark
-	Basis         string
+	Expected time.Duration // the mean: what many launches take, divided by how many they are
+	Median   time.Duration // what half of them stay below: what a draw starts from
+	P90      time.Duration // what nine in ten stay below
+	Ceiling  time.Duration // the walltime; 0 = not stated
+	Mark     Mark
+	Basis    string
 }
 
 // A Scope is a set of jobs whose cost is wanted: those of any of the phases

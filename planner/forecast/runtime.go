@@ -16,14 +16,14 @@ func Declared(walltime time.Duration) Runtime {
 	if walltime == 0 {
 		return Runtime{Mark: Unknown, Basis: "no walltime stated and no history: how long some jobs take is not known"}
 	}
-	return Runtime{Expected: walltime / 2, P90: walltime, Ceiling: walltime, Mark: Estimated, Basis: NoHistory}
+	return Runtime{Expected: walltime / 2, Median: walltime / 2, P90: walltime, Ceiling: walltime, Mark: Estimated, Basis: NoHistory}
 }
 
 // Whole is the runtime of a job of which nobody can say how far it is: all of
 // its walltime.
 func Whole(walltime time.Duration) Runtime {
 	r := Declared(walltime)
-	r.Expected, r.Basis = walltime, "jobs on a backend that cannot be asked count with all of their walltime"
+	r.Expected, r.Median, r.Basis = walltime, walltime, "jobs on a backend that cannot be asked count with all of their walltime"
 	return r
 }
 
@@ -31,20 +31,78 @@ func Whole(walltime time.Duration) Runtime {
 // the params that were shortened.
 func Scaled(phase string, smoke time.Duration, ratio float64, walltime time.Duration) Runtime {
 	d := time.Duration(float64(smoke) * ratio)
-	r := Runtime{Expected: d, P90: d + d/4, Ceiling: walltime, Mark: Estimated,
+	r := Runtime{Expected: d, Median: d, P90: d + d/4, Ceiling: walltime, Mark: Estimated,
 		Basis: fmt.Sprintf("%s: from its smoke, ×%.3g for the params", phase, ratio)}
 	return r.bounded()
 }
 
-// Observed is the runtime of a phase some of whose jobs have run: the median
-// and the 90th percentile.
+// Observed is the runtime of a phase some of whose jobs have run: their mean,
+// for sums and queues of jobs follow the mean and not the median, and what nine
+// in ten of the next are foretold to stay below.
 func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtime {
-	r := Runtime{Expected: Quantile(seen, 0.5), P90: Quantile(seen, 0.9), Ceiling: walltime, Mark: Estimated,
-		Basis: fmt.Sprintf("%s: median and 90th percentile of %d runs", phase, len(seen))}
+	r := Runtime{Expected: mean(seen), Median: Quantile(seen, 0.5), P90: next90(seen), Ceiling: walltime, Mark: Estimated,
+		Basis: fmt.Sprintf("%s: mean of %d runs, and what nine in ten of the next stay below", phase, len(seen))}
 	if len(seen) == 1 {
-		r.Basis = phase + ": as long as the one run that is known"
+		r.Basis = phase + ": as long as the one run that is known, and a quarter more"
 	}
 	return r.bounded()
+}
+
+func mean(seen []time.Duration) time.Duration {
+	sum := 0.0
+	for _, d := range seen {
+		sum += float64(d)
+	}
+	return time.Duration(sum / float64(max(len(seen), 1)))
+}
+
+// enoughForRank is from how many values on one of them, by its rank, bounds nine
+// in ten of the next: the k-th of n is passed by one in (n+1-k)/(n+1).
+const enoughForRank = 9
+
+// next90 is what the next value stays below with a probability of 90 %, given
+// those seen. A quantile of few values is too low for that: of three, the
+// largest is passed by one in four. Many are taken by rank; few are taken to be
+// lognormal, and bounded by Student's distribution.
+func next90(seen []time.Duration) time.Duration {
+	n := len(seen)
+	switch {
+	case n == 0:
+		return 0
+	case n == 1:
+		return seen[0] + seen[0]/4
+	case n >= enoughForRank:
+		v := slices.Sorted(slices.Values(seen))
+		at := min(0.9*float64(n+1)-1, float64(n-1))
+		lo := int(at)
+		hi := min(lo+1, n-1)
+		return v[lo] + time.Duration((at-float64(lo))*float64(v[hi]-v[lo]))
+	}
+	var m, s float64
+	for _, d := range seen {
+		m += math.Log(d.Seconds()) / float64(n)
+	}
+	for _, d := range seen {
+		s += (math.Log(d.Seconds()) - m) * (math.Log(d.Seconds()) - m) / float64(n-1)
+	}
+	bound := seconds(math.Exp(m + student90(n-1)*math.Sqrt(s*(1+1/float64(n)))))
+	return max(bound, slices.Max(seen))
+}
+
+// student90 is the 90th percentile of Student's distribution: exact for one and
+// two degrees of freedom, else by the expansion of Abramowitz and Stegun
+// (26.7.5), which is right to 1 %.
+func student90(freedom int) float64 {
+	switch {
+	case freedom < 1:
+		return math.Inf(1)
+	case freedom == 1:
+		return 3.0777
+	case freedom == 2:
+		return 1.8856
+	}
+	z, f := z90, float64(freedom)
+	return z + (z*z*z+z)/(4*f) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*f*f)
 }
 
 // Within is the same runtime under another walltime.
@@ -55,14 +113,16 @@ func (r Runtime) Within(walltime time.Duration) Runtime {
 
 // Paced is the same runtime on a place that takes so many times as long.
 func (r Runtime) Paced(by float64) Runtime {
-	r.Expected, r.P90 = time.Duration(float64(r.Expected)*by), time.Duration(float64(r.P90)*by)
+	for _, d := range []*time.Duration{&r.Expected, &r.Median, &r.P90} {
+		*d = time.Duration(float64(*d) * by)
+	}
 	return r.bounded()
 }
 
 // bounded keeps an estimate below the walltime, at which a job is ended.
 func (r Runtime) bounded() Runtime {
 	if r.Ceiling > 0 {
-		r.Expected, r.P90 = min(r.Expected, r.Ceiling), min(r.P90, r.Ceiling)
+		r.Expected, r.Median, r.P90 = min(r.Expected, r.Ceiling), min(r.Median, r.Ceiling), min(r.P90, r.Ceiling)
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -22,10 +23,10 @@ func TestRuntimes(t *testing.T) {
 	}{
 		{"declared 4h", Declared(4 * time.Hour), 2 * time.Hour, 4 * time.Hour, 4 * time.Hour, Estimated},
 		{"declared nothing", Declared(0), 0, 0, 0, Unknown},
-		{"one run of 10m", Observed("a", []time.Duration{10 * m}, time.Hour), 10 * m, 10 * m, time.Hour, Estimated},
-		{"eleven runs", Observed("a", []time.Duration{11 * m, 1 * m, 2 * m, 3 * m, 4 * m, 5 * m, 6 * m, 7 * m, 8 * m, 9 * m, 10 * m}, time.Hour), 6 * m, 10 * m, time.Hour, Estimated},
+		{"one run of 10m", Observed("a", []time.Duration{10 * m}, time.Hour), 10 * m, 10*m + 150*time.Second, time.Hour, Estimated},
+		{"eleven runs", Observed("a", []time.Duration{11 * m, 1 * m, 2 * m, 3 * m, 4 * m, 5 * m, 6 * m, 7 * m, 8 * m, 9 * m, 10 * m}, time.Hour), 6 * m, 10*m + 48*time.Second, time.Hour, Estimated},
 		{"runs under a longer walltime than now", Observed("a", []time.Duration{50 * m, 70 * m}, time.Hour), time.Hour, time.Hour, time.Hour, Estimated},
-		{"runs without a walltime", Observed("a", []time.Duration{50 * m}, 0), 50 * m, 50 * m, 0, Estimated},
+		{"runs without a walltime", Observed("a", []time.Duration{50 * m}, 0), 50 * m, 62*m + 30*time.Second, 0, Estimated},
 		{"a smoke of 1m with a sixtieth of the steps", Scaled("a", m, 60, 4*time.Hour), time.Hour, 75 * m, 4 * time.Hour, Estimated},
 		{"a smoke that foretells more than the walltime", Scaled("a", m, 600, 4*time.Hour), 4 * time.Hour, 4 * time.Hour, 4 * time.Hour, Estimated},
 	} {
@@ -57,6 +58,64 @@ func TestQuantile(t *testing.T) {
 	}
 	if four[0] != 40 {
 		t.Error("the values were sorted in place")
+	}
+}
+
+// TestNextStaysBelow holds that what is called p90 is not passed by more than
+// one in ten of the next, however few were seen, and is not much too high.
+func TestNextStaysBelow(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	draw := func() time.Duration { return time.Duration(math.Exp(0.4*rnd.NormFloat64()) * float64(time.Hour)) }
+	const rounds = 4000
+	for _, n := range []int{2, 3, 5, 8, 9, 10, 20, 50} {
+		below := 0
+		for range rounds {
+			seen := make([]time.Duration, n)
+			for i := range seen {
+				seen[i] = draw()
+			}
+			if draw() <= Observed("a", seen, 0).P90 {
+				below++
+			}
+		}
+		if share := float64(below) / rounds; share < 0.88 || share > 0.94 {
+			t.Errorf("of %d runs: %.1f %% of the next stay below", n, 100*share)
+		}
+	}
+}
+
+// TestModelStaysBelow holds the same of a fitted model.
+func TestModelStaysBelow(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	draw := func(x float64) Point {
+		return Point{[]float64{x}, time.Duration(x * math.Exp(0.2*rnd.NormFloat64()) * float64(time.Hour))}
+	}
+	axis := []float64{1, 2, 4, 8}
+	for _, each := range []int{2, 4, 10} {
+		below, all := 0, 0
+		for range 2000 {
+			var points []Point
+			for _, x := range axis {
+				for range each {
+					points = append(points, draw(x))
+				}
+			}
+			m, ok := Fit([]string{"x"}, points)
+			if !ok {
+				continue
+			}
+			for _, x := range axis {
+				all++
+				if _, p90, _ := m.Predict([]float64{x}); draw(x).Runtime <= p90 {
+					below++
+				}
+			}
+		}
+		if share := float64(below) / float64(all); share < 0.88 || share > 0.92 {
+			t.Errorf("of %d points: %.1f %% of the next stay below", 4*each, 100*share)
+		}
 	}
 }
 

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An outcome is a campaign's forecast and what came of it.
+type outcome struct {
+	past, jobs      int
+	walltime, money figure
+}
+
+// try runs the history, plans the rest, and applies it.
+func (s sample) try(muster, dir string, seed uint64) (outcome, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return outcome{}, err
+	}
+	if err := s.write(dir, seed); err != nil {
+		return outcome{}, err
+	}
+	m := program{muster, dir}
+	past := []string{"apply", "-auto-approve"}
+	for r := range s.past {
+		for _, p := range s.phases {
+			any := ""
+			for _, axis := range p.sorted() {
+				any += axis + "=*,"
+			}
+			past = append(past, fmt.Sprintf("-target=phase.%s[\"%sr=%d\"]", p.name, any, r))
+		}
+	}
+	if _, err := m.run(past...); err != nil {
+		return outcome{}, err
+	}
+	before, err := m.spent()
+	if err != nil {
+		return outcome{}, err
+	}
+	out, err := m.plan()
+	if err != nil {
+		return outcome{}, err
+	}
+	began := time.Now()
+	if _, err := m.run("apply", "-auto-approve"); err != nil {
+		return outcome{}, err
+	}
+	after, err := m.spent()
+	if err != nil {
+		return outcome{}, err
+	}
+	out.money.actual = after - before
+	out.walltime.actual, err = m.lasted(began)
+	return out, err
+}
+
+// A program is muster in a campaign's directory.
+type program struct{ path, dir string }
+
+func (m program) run(args ...string) ([]byte, error) {
+	cmd := exec.Command(m.path, args...)
+	cmd.Dir = m.dir
+	cmd.Env = append(os.Environ(), "CI=true", "MUSTER_SPOOL="+filepath.Join(m.dir, ".spool"), "MUSTER_QUEUE_IDLE=200ms")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("muster %s: %w\n%s%s", strings.Join(args, " "), err, out, errs.String())
+	}
+	return out, nil
+}
+
+func (m program) json(into any, args ...string) error {
+	out, err := m.run(args...)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(out, into)
+}
+
+// plan is what is foretold of the rest.
+func (m program) plan() (outcome, error) {
+	type amount struct{ Amount string }
+	var doc struct {
+		Counts struct{ Run, Unchanged int }
+		Cost   []struct {
+			Unit          string
+			Expected, P90 amount
+		}
+		Walltime struct {
+			P50 float64 `json:"p50_seconds"`
+			P90 float64 `json:"p90_seconds"`
+		}
+	}
+	if err := m.json(&doc, "plan", "-json"); err != nil {
+		return outcome{}, err
+	}
+	out := outcome{past: doc.Counts.Unchanged, jobs: doc.Counts.Run, walltime: figure{expected: doc.Walltime.P50, p90: doc.Walltime.P90}}
+	for _, l := range doc.Cost {
+		if l.Unit == "usd" {
+			out.money.expected, _ = strconv.ParseFloat(l.Expected.Amount, 64)
+			out.money.p90, _ = strconv.ParseFloat(l.P90.Amount, 64)
+		}
+	}
+	return out, nil
+}
+
+// spent is the money in the ledger.
+func (m program) spent() (float64, error) {
+	var doc struct{ Total map[string]string }
+	if err := m.json(&doc, "cost", "-json"); err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(doc.Total["usd"], 64)
+}
+
+// lasted is the time from the start of the apply to the end of its last job.
+func (m program) lasted(began time.Time) (float64, error) {
+	var doc struct{ Ended time.Time }
+	if err := m.json(&doc, "report", "-json"); err != nil {
+		return 0, err
+	}
+	return doc.Ended.Sub(began).Seconds(), nil
+}
