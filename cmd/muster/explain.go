@@ -11,6 +11,8 @@ import (
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 func explainCommand() *command {
@@ -37,7 +39,7 @@ place with its figures and why it won or lost, and what the job waits for.`,
 				if *asJSON {
 					return a.encode(explainReportOf(x))
 				}
-				a.printf("%s", explanation(x))
+				a.printf("%s", explanation(x, a.standing(w, x.Detail.State)))
 				a.fail(w.diags)
 				return nil
 			}
@@ -63,8 +65,32 @@ func (a *app) explain(w *work, arg string) (planner.Explanation, error) {
 	return planner.Explanation{}, usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
 }
 
-// explanation is the page of one job.
-func explanation(x planner.Explanation) string {
+// standing is where a job that has not ended is, as its backend says; "" when
+// that was not asked, or it has ended.
+func (a *app) standing(w *work, job *state.Job) string {
+	if job == nil {
+		return ""
+	}
+	o, ok := w.input.Observed.Observation(job)
+	if !ok || o.Presence != offer.Found || o.Status != offer.Queued && o.Status != offer.Running {
+		return ""
+	}
+	text := string(o.Status) + " on " + strings.TrimSuffix(job.Last().Backend+", "+o.Pool, ", ")
+	if o.Handle != "" {
+		text += " as " + o.Handle
+	}
+	if o.Node != "" {
+		text += ", node " + o.Node
+	}
+	s := jobStatus{Reason: o.Reason}
+	if o.Status == offer.Queued {
+		s.Start = o.Expected
+	}
+	return joined(": ", text, joined("; ", reasons(s, a.now())...))
+}
+
+// explanation is the page of one job; standing is where it is now.
+func explanation(x planner.Explanation, standing string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  %s", term.CleanLine(x.Address))
 	if x.Label != "" && x.Label != x.Address {
@@ -78,6 +104,9 @@ func explanation(x planner.Explanation) string {
 		if line != "" {
 			fmt.Fprintf(&b, "\n      %s", term.CleanLine(line))
 		}
+	}
+	if standing != "" {
+		fmt.Fprintf(&b, "\n      %s", term.CleanLine(standing))
 	}
 	b.WriteString("\n")
 	explainPlace(&b, x)

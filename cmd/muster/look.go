@@ -73,8 +73,12 @@ func (s seenJobs) correct(v *jobStatus, j *state.Job) {
 	if o.Status == offer.Running && !o.Started.IsZero() {
 		v.Since = o.Started
 	}
-	if o.Reason != "" {
+	if o.Reason != "" || o.Status != offer.Status(j.Status) {
 		v.Reason = o.Reason
+	}
+	v.Start = time.Time{}
+	if o.Status == offer.Queued {
+		v.Start = o.Expected
 	}
 	if len(o.Tail) > 0 && o.Status == offer.Failed {
 		v.Tail = o.Tail

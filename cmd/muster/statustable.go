@@ -183,7 +183,11 @@ func reasons(j jobStatus, now time.Time) (lines []string) {
 	if !j.Retry.IsZero() {
 		again = "again in " + units.FormatDuration(max(0, j.Retry.Sub(now)).Round(time.Second))
 	}
-	for _, line := range []string{joined("; ", joined(": ", ended, reason), again), tail} {
+	start := ""
+	if j.Start.After(now) {
+		start = "expected to start in " + units.FormatDuration(j.Start.Sub(now).Round(time.Second))
+	}
+	for _, line := range []string{joined("; ", joined(": ", ended, reason), start, again), tail} {
 		if line = term.CleanLine(strings.TrimSpace(line)); line != "" {
 			lines = append(lines, line)
 		}

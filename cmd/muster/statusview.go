@@ -47,6 +47,7 @@ type jobStatus struct {
 	Attempt int       `json:"attempt,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 	Retry   time.Time `json:"retry,omitzero"` // when a waiting job is tried again
+	Start   time.Time `json:"start,omitzero"` // when a queued job will start, as its backend expects
 	Tail    []string  `json:"tail,omitempty"`
 	alike   int       // further jobs that this line of the table stands for
 }
@@ -181,8 +182,13 @@ func (m *statusMaker) job(address string, j *state.Job) jobStatus {
 	if j.Status == state.Failed || j.Status == state.Held || j.Status == state.Waiting {
 		s.Exit, s.Signal, s.Tail = last.Exit, last.Signal, last.Tail
 	}
-	if !last.Started.IsZero() && j.Status == state.Running {
-		s.Since = last.Started
+	switch j.Status {
+	case state.Running:
+		if !last.Started.IsZero() {
+			s.Since = last.Started
+		}
+	case state.Queued:
+		s.Start = last.Expected
 	}
 	m.seen.correct(&s, j)
 	return s

@@ -52,10 +52,11 @@ type job struct {
 	batch    *batch
 	index    int
 
-	last   offer.Observation
-	ended  bool      // for good
-	asked  time.Time // since when Slurm is asked for an end that left no record
-	cycles int
+	last    offer.Observation
+	ended   bool      // for good
+	asked   time.Time // since when Slurm is asked for an end that left no record
+	cycles  int
+	missing bool // it is noted that neither knows of it
 }
 
 // elementID is a job's id as Slurm prints it.

@@ -43,9 +43,10 @@ type campaign struct {
 	heirs     map[string]string // by token: the one that stands for it; see repoint
 	unpointed map[string]bool   // of those: Slurm has not been told yet
 
-	looked time.Time  // the last look at the queue that succeeded
-	rows   []queueRow // the queue as it was at rowsAt, if nothing was submitted since
-	rowsAt time.Time
+	looked  time.Time  // the last look at the queue that succeeded
+	watched bool       // somebody watches, and looks again
+	rows    []queueRow // the queue as it was at rowsAt, if nothing was submitted since
+	rowsAt  time.Time
 }
 
 // told is one event with its number.

@@ -58,12 +58,12 @@ func (c *campaign) look(ctx context.Context) error {
 		switch {
 		case row == nil, ended(row.state):
 			if j.asked.IsZero() {
-				j.asked = time.Now()
+				j.asked = c.missingSince(j)
 			}
 			j.cycles++
 			gone = append(gone, j)
 		default:
-			j.asked, j.cycles = time.Time{}, 0
+			c.back(j)
 			if o, news := j.inQueue(row); news {
 				list = append(list, c.alsoEarlier(j, o)...)
 			}
@@ -111,12 +111,20 @@ func (j *job) inQueue(r *queueRow) (offer.Observation, bool) {
 		if j.last.Status == offer.Waiting {
 			return o, false
 		}
-		return o, o.Reason != j.last.Reason
+		return o, o.Reason != j.last.Reason || moved(j.last.Expected, o.Expected)
 	case "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING":
 		o.Status, o.Started, o.Node = offer.Running, r.start, r.nodes
 		return o, j.last.Status == offer.Queued && r.state == "RUNNING"
 	}
 	return o, false
+}
+
+// startMoved is by how much an expected start must move to be news: the
+// scheduler reckons it anew all the time.
+const startMoved = 15 * time.Minute
+
+func moved(was, now time.Time) bool {
+	return was.IsZero() != now.IsZero() || was.Sub(now).Abs() > startMoved
 }
 
 // alsoEarlier puts the end of the start before in front of an observation of
@@ -128,8 +136,46 @@ func (c *campaign) alsoEarlier(j *job, o offer.Observation) []offer.Observation 
 	return []offer.Observation{c.requeued(j, o.Attempt-1-j.base), o}
 }
 
-// leftQueue finds out what became of jobs that are no more in the queue.
+// missingSince is since when a job is gone from the queue without a word, as
+// any muster has seen it: one that only looks in now and then concludes, too.
+func (c *campaign) missingSince(j *job) time.Time {
+	if fi, err := os.Stat(c.path("missing", j.token)); err == nil {
+		j.missing, j.cycles = true, j.cycles+1
+		return fi.ModTime()
+	}
+	return time.Now()
+}
+
+// missed notes that neither the queue nor accounting knows of a job.
+func (c *campaign) missed(j *job) error {
+	if j.missing {
+		return nil
+	}
+	j.missing = true
+	if err := os.MkdirAll(c.path("missing"), 0o700); err != nil {
+		return fmt.Errorf("note that %s is not to be found: %w", j.address, err)
+	}
+	if err := os.WriteFile(c.path("missing", j.token), nil, 0o600); err != nil {
+		return fmt.Errorf("note that %s is not to be found: %w", j.address, err)
+	}
+	return nil
+}
+
+// back is for a job that the queue has.
+func (c *campaign) back(j *job) {
+	if j.missing {
+		os.Remove(c.path("missing", j.token))
+	}
+	j.asked, j.cycles, j.missing = time.Time{}, 0, false
+}
+
+// leftQueue finds out what became of jobs that are no more in the queue. A
+// watch gives them time to write it down themselves; who asks once does not.
 func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[place]*queueRow) (list []offer.Observation, err error) {
+	recordLag := recordLag
+	if !c.watched {
+		recordLag = 0
+	}
 	var ids []string
 	for _, j := range gone {
 		if time.Since(j.asked) >= recordLag && !slices.Contains(ids, j.batch.id) {
@@ -152,8 +198,13 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[place]*que
 	}
 	acct := accounts(rows)
 	for _, j := range gone {
-		if o, ok := c.ending(j, acct[j.place()], by[j.place()]); ok {
+		o, ok := c.ending(j, acct[j.place()], by[j.place()])
+		if ok {
 			list = append(list, o)
+			continue
+		}
+		if err := c.missed(j); err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
@@ -205,6 +256,8 @@ func (c *campaign) ending(j *job, h *history, row *queueRow) (offer.Observation,
 	r := h.last(j.batch)
 	state, exit, sig := "", 0, 0
 	switch {
+	case r != nil && r.final() && time.Since(r.end) < recordLag && time.Since(j.asked) < recordLag:
+		return o, false // its own record may be on its way
 	case r != nil && r.final():
 		state, exit, sig = r.state, r.exit, r.signal
 		o.Usage = usageOf(r, h.steps)

@@ -78,6 +78,7 @@ func (w *watch) start(r providers.WatchRequest) error {
 	c := w.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.watched = true
 	if err := c.load(); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ import (
 //	run/TOKEN.N/     the wrapper's folder while it runs
 //	heirs/TOKEN      the token that stands for one that ended without success
 //	cancels/TOKEN    a person, or the engine, cancelled it
+//	missing/TOKEN    since it was written neither the queue nor accounting has known of it
 //	errors/          the same failure again and again; see breaker
 //	stop, stop.PHASE nothing (of a phase) starts while it is there; holds the reason
 //	fence            the largest fencing number seen
