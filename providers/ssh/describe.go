@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -44,13 +45,13 @@ func (b *backend) filesystem(h *host) string {
 	return ""
 }
 
-// sameHome holds that `~` means one thing to a backend: a job's paths are
-// written before it is known which host starts it.
+// sameHome holds that hosts which are said to see one workdir mean one folder
+// by it.
 func sameHome(b *backend, pools []offer.Pool) error {
 	for _, p := range pools {
-		if b.Workdir != "" && b.Workdir[0] == '~' && p.Home != pools[0].Home {
-			return &providers.Error{Class: providers.Invalid, Summary: "The hosts of backend." + b.Name + " differ in their home directories",
-				Detail: "~ is " + pools[0].Home + " on " + pools[0].Name + " and " + p.Home + " on " + p.Name + ".", Hint: "Write an absolute workdir."}
+		if b.SharedFS != "" && !filepath.IsAbs(b.Workdir) && p.Home != pools[0].Home {
+			return &providers.Error{Class: providers.Invalid, Summary: "The hosts of backend." + b.Name + " share a filesystem, and differ in their home directories",
+				Detail: "~ is " + pools[0].Home + " on " + pools[0].Name + " and " + p.Home + " on " + p.Name + ".", Hint: "Write an absolute workdir, or leave shared_fs out."}
 		}
 	}
 	return nil

@@ -302,3 +302,19 @@ func TestCursors(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestHomesThatDiffer holds that only hosts which are said to share the workdir
+// have to mean one folder by `~`.
+func TestHomesThatDiffer(t *testing.T) {
+	t.Parallel()
+	pools := []offer.Pool{{Name: "a", Home: "/home/me"}, {Name: "b", Home: "/u/me"}}
+	for _, c := range []struct {
+		workdir, shared string
+		ok              bool
+	}{{"~/w", "", true}, {"w", "", true}, {"~/w", "nfs", false}, {"w", "nfs", false}, {"", "nfs", false}, {"/w", "nfs", true}} {
+		b := &backend{Backend: providers.Backend{Workdir: c.workdir}, config: config{SharedFS: c.shared}}
+		if err := sameHome(b, pools); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

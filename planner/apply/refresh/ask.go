@@ -306,7 +306,10 @@ func (o *observer) check(a *ask, g questions.Group) (providers.Check, bool) {
 	if g.Smoke {
 		v = lang.SmokeRun
 	}
-	workdir := site.AtHome(a.conf.Workdir, a.offers, "")
+	workdir := a.conf.Workdir
+	if oneHome(a.offers) {
+		workdir = site.AtHome(workdir, a.offers, "")
+	} // else each host reads `~` as its own
 	c := providers.Check{Addresses: []string{p.Address(g.First)}, Workdir: workdir, Shape: g.Shape, Options: g.Options[a.conf.Type], Disk: g.Shape.Disk}
 	var made []string // what stands for the files of other jobs
 	at := lang.Site{Variant: v, Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
@@ -328,6 +331,11 @@ func (o *observer) check(a *ask, g questions.Group) (providers.Check, bool) {
 	}
 	c.Require = o.required(p, g, at)
 	return c, true
+}
+
+// oneHome reports whether `~` is the same folder in all pools.
+func oneHome(pools []offer.Pool) bool {
+	return !slices.ContainsFunc(pools, func(p offer.Pool) bool { return p.Home != pools[0].Home })
 }
 
 // required are the files that jobs of a group need on the backend.
