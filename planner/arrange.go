@@ -22,7 +22,7 @@ func (m *maker) arrange() {
 		w.first = slices.Clone(w.pp.Kind)
 	}
 	diags := m.diags
-	m.plan.faster = m.faster
+	m.plan.faster, m.plan.assumed = m.faster, m.forecastInput
 	m.arrangeOnce()
 	if !m.pressed() {
 		return

@@ -121,6 +121,8 @@ type Plan struct {
 	pools  []offer.Pool
 	faster func() []Faster // works out what would; nil after a plan file
 	tried  *[]Faster       // once it was
+
+	assumed func() forecast.Input // nil after a plan file
 }
 
 // Counts is the summary line.

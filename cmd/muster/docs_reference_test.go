@@ -157,7 +157,7 @@ func TestDocsJSON(t *testing.T) {
 	}
 	for command, doc := range map[string]any{
 		"init": initReport{}, "status": statusReport{}, "logs": logLine{}, "explain": explainReport{}, "outputs": outputsReport{}, "pull": pullReport{},
-		"report": campaignReport{}, "advise": adviceReport{}, "cost": costReport{}, "graph": graphReport{}, "console": valueReport{},
+		"report": campaignReport{}, "advise": adviceReport{}, "cost": costReport{}, "rehearse": rehearsalReport{}, "graph": graphReport{}, "console": valueReport{},
 	} {
 		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, name string) {
 			if name != "format_version" && !strings.Contains(page, "`"+name+"`") {

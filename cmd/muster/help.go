@@ -120,7 +120,7 @@ var groups = []struct {
 	title string
 	names []string
 }{
-	{"The main loop", []string{"init", "validate", "plan", "apply", "destroy"}},
+	{"The main loop", []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
 	{"While it runs", []string{"status", "logs", "explain", "hold", "resume", "cancel", "override"}},
 	{"What came of it", []string{"outputs", "pull", "report", "cost"}},
 	{"Around it", []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},

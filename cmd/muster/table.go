@@ -15,7 +15,7 @@ func commands() []*command {
 	tableOnce.Do(func() {
 		table = slices.Concat(
 			[]*command{
-				initCommand(), validateCommand(), planCommand(), applyCommand(), destroyCommand(),
+				initCommand(), validateCommand(), planCommand(), rehearseCommand(), applyCommand(), destroyCommand(),
 				statusCommand(), logsCommand(), explainCommand(), holdCommand(), resumeCommand(), cancelCommand(), overrideCommand(),
 				outputsCommand(), pullCommand(), reportCommand(), costCommand(), adviseCommand(),
 				backendsCommand(), showCommand(),

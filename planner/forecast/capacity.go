@@ -86,6 +86,24 @@ func poolCapacity(p offer.Pool, ours int64) capacity {
 	return c
 }
 
+// A Room is what of a pool we may use at once; 0 where nothing limits it.
+type Room struct {
+	Jobs, Devices, Cores int
+	Memory               int64
+}
+
+// RoomOf is the room of a pool on which our own jobs hold so many devices.
+func RoomOf(p offer.Pool, ours int64) Room {
+	c := poolCapacity(p, ours)
+	limit := func(n int64) int64 {
+		if n >= unlimited {
+			return 0
+		}
+		return n
+	}
+	return Room{Jobs: int(limit(c.jobs)), Devices: int(limit(c.gpus)), Cores: int(limit(c.cpus)), Memory: limit(c.memory)}
+}
+
 // AtOnce is how many jobs of a decision a pool runs at once, strangers' share
 // left out; 1 where nothing is known that would bound them.
 func AtOnce(p offer.Pool, d place.Decision) int64 {

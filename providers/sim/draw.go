@@ -34,8 +34,12 @@ func Uniform(seed uint64, names ...string) float64 {
 
 // Normal draws from the standard normal distribution for a name.
 func Normal(seed uint64, names ...string) float64 {
-	u := Uniform(seed, names...)
-	return math.Sqrt2 * math.Erfinv(2*max(u, 1e-12)-1)
+	return Deviation(Uniform(seed, names...))
+}
+
+// Deviation is the quantile u of the standard normal distribution.
+func Deviation(u float64) float64 {
+	return math.Sqrt2 * math.Erfinv(2*min(max(u, 1e-12), 1-1e-12)-1)
 }
 
 // Spread is a time with a median and a 90th percentile at a deviation z of the

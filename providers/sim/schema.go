@@ -30,7 +30,7 @@ func Schema() offer.Schema {
 				}}},
 			},
 		},
-		Can: offer.Capabilities{GPUs: true, Events: true, Transfer: true, Accounting: true},
+		Can: offer.Capabilities{Arrays: true, GPUs: true, Events: true, Transfer: true, Accounting: true},
 	}
 }
 

@@ -52,6 +52,7 @@ func (s *Sim) Configure(_ context.Context, b providers.Backend) error {
 	if s.worlds[b.Name] == nil {
 		w := newWorld(site, b.MaxParallel)
 		w.now = s.clock.Now()
+		w.remember()
 		s.worlds[b.Name] = w
 	}
 	return nil

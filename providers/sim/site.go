@@ -16,6 +16,8 @@ type Site struct {
 	Outages []Outage
 	// Prices change what launches are billed, whatever they were quoted at.
 	Prices []PriceChange
+	// Present are jobs that it has from before.
+	Present []Present
 	// Known are digests of outputs that were made elsewhere, by path.
 	Known map[string]string
 }
@@ -29,6 +31,13 @@ type Pool struct {
 	Devices int   // GPUs, of all nodes
 	Cores   int   // counted only where the pool is one machine
 	Bytes   int64 // of memory, likewise
+}
+
+// A Present is a job that a site has from before.
+type Present struct {
+	Job     providers.Job
+	Running bool
+	Since   time.Time // when its launch started
 }
 
 // An Outage is a time in which a site cannot be asked. What runs goes on.

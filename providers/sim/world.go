@@ -220,6 +220,35 @@ func (w *world) submit(j providers.Job) *providers.Error {
 	return nil
 }
 
+// remember takes in what was there before: what runs goes on, whatever room
+// there is now.
+func (w *world) remember() {
+	for _, p := range w.site.Present {
+		j := &job{Job: p.Job, print: fingerprint(&p.Job), status: offer.Queued, launch: max(p.Job.Attempt, 1)}
+		w.jobs[j.Token] = j
+		if w.pools[j.Pool] == nil {
+			continue // it will never start: its pool is gone
+		}
+		if !p.Running {
+			w.queue(j)
+			continue
+		}
+		j.fate = w.site.Model(&j.Job, j.launch)
+		j.line = w.lineOf(j)
+		w.start(j)
+		if !p.Since.IsZero() {
+			j.began = p.Since
+			w.tell(j, offer.Observation{Status: offer.Running, Started: j.began})
+		}
+		end := j.began.Add(j.lasts())
+		if end.Before(w.now) { // it takes longer than was drawn
+			end = w.now.Add(j.lasts() / 10)
+		}
+		w.foresee(end, itsEnd, j)
+	}
+	w.fill()
+}
+
 // begin sets the time from which outages and prices count.
 func (w *world) begin() {
 	w.epoch = w.now
@@ -246,6 +275,12 @@ func (w *world) queue(j *job) {
 
 // lineUp puts a job whose turn it is behind those that need the same.
 func (w *world) lineUp(j *job) {
+	l := w.lineOf(j)
+	j.line = l
+	l.queue = append(l.queue, j)
+}
+
+func (w *world) lineOf(j *job) *line {
 	p := w.pools[j.Pool]
 	key := p.need(&j.Job)
 	l := w.byKey[key]
@@ -254,8 +289,7 @@ func (w *world) lineUp(j *job) {
 		w.byKey[key] = l
 		w.lines = append(w.lines, l)
 	}
-	j.line = l
-	l.queue = append(l.queue, j)
+	return l
 }
 
 // need is what a job takes of the pool: what the pool does not count is left

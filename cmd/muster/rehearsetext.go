@@ -1,0 +1,259 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/rehearse"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/state"
+)
+
+// histogramWidth is the columns of a histogram.
+const histogramWidth = 24
+
+// A rehearsedFigure is one row: how a figure came out, and what the plan says
+// of it.
+type rehearsedFigure struct {
+	name   string // of the row
+	unit   string // in JSON
+	spread rehearse.Spread
+	plan   [3]string // expected, p90, at most; "" where the plan says nothing
+	show   func(float64) string
+}
+
+var rehearsedUnits = map[string]string{"usd": "money", "service_units": "service units", "gpu_hours": "GPU-hours", "cpu_hours": "CPU-hours", "node_hours": "node-hours"}
+
+// rehearsedFigures are the rows, in the order of a plan's cost table.
+func rehearsedFigures(p *planner.Plan, runs []rehearse.Run) []rehearsedFigure {
+	var out []rehearsedFigure
+	list := rehearse.Units(runs)
+	for _, u := range list {
+		if u == "cpu_hours" && slices.Contains(list, "gpu_hours") {
+			continue // as in a plan
+		}
+		line := forecast.LineOf(p.Forecast.Lines, u)
+		amount := func(v float64) string { return shownAmount(u, strconv.FormatFloat(v, 'f', 6, 64)) }
+		f := rehearsedFigure{name: rehearsedUnits[u], unit: u, spread: rehearse.SpreadOf(runs, rehearse.Spent(u)), show: amount}
+		for i, fig := range []forecast.Figure{line.Expected, line.P90, line.AtMost} {
+			if f.plan[i] = "unknown"; fig.Mark != forecast.Unknown {
+				f.plan[i] = shownAmount(u, fig.Text)
+			}
+		}
+		out = append(out, f)
+	}
+	w := p.Forecast.Walltime
+	took := rehearsedFigure{name: "walltime", unit: "walltime_s", spread: rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Seconds() }),
+		show: func(v float64) string {
+			return units.FormatDuration(time.Duration(v * float64(time.Second)).Round(time.Second))
+		}}
+	if took.plan = [3]string{"unknown", "unknown"}; w.Mark != forecast.Unknown {
+		took.plan = [3]string{units.FormatDuration(w.P50), units.FormatDuration(w.P90)}
+	}
+	out = append(out, took)
+	count := func(v float64) string { return units.FormatCount(int64(v + 0.5)) }
+	for _, c := range []struct {
+		name, unit string
+		of         func(rehearse.Run) int
+		always     bool
+	}{
+		{"failed jobs", "failed", func(r rehearse.Run) int { return r.Failed }, true},
+		{"held jobs", "held", func(r rehearse.Run) int { return r.Held }, true},
+		{"blocked jobs", "blocked", func(r rehearse.Run) int { return r.Blocked }, false},
+		{"never started", "left", func(r rehearse.Run) int { return r.Left }, false},
+		{"retries", "retries", func(r rehearse.Run) int { return r.Retries }, false},
+	} {
+		s := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return float64(c.of(r)) })
+		if c.always || s.Max > 0 {
+			out = append(out, rehearsedFigure{name: c.name, unit: c.unit, spread: s, show: count})
+		}
+	}
+	return out
+}
+
+// shownAmount is an amount without its unit's name.
+func shownAmount(unit, text string) string {
+	s := view.Amount(unit, text)
+	if s == "" {
+		return "0"
+	}
+	if word := " " + rehearsedUnits[unit]; strings.HasSuffix(s, word) {
+		return strings.TrimSuffix(s, word)
+	}
+	return s
+}
+
+func rehearsalText(p *planner.Plan, stage *rehearse.Stage, r rehearsal, runs []rehearse.Run, style term.Style) string {
+	var b strings.Builder
+	times := "once"
+	if len(runs) > 1 {
+		times = units.FormatCount(int64(len(runs))) + " times"
+	}
+	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run, as planned on %s.\n\n", times, r.seed, plural(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"), p.Now.UTC().Format("2006-01-02 15:04 MST"))
+	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right}}
+	t.Row("", "p10", "p50", "p90", "plan:", "expected", "p90", "at most")
+	for _, f := range rehearsedFigures(p, runs) {
+		row := []string{f.name, f.show(f.spread.P10), f.show(f.spread.P50), f.show(f.spread.P90), ""}
+		for _, text := range f.plan {
+			if text == "" {
+				text = "–"
+			}
+			row = append(row, text)
+		}
+		t.Row(row...)
+	}
+	b.WriteString(t.String())
+	if h := histograms(p, runs, style); h != "" {
+		b.WriteString("\n" + h)
+	}
+	fmt.Fprintf(&b, "\n  %s\n", completedText(runs))
+	for _, e := range rehearse.Endings(runs) {
+		fmt.Fprintf(&b, "  %s\n", endingText(e, len(runs)))
+	}
+	for _, budget := range p.Budgets {
+		if late := lateRuns(p, budget, runs); late > 0 {
+			fmt.Fprintf(&b, "  in %d of %d rehearsals it ended after the deadline of budget %q\n", late, len(runs), budget.Name)
+		}
+	}
+	b.WriteString("\n  Drawn from:\n")
+	for _, line := range stage.Assumed() {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+	b.WriteString("    waits in queues as quoted; files move at once; smokes say what they are expected to\n")
+	return b.String()
+}
+
+// histograms are the rows that differ from rehearsal to rehearsal and that a
+// decision hangs on.
+func histograms(p *planner.Plan, runs []rehearse.Run, style term.Style) string {
+	if len(runs) < 10 || !style.UTF8 {
+		return ""
+	}
+	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right}}
+	any := false
+	for _, f := range rehearsedFigures(p, runs) {
+		switch f.unit {
+		case "usd", "service_units", "gpu_hours", "walltime_s", "failed":
+		default:
+			continue
+		}
+		if bars := f.spread.Histogram(histogramWidth); bars != "" {
+			t.Row(f.name, f.show(f.spread.Min), "▕"+bars+"▏", f.show(f.spread.Max))
+			any = true
+		}
+	}
+	if !any {
+		return ""
+	}
+	return t.String()
+}
+
+// completedText says how often all was done.
+func completedText(runs []rehearse.Run) string {
+	n := 0
+	for _, r := range runs {
+		if r.Failed+r.Held+r.Blocked+r.Left == 0 {
+			n++
+		}
+	}
+	if n == len(runs) {
+		return fmt.Sprintf("in all of %d rehearsals every job was done", n)
+	}
+	return fmt.Sprintf("in %d of %d rehearsals every job was done", n, len(runs))
+}
+
+// endingText is one way in which rehearsals ended early: "in 12 of 100
+// rehearsals budget "b" stopped it, with 9–14 jobs left".
+func endingText(e rehearse.Ending, runs int) string {
+	left := fmt.Sprintf("%d", e.Min)
+	if e.Max > e.Min {
+		left = fmt.Sprintf("%d–%d", e.Min, e.Max)
+	}
+	word := "jobs"
+	if e.Max == 1 {
+		word = "job"
+	}
+	return fmt.Sprintf("in %d of %d rehearsals %s, with %s %s left", e.Count, runs, e.Why, left, word)
+}
+
+func lateRuns(p *planner.Plan, b planner.BudgetCheck, runs []rehearse.Run) int {
+	n := 0
+	for _, r := range runs {
+		if !b.Deadline.IsZero() && p.Now.Add(r.Took).After(b.Deadline) {
+			n++
+		}
+	}
+	return n
+}
+
+// A rehearsalReport is the JSON of `muster rehearse -json`. Amounts are in
+// their unit, times in seconds.
+type rehearsalReport struct {
+	FormatVersion string                    `json:"format_version"`
+	Campaign      string                    `json:"campaign"`
+	Plan          string                    `json:"plan"`
+	Now           time.Time                 `json:"now"`
+	Seed          uint64                    `json:"seed"`
+	Runs          int                       `json:"runs"`
+	Jobs          int                       `json:"jobs"` // to run
+	Figures       map[string]rehearsedRange `json:"figures"`
+	Complete      int                       `json:"complete"` // rehearsals in which every job was done
+	Endings       []rehearsedEnding         `json:"endings"`
+	Assumed       []string                  `json:"assumed"`
+	Rehearsals    []rehearsedRun            `json:"rehearsals"`
+}
+
+type rehearsedRange struct {
+	Min float64 `json:"min"`
+	P10 float64 `json:"p10"`
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	Max float64 `json:"max"`
+}
+
+type rehearsedEnding struct {
+	Why     string `json:"why"`
+	Count   int    `json:"count"`
+	LeftMin int    `json:"left_min"`
+	LeftMax int    `json:"left_max"`
+}
+
+type rehearsedRun struct {
+	Spent    state.Amounts `json:"spent"`
+	Walltime float64       `json:"walltime_s"`
+	Done     int           `json:"done"`
+	Failed   int           `json:"failed"`
+	Held     int           `json:"held"`
+	Blocked  int           `json:"blocked"`
+	Left     int           `json:"left"`
+	Retries  int           `json:"retries"`
+	Stopped  string        `json:"stopped,omitempty"`
+	Why      string        `json:"why,omitempty"`
+	Breakers []string      `json:"breakers,omitempty"` // phases
+}
+
+func rehearsalReportOf(p *planner.Plan, stage *rehearse.Stage, r rehearsal, runs []rehearse.Run) rehearsalReport {
+	out := rehearsalReport{FormatVersion: formatVersion, Campaign: p.Campaign, Plan: p.ID, Now: p.Now, Seed: r.seed, Runs: len(runs),
+		Jobs: p.Counts.Run + p.Counts.Retry + p.Counts.Rerun, Figures: map[string]rehearsedRange{}, Endings: []rehearsedEnding{}, Assumed: stage.Assumed()}
+	for _, f := range rehearsedFigures(p, runs) {
+		out.Figures[f.unit] = rehearsedRange{f.spread.Min, f.spread.P10, f.spread.P50, f.spread.P90, f.spread.Max}
+	}
+	for _, e := range rehearse.Endings(runs) {
+		out.Endings = append(out.Endings, rehearsedEnding{e.Why, e.Count, e.Min, e.Max})
+	}
+	for _, run := range runs {
+		if run.Failed+run.Held+run.Blocked+run.Left == 0 {
+			out.Complete++
+		}
+		out.Rehearsals = append(out.Rehearsals, rehearsedRun{run.Spent, run.Took.Seconds(), run.Done, run.Failed, run.Held, run.Blocked, run.Left, run.Retries,
+			string(run.Stopped), run.Why, run.Open})
+	}
+	return out
+}

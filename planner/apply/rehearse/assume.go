@@ -1,0 +1,190 @@
+package rehearse
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/sim"
+	"github.com/muster-run/muster/state"
+)
+
+// Without history one launch in a hundred is lost with its machine. It is a
+// guess of ours, so that a plan without retries shows what it lacks.
+const (
+	priorClass  = failure.NodeFailure
+	priorRate   = 0.01
+	enoughRuns  = 3 // ended launches from which history speaks
+	unknownTime = time.Hour
+)
+
+// assumed is what is drawn from for one phase.
+type assumed struct {
+	phase  *lang.Phase
+	plan   forecast.Phase
+	rates  map[string]float64
+	order  []string // classes
+	text   string
+	shared bool // nobody saw its jobs run: what is not known of one is not known of all
+}
+
+func assumptions(in Input) map[string]*assumed {
+	out := map[string]*assumed{}
+	layout := in.Plan.Assumed()
+	for _, p := range layout.Phases {
+		a := &assumed{plan: p}
+		for _, pp := range in.Plan.Phases {
+			if pp.Phase.Name == p.Name {
+				a.phase = pp.Phase
+			}
+		}
+		a.shared = true
+		basis, unknown := "", false
+		for _, g := range p.Groups {
+			if g.Decision.Backend == "" {
+				continue
+			}
+			b := g.Runtime.Basis
+			unknown = unknown || g.Runtime.Expected == 0
+			if b != forecast.NoHistory && !strings.Contains(b, "from its smoke") && g.Runtime.Expected > 0 {
+				a.shared = false
+			}
+			if basis == "" {
+				basis = strings.TrimPrefix(b, p.Name+": ")
+			}
+		}
+		var said string
+		a.rates, said = failing(p.Name, in.State)
+		if in.Fails != nil {
+			a.rates, said = in.Fails, "failures as stated"
+		}
+		a.order = slices.Sorted(maps.Keys(a.rates))
+		if unknown {
+			basis = "how long jobs take is not known: an hour, at most two"
+		}
+		if basis != "" {
+			a.text = fmt.Sprintf("%s: %s; %s", p.Name, basis, said)
+		}
+		out[p.Name] = a
+	}
+	return out
+}
+
+// failing are the shares of a phase's ended launches that failed, by class.
+func failing(phase string, st *state.State) (map[string]float64, string) {
+	n, by := 0, map[string]int{}
+	for _, j := range st.Jobs {
+		if j.Phase != phase || j.Smoke {
+			continue
+		}
+		for i := range j.Attempts {
+			switch a := &j.Attempts[i]; {
+			case a.Ended.IsZero() || a.Class == failure.CancelledOutside:
+			case a.Class != "":
+				by[a.Class]++
+				n++
+			case a.Exit != nil:
+				n++
+			}
+		}
+	}
+	if n < enoughRuns {
+		return map[string]float64{priorClass: priorRate}, fmt.Sprintf("failures: no history, %.0f %% of launches are lost with their machine (%s)", priorRate*100, priorClass)
+	}
+	rates, parts := map[string]float64{}, []string{}
+	for _, class := range slices.Sorted(maps.Keys(by)) {
+		rates[class] = float64(by[class]) / float64(n)
+		parts = append(parts, fmt.Sprintf("%s %.2g %%", class, 100*rates[class]))
+	}
+	if len(parts) == 0 {
+		return rates, fmt.Sprintf("failures: none in %d launches", n)
+	}
+	return rates, fmt.Sprintf("failures: %s of %d launches", strings.Join(parts, ", "), n)
+}
+
+// group is what the plan assumes of a job.
+func (a *assumed) group(j *providers.Job) *forecast.Group {
+	if j.Smoke && a.plan.SmokeJob.Decision.Backend != "" {
+		return &a.plan.SmokeJob
+	}
+	if p, err := addr.Parse(j.Address); err == nil && a.phase != nil {
+		if i, ok := a.phase.Index(p.Key); ok && i < len(a.plan.Of) {
+			if g := a.plan.Of[i]; g > 0 && int(g) < len(a.plan.Groups) {
+				return &a.plan.Groups[g]
+			}
+		}
+	}
+	for i := range a.plan.Groups {
+		if a.plan.Groups[i].Decision.Backend != "" {
+			return &a.plan.Groups[i] // it was blocked: as others of its phase
+		}
+	}
+	return nil
+}
+
+// golden is the step between the shared draws of rehearsals that follow one
+// another: it spreads them evenly, however many there are (a Kronecker
+// sequence), so that a hundred rehearsals tell what thousands would.
+var golden = (math.Sqrt(5) - 1) / 2
+
+// drawShared is the deviation that all jobs share whose runtime nobody has
+// seen, in the n-th rehearsal: whoever overstates one walltime overstates all.
+// The forecast moves them together, too.
+func drawShared(seed uint64, nth int) float64 {
+	_, u := math.Modf(sim.Uniform(seed, "runtimes nobody has seen") + float64(nth)*golden)
+	return sim.Deviation(u)
+}
+
+// model draws how launches go in the n-th rehearsal.
+func (s *Stage) model(nth int) sim.Model {
+	seed, together := seedOf(s.in.Seed, nth), drawShared(s.in.Seed, nth)
+	return func(j *providers.Job, launch int) sim.Fate {
+		a := s.book[j.Phase]
+		if a == nil {
+			return sim.Fate{Takes: j.Shape.Walltime / 2}
+		}
+		address, n := j.Address, sim.Attempt(launch)
+		if j.Smoke {
+			address = state.SmokeAddress(address)
+		}
+		runtime := forecast.Declared(j.Shape.Walltime)
+		var f sim.Fate
+		if g := a.group(j); g != nil {
+			runtime = g.Runtime
+			f.Wait = max(g.Decision.Wait, 0)
+		}
+		median, p90 := runtime.Expected, runtime.P90
+		if median == 0 {
+			median, p90 = unknownTime, 2*unknownTime
+		}
+		if a.shared {
+			f.Takes = sim.Spread(median, p90, together)
+			if limit := runtime.Ceiling; limit > 0 {
+				f.Takes = min(f.Takes, limit) // a declared walltime is one that holds
+			}
+		} else {
+			f.Takes = sim.Spread(median, p90, sim.Normal(seed, address, n, "runtime"))
+		}
+		u := sim.Uniform(seed, address, n, "failure")
+		for _, class := range a.order {
+			if u -= a.rates[class]; u >= 0 {
+				continue
+			}
+			if class == failure.Walltime {
+				f.Takes = max(f.Takes, 2*j.Shape.Walltime)
+			} else {
+				f.Class, f.After = class, time.Duration(math.Max(sim.Uniform(seed, address, n, "when"), 1e-6)*float64(f.Takes))
+			}
+			break
+		}
+		return f
+	}
+}

@@ -1,0 +1,198 @@
+// Package rehearse plays a plan before it is paid for: the engine that would
+// apply it, on simulated stand-ins of its backends, on a virtual clock, many
+// times. What the engine decides is what it would decide; how long jobs take
+// and how they fail is drawn from what the plan assumes and history shows.
+package rehearse
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/sim"
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/snapshot"
+)
+
+// longest is the virtual time after which a rehearsal is given up: something
+// is waited for that never comes.
+const longest = 10 * 365 * 24 * time.Hour
+
+// Input is what is rehearsed.
+type Input struct {
+	Campaign *lang.Campaign
+	State    *state.State
+	Plan     *planner.Plan // as made, not as read from a file
+	Pools    []offer.Pool
+	Can      map[string]offer.Capabilities // by backend type
+	Seed     uint64
+	// Fails are shares of launches that fail, by class, instead of what
+	// history shows; nil takes that.
+	Fails map[string]float64
+}
+
+// A Run is how one rehearsal ended.
+type Run struct {
+	Spent   state.Amounts // by unit, decimal
+	Took    time.Duration // until the last job ended
+	Done    int
+	Failed  int
+	Held    int
+	Blocked int // wait for one that failed or is held
+	Left    int // were never started, blocked ones apart
+	Retries int // launches beyond the first of a job
+	Stopped apply.Stop
+	Why     string   // of Stopped, in words
+	Open    []string // phases whose breaker opened
+	Endless bool     // something was waited for that never came
+}
+
+// A Stage is a plan ready to be rehearsed.
+type Stage struct {
+	in       Input
+	campaign *lang.Campaign
+	plan     *planner.Plan
+	state    []byte // a snapshot, nil when nothing happened yet
+	book     map[string]*assumed
+	known    map[string]string
+	present  map[string][]sim.Present
+}
+
+// New readies a plan. The state may be used by others afterwards.
+func New(in Input) (*Stage, error) {
+	s := &Stage{in: in, book: assumptions(in), known: map[string]string{}}
+	s.campaign, s.plan = unexpected(in.Campaign, in.Plan)
+	if len(in.State.Jobs) > 0 || len(in.State.Approvals) > 0 || len(in.State.Holds) > 0 {
+		var err error
+		if s.state, err = snapshot.Bytes(in.State); err != nil {
+			return nil, fmt.Errorf("copy the state: %w", err)
+		}
+	}
+	for _, j := range in.State.Jobs {
+		for _, o := range j.Outputs {
+			s.known[o.Path] = o.Digest
+		}
+	}
+	s.present = inFlight(in)
+	return s, nil
+}
+
+// Assumed says how runtimes and failures of each phase are drawn.
+func (s *Stage) Assumed() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.book)) {
+		if text := s.book[name].text; text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// Play rehearses the plan the n-th time. The same seed and n play the same,
+// whatever is played beside it.
+func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
+	st := state.New(s.campaign.Name)
+	if s.state != nil {
+		var err error
+		if st, err = snapshot.Decode("the state", s.state); err != nil {
+			return Run{}, fmt.Errorf("copy the state: %w", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := Run{}
+	v := clock.NewVirtual(s.plan.Now)
+	giveUp := func() { r.Endless = true; cancel() }
+	v.Stuck = giveUp
+	last := v.Now()
+	tokens := uint64(0)
+	breakers := map[string]bool{}
+	conf := apply.Config{
+		Plan: s.plan, Campaign: s.campaign, Session: &memory{st: st}, Provider: s.providers(v, n), Time: v,
+		Who: "rehearsal", Host: "rehearsal", Environ: []string{}, AllowRerun: true, AllowCancel: true,
+		Secrets: func(lang.Secret) (string, error) { return "", nil },
+		Mint:    func() string { tokens++; return fmt.Sprintf("%032x", tokens) },
+		Event: func(ev state.Event) {
+			switch ev := ev.(type) {
+			case state.Observed:
+				last = v.Now()
+				if ev.Attempt.N > 1 && ev.Status == state.Running {
+					r.Retries++
+				}
+			case state.BreakerOpened:
+				breakers[ev.Phase] = true
+			}
+		},
+	}
+	var o apply.Outcome
+	var err error
+	v.Run(func() {
+		end, stop := v.Timer(longest)
+		over := false
+		v.Go(func() {
+			v.Park(func() bool { return len(end) > 0 || over })
+			if !over {
+				giveUp()
+			}
+		})
+		o, err = apply.Run(ctx, conf)
+		over = true
+		stop()
+	})
+	if err != nil {
+		return r, err
+	}
+	r.Spent, r.Took = o.Spent, last.Sub(s.plan.Now)
+	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Left+o.Queued+o.Unknown+o.Cancelled
+	r.Stopped, r.Why = o.Stopped, o.Why
+	r.Open = slices.Sorted(maps.Keys(breakers))
+	return r, nil
+}
+
+// seedOf is the seed of the n-th rehearsal.
+func seedOf(seed uint64, n int) uint64 { return seed*1_000_003 + uint64(n) }
+
+// unexpected is a plan and its campaign without what smokes are expected to
+// say: nobody knows what they would.
+func unexpected(c *lang.Campaign, p *planner.Plan) (*lang.Campaign, *planner.Plan) {
+	campaign, plan := *c, *p
+	campaign.Phases, plan.Phases = slices.Clone(c.Phases), slices.Clone(p.Phases)
+	for i, pp := range plan.Phases {
+		if pp.Phase.Smoke == nil || len(pp.Phase.Smoke.Expect) == 0 {
+			continue
+		}
+		phase, smoke, copied := *pp.Phase, *pp.Phase.Smoke, *pp
+		smoke.Expect = nil
+		phase.Smoke, copied.Phase = &smoke, &phase
+		plan.Phases[i] = &copied
+		for k := range campaign.Phases {
+			if campaign.Phases[k] == pp.Phase {
+				campaign.Phases[k] = &phase
+			}
+		}
+	}
+	return &campaign, &plan
+}
+
+// providers stand in for the backends, one for each type.
+func (s *Stage) providers(v *clock.Virtual, nth int) func(string) (providers.Provider, error) {
+	made := map[string]*sim.Sim{}
+	return func(typ string) (providers.Provider, error) {
+		p := made[typ]
+		if p == nil {
+			can := s.in.Can[typ]
+			can.Remote = true // nothing is copied to this machine
+			p = sim.NewOf(v, offer.Schema{Type: typ, Can: can}, func(b providers.Backend) (sim.Site, error) { return s.site(b, can, nth), nil })
+			made[typ] = p
+		}
+		return p, nil
+	}
+}
