@@ -28,6 +28,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("one element of an array", slurmElement)
 	t.Run("runaway chain", slurmRunaway)
 	t.Run("walltime", slurmSegments)
+	t.Run("ends told apart", slurmEnds)
 	t.Run("over ssh", slurmOverSSH)
 	// What ends or stops the controller comes last, one after the other.
 	t.Run("killed after sbatch", slurmKilled)

@@ -294,7 +294,7 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 		case c.hasFailedBefore(j):
 			o.Reason = offer.Blocked
 		default:
-			o.Reason = "cancelled in Slurm" + byWhom(state)
+			o.Class, o.Reason = failure.CancelledOutside, "cancelled in Slurm"+byWhom(state)
 		}
 		return o
 	}
