@@ -65,8 +65,8 @@ type (
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// siteOf is the place that a backend block describes.
-func siteOf(b providers.Backend) (Site, error) {
+// SiteOf is the place that a backend block describes.
+func SiteOf(b providers.Backend) (Site, error) {
 	c := config{Seed: 1}
 	if len(b.Config) > 0 {
 		if err := json.Unmarshal(b.Config, &c); err != nil {

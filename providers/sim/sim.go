@@ -29,7 +29,7 @@ type Sim struct {
 }
 
 // New serves backends as their blocks describe them.
-func New(c clock.Clock) *Sim { return NewOf(c, Schema(), siteOf) }
+func New(c clock.Clock) *Sim { return NewOf(c, Schema(), SiteOf) }
 
 // NewOf serves sites that the caller makes up, under a schema.
 func NewOf(c clock.Clock, s offer.Schema, sites func(providers.Backend) (Site, error)) *Sim {
