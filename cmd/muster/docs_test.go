@@ -233,7 +233,7 @@ func sessionDir(t *testing.T) string {
 
 // queueGone waits until the queue of a spool has nothing left to do and ends.
 func queueGone(spool string) {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		f, err := os.Open(filepath.Join(spool, "lock"))
 		if err != nil {
 			return // there never was one

@@ -54,7 +54,7 @@ func TestProxyJump(t *testing.T) {
 // settle waits until no more goroutines run than before.
 func settle(t *testing.T, before int) {
 	t.Helper()
-	for range 200 {
+	for range 6000 {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

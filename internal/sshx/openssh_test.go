@@ -43,7 +43,7 @@ func says(t *testing.T, c *Client, command string) string {
 func TestOpenSSH(t *testing.T) {
 	hosts := lab.Hosts(t, 2, "LAB_MAXSESSIONS=2")
 	a, b := hosts[0], hosts[1]
-	c := over(t, a, "ServerAliveInterval 1\nServerAliveCountMax 2\nConnectTimeout 2\n")
+	c := over(t, a, "ServerAliveInterval 2\nServerAliveCountMax 3\nConnectTimeout 6\n")
 
 	before := a.Connections()
 	var work sync.WaitGroup

@@ -91,7 +91,7 @@ func (w *world) run(args ...string) (string, int) {
 
 // end stops whatever this world left running.
 func (w *world) end() {
-	for range 50 {
+	for range 1500 {
 		left := w.processes()
 		if len(left) == 0 {
 			return

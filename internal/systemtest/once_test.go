@@ -92,7 +92,7 @@ func (d *driver) end() (string, int) {
 // until waits for something that is going to happen.
 func (w *world) until(what string, done func() bool) {
 	w.t.Helper()
-	for range 1200 {
+	for range 4800 {
 		if done() {
 			return
 		}

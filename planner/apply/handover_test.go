@@ -15,7 +15,7 @@ func once(c *Config)     { c.Mode = Once }
 // settle lets the world run on without anybody looking.
 func (w *world) settle(t *testing.T) {
 	t.Helper()
-	for range 2000 {
+	for range 60_000 {
 		w.mu.Lock()
 		w.step()
 		open := 0

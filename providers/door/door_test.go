@@ -8,15 +8,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/protocol"
 	"github.com/muster-run/muster/providers/providertest"
@@ -90,35 +89,6 @@ func open(t *testing.T, o Options) *protocol.StreamClient {
 	return c
 }
 
-// killQueue ends the queue of a spool at once, and waits until it is gone.
-func killQueue(t *testing.T, spool string) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(spool, "lock"))
-	if errors.Is(err, os.ErrNotExist) {
-		return // never needed
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(b), " ")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		t.Fatalf("lock: %q", b)
-	}
-	client := host.NewClient(host.Options{Spool: spool})
-	for {
-		busy, err := client.Running()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !busy {
-			return
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it holds the lock, so the pid is its own
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // TestConformance holds a door to the suite; a restart kills the queue and
 // opens another door.
 func TestConformance(t *testing.T) {
@@ -132,12 +102,12 @@ func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.Options{
 		New: func(t *testing.T) providers.Provider {
 			o := options(t, shortDir(t))
-			t.Cleanup(func() { killQueue(t, o.Queue.Spool) })
+			t.Cleanup(func() { hosttest.Kill(t, o.Queue.Spool) })
 			return enter(t, o)
 		},
 		Restart: func(t *testing.T, p providers.Provider) providers.Provider {
 			o, _ := opened.Load(p)
-			killQueue(t, o.(Options).Queue.Spool)
+			hosttest.Kill(t, o.(Options).Queue.Spool)
 			return enter(t, o.(Options))
 		},
 	})
@@ -191,7 +161,7 @@ func TestHomeIsExpanded(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)
 	o := options(t, dir)
-	t.Cleanup(func() { killQueue(t, o.Queue.Spool) })
+	t.Cleanup(func() { hosttest.Kill(t, o.Queue.Spool) })
 	c := open(t, o)
 	b := providers.Backend{Name: "ssh.lab", Type: "ssh", Workdir: "~/w", Lineage: "lin", Dir: "/nowhere/here"}
 	if err := c.Configure(t.Context(), b); err != nil {

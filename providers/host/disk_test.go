@@ -70,7 +70,7 @@ func TestFullSpoolIsTold(t *testing.T) {
 	w.submit(j)
 	fill(t, w.client.Spool+"/fill")
 	go func() { // it may be that nothing can be written down, and it is refused
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 			if w.client.Control(context.Background(), w.place, providers.ControlRequest{Fence: 1, Hold: &no}) == nil {
 				return
 			}

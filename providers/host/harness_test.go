@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
@@ -66,15 +67,7 @@ func self(t testing.TB) string {
 func (w *world) queuePID() process.ID { return spool.Holder(filepath.Join(w.dir, "s")) }
 
 // kill ends the queue at once, and waits until it is gone.
-func (w *world) kill() {
-	p := w.queuePID()
-	if p.Alive() {
-		syscall.Kill(p.PID, syscall.SIGKILL)
-		for p.Alive() {
-			time.Sleep(time.Millisecond)
-		}
-	}
-}
+func (w *world) kill() { hosttest.Kill(w.t, filepath.Join(w.dir, "s")) }
 
 // killJobs ends what a test that failed has left running.
 func (w *world) killJobs() {

@@ -14,7 +14,7 @@ import (
 // pidIn waits for a file that holds a pid.
 func pidIn(t *testing.T, path string) int {
 	t.Helper()
-	for range 500 {
+	for range 6000 {
 		b, _ := os.ReadFile(path)
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			return pid

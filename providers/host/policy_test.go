@@ -230,15 +230,13 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.place.CPUs = 1
-	run := w.job("echo begun; trap 'echo politely' TERM; sleep 100 & wait; exit 0", "out")
+	run := w.job("trap 'echo politely' TERM; echo begun; sleep 100 & wait; exit 0", "out")
 	queued := w.job("echo > q", "q")
 	w.submit(run, queued)
-	for range 500 {
-		if b, _ := os.ReadFile(attempt.LogPath(w.place.Workdir, run.Token, 1, false)); len(b) > 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.poll("the job's first word", func() bool {
+		b, _ := os.ReadFile(attempt.LogPath(w.place.Workdir, run.Token, 1, false))
+		return len(b) > 0
+	})
 	out, err := w.client.Cancel(context.Background(), w.place, providers.CancelRequest{Fence: 1, Tokens: []string{run.Token, queued.Token, "nobodyknows"}})
 	if err != nil || out[0].What != "cancelled" || out[1].What != "cancelled" || out[2].What != "not found" {
 		t.Fatalf("%+v %v", out, err)

@@ -1,18 +1,15 @@
 package local
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/providertest"
 )
 
@@ -36,7 +33,7 @@ func TestConformance(t *testing.T) {
 			l := NewWith(o)
 			t.Cleanup(func() {
 				_ = l.Close()
-				killQueue(t, o.Spool)
+				hosttest.Kill(t, o.Spool)
 				if said, _ := os.ReadFile(filepath.Join(o.Spool, "queue.err")); len(said) > 0 {
 					t.Errorf("the queue said:\n%s", said)
 				}
@@ -46,7 +43,7 @@ func TestConformance(t *testing.T) {
 		},
 		Restart: func(t *testing.T, p providers.Provider) providers.Provider {
 			l := p.(*Local)
-			killQueue(t, l.queue.Spool)
+			hosttest.Kill(t, l.queue.Spool)
 			_ = l.Close()
 			return NewWith(l.queue)
 		},
@@ -55,33 +52,4 @@ func TestConformance(t *testing.T) {
 			return []string{spool.(string)}
 		},
 	})
-}
-
-// killQueue ends the queue of a spool at once, and waits until it is gone.
-func killQueue(t *testing.T, spool string) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(spool, "lock"))
-	if errors.Is(err, os.ErrNotExist) {
-		return // never needed
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(b), " ")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		t.Fatalf("lock: %q", b)
-	}
-	client := host.NewClient(host.Options{Spool: spool})
-	for {
-		busy, err := client.Running()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !busy {
-			return
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it holds the lock, so the pid is its own
-		time.Sleep(time.Millisecond)
-	}
 }

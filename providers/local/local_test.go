@@ -44,7 +44,7 @@ func configured(t *testing.T, b providers.Backend) *Local {
 	}
 	t.Cleanup(func() {
 		l.Close()
-		for range 500 { // the queue ends by itself
+		for range 6000 { // the queue ends by itself
 			if busy, err := host.NewClient(host.Options{Spool: filepath.Join(dir, "s")}).Running(); err != nil || !busy {
 				break
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/providertest"
 )
 
@@ -81,7 +82,7 @@ func (s *testHost) runSSHD(sshd string) {
 			s.t.Logf("sshd said:\n%s", said.String())
 		}
 	})
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.Dial("tcp", s.addr)
 		if err == nil {
 			_ = c.Close()
@@ -120,7 +121,7 @@ func TestConformanceOpenSSH(t *testing.T) {
 		},
 		New: func(t *testing.T) providers.Provider { return provider(t, find(t)) },
 		Restart: func(t *testing.T, p providers.Provider) providers.Provider {
-			killQueue(t, find(t).spool())
+			hosttest.Kill(t, find(t).spool())
 			_ = p.(*SSH).Close()
 			return provider(t, find(t))
 		},

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/muster-run/muster/internal/sshx"
+	"github.com/muster-run/muster/providers/host/hosttest"
 )
 
 // A testHost is an ssh server of this process: it runs commands with a shell
@@ -76,7 +77,7 @@ func newTestHost(t *testing.T) *testHost {
 	s.listen("127.0.0.1:0")
 	t.Cleanup(func() {
 		s.stop()
-		killQueue(t, s.spool())
+		hosttest.Kill(t, s.spool())
 	})
 	s.writeHome(signer.PublicKey())
 	return s

@@ -2,24 +2,20 @@ package ssh
 
 import (
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"maps"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/door"
-	queue "github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/providertest"
 )
 
@@ -89,35 +85,6 @@ func backendOn(t *testing.T, h *testHost, install string) providers.Backend {
 	return providers.Backend{Name: "ssh.test", Type: "ssh", Workdir: t.TempDir(), Config: c, Campaign: "test", Lineage: strings.ReplaceAll(t.Name(), "/", "-")}
 }
 
-// killQueue ends the queue of a spool at once, and waits until it is gone.
-func killQueue(t *testing.T, spool string) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(spool, "lock"))
-	if errors.Is(err, os.ErrNotExist) {
-		return // never needed
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(b), " ")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		t.Fatalf("lock: %q", b)
-	}
-	client := queue.NewClient(queue.Options{Spool: spool})
-	for {
-		busy, err := client.Running()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !busy {
-			return
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it holds the lock, so the pid is its own
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // TestConformance holds the provider to the suite, over an ssh server of this
 // process; a restart kills the queue, cuts the link and begins anew.
 func TestConformance(t *testing.T) {
@@ -136,7 +103,7 @@ func TestConformance(t *testing.T) {
 		New:     func(t *testing.T) providers.Provider { return provider(t, find(t)) },
 		Restart: func(t *testing.T, p providers.Provider) providers.Provider {
 			h := find(t)
-			killQueue(t, h.spool())
+			hosttest.Kill(t, h.spool())
 			h.cut()
 			_ = p.(*SSH).Close()
 			return provider(t, h)

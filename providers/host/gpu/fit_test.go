@@ -114,7 +114,7 @@ func TestDefunct(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	for range 1000 {
+	for range 60_000 {
 		if p := look(cmd.Process.Pid, 1); p.Defunct {
 			return
 		}

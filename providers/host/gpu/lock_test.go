@@ -119,7 +119,7 @@ func TestLockOutlivesQueue(t *testing.T) {
 		t.Errorf("while the job runs: %v", err)
 	}
 	write.Close() // the job ends
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		f, err := Lock(name(t))
 		if err == nil {
 			f.Close()
