@@ -33,7 +33,13 @@ func TestSlurm(t *testing.T) {
 	// What ends or stops the controller comes last, one after the other.
 	t.Run("killed after sbatch", slurmKilled)
 	t.Run("sbatch of a hung controller", slurmHung)
+	t.Run("sbatch killed while it waits", slurmSbatchKilled)
+	t.Run("sbatch fails and has submitted", slurmSbatchLies)
 	t.Run("controller restarted", slurmRestarted)
+	t.Run("controller hung for long", slurmHungLong)
+	t.Run("munge dead", slurmNoMunge)
+	t.Run("accounting dead", slurmNoAccounting)
+	t.Run("ids given out again", slurmForgotten)
 }
 
 // slurmLab brings the cluster up, unless SLURM_LAB_DIR names one that is.

@@ -1,6 +1,7 @@
 package login
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -120,8 +121,15 @@ func (c *cluster) submit(ctx context.Context, argv []string) (id string, unclear
 		return "", true, providers.Errorf(providers.Unreachable, "sbatch said no id but %q", firstLine(r.out))
 	}
 	e := refusal("sbatch", r)
+	if r.code > signalled || len(bytes.TrimSpace(r.err)) == 0 {
+		e.Class = providers.Unreachable // it was killed, or did not come to say anything
+	}
 	return "", e.Class == providers.Unreachable, e
 }
+
+// signalled is what a shell adds to the number of the signal that ended a
+// command: a site's own sbatch may be a script.
+const signalled = 128
 
 func isID(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
@@ -168,6 +176,10 @@ var messages = []said{
 	{"unable to contact slurm controller", providers.Unreachable, "slurmctld does not answer", "nothing is lost: muster asks again; `scontrol ping` says when it is back"},
 	{"socket timed out", providers.Unreachable, "slurmctld did not answer in time", "nothing is lost: muster looks whether the job arrived before it submits again"},
 	{"zero bytes were transmitted", providers.Unreachable, "slurmctld broke off", ""},
+	{"munge encode failed", providers.Unreachable, "munge does not answer on this machine", "nothing is lost: muster asks again; `munge -n | unmunge` says when it is back"},
+	{"authentication error", providers.Unreachable, "Slurm's daemons do not believe this machine's munge", "nothing is lost: muster asks again; clocks and keys of both machines must agree"},
+	{"connection timed out", providers.Unreachable, "slurmctld did not answer in time", ""},
+	{"i/o error writing script", providers.Unreachable, "slurmctld cannot write its state", "its disk may be full; muster tries again"},
 	{"connection refused", providers.Unreachable, "slurmctld does not answer", ""},
 	{"unable to establish configuration source", providers.Unreachable, "there is no slurm.conf", "set SLURM_CONF, or run muster on a login node"},
 	{"could not establish a configuration source", providers.Unreachable, "there is no slurm.conf", "set SLURM_CONF, or run muster on a login node"},
