@@ -105,6 +105,9 @@ func (bs *budgets) ceilingOf(f *flight, recorded state.Amounts) ledger.Dues {
 	if f.p != nil && f.rides() && len(f.p.Retry.Scale) > 0 {
 		policy := f.p.Retry
 		policy.MaxAttempts = f.max
+		if !first {
+			policy.MaxAttempts -= f.n - 1 // this launch is the first of those to come
+		}
 		d.Steps = f.tariff().Ceilings(launches.Shapes(shape, policy, f.b.Pools[f.pool]))
 	}
 	if first && recorded == nil {

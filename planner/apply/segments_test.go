@@ -118,4 +118,20 @@ func TestScaledLaunchIsBilledAsLargeAsItWas(t *testing.T) {
 	}
 }
 
+// TestGrownLaunchFitsItsCeiling: a scheduler that starts jobs again by itself
+// leaves those to us that need more than it can give; such a launch is as
+// large as the plan reckoned, not grown once more.
+func TestGrownLaunchFitsItsCeiling(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "budget \"b\" { limits = { cpu_hours = 22 } }\n"+strings.NewReplacer("command", "resources {\n      cpus = 1\n      walltime = \"1h\"\n    }\n    command", "[1, 2, 3, 4, 5, 6]", "[1]").Replace(retrying(`"oom"`, "    scale \"oom_host\" { cpus = 4 }\n")))
+	s.world.can.HostQueue, s.world.can.Retries = false, true
+	s.world.result = func(j providers.Job, _ int) result {
+		if j.Shape.CPUs < 16 {
+			return result{exit: 1, class: "oom_host"}
+		}
+		return result{}
+	}
+	s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
+}
+
 var _ = state.Completed
