@@ -37,8 +37,14 @@ type binary struct {
 // name is the file's on a host: its content decides.
 func (b *binary) name() string { return door.Prefix + b.digest[:16] }
 
-// unpack is the program itself.
-func (b *binary) unpack() (io.Reader, error) { return gzip.NewReader(bytes.NewReader(b.packed)) }
+// text is the program itself.
+func (b *binary) text() ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(b.packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
 
 // A binaries finds muster-host for kinds of hosts. The zero value looks
 // wherever one may be.
@@ -123,14 +129,11 @@ func load(from fs.FS, base string) (*binary, error) {
 
 // measure computes the digest.
 func (b *binary) measure() error {
-	r, err := b.unpack()
+	text, err := b.text()
 	if err != nil {
 		return err
 	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, r); err != nil {
-		return err
-	}
-	b.digest = hex.EncodeToString(sum.Sum(nil))
+	sum := sha256.Sum256(text)
+	b.digest = hex.EncodeToString(sum[:])
 	return nil
 }

@@ -1,7 +1,8 @@
 package ssh
 
 import (
-	"bytes"
+	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,15 +16,25 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// putScript writes the binary under a name of its own, checks it by digest
-// and by running it, and puts it in place with one rename: whoever else does
-// the same meanwhile comes to the same file. Each step has a status of its own.
-const putScript = readFolder + `IFS= read -r n; IFS= read -r z; IFS= read -r t; IFS= read -r s; ` +
+// putScript says how much of the binary an earlier copy has left, and takes the
+// rest; the copy is then checked by digest and by running it, and put in place
+// with one rename: whoever else does the same meanwhile comes to the same file.
+// What arrived stays for the next copy only if it was cut short. Each step has
+// a status of its own.
+const putScript = readFolder + `IFS= read -r n; IFS= read -r z; IFS= read -r l; IFS= read -r t; IFS= read -r s; ` +
 	`case $z in gz) command -v gzip >/dev/null 2>&1 || exit 45;; esac; umask 077; ` +
-	`mkdir -p "$d" || exit 41; p=$d/.$n.$t; undo() { rm -f "$p"; }; trap undo EXIT; trap "exit 1" HUP INT TERM PIPE; ` +
-	`if [ "$z" = gz ]; then gzip -dc; else cat; fi >"$p" || exit 42; chmod 700 "$p" || exit 42; ` +
-	`g=$("$p" digest "$p") || exit 46; h=$(sha256sum <"$p" 2>/dev/null) && g=${h%% *}; [ "$g" = "$s" ] || exit 43; ` +
+	`mkdir -p "$d" || exit 41; q=$d/.$n.$z$t; p=$q.$$; undo() { rm -f "$p"; if [ "$t" ]; then rm -f "$q"; fi; }; ` +
+	`trap undo EXIT; trap "exit 1" HUP INT TERM PIPE; size() { { wc -c <"$q"; } 2>/dev/null || echo "$1"; }; ` +
+	`k=$(($(size 0))); if [ $k -gt $l ]; then k=0; fi; if [ $k = 0 ]; then rm -f "$q"; fi; echo "` + haveMark + `$k"; ` +
+	`cat >>"$q" || { rm -f "$q"; exit 42; }; if [ $(size $l) -lt $l ]; then exit 48; fi; ` +
+	`if [ "$z" = gz ]; then gzip -dc <"$q"; else cat "$q"; fi >"$p" || { [ "$z" = plain ] || gzip -t <"$q" 2>/dev/null; k=$?; rm -f "$q"; [ $k = 0 ] || exit 43; exit 42; }; ` +
+	`chmod 700 "$p" || exit 42; rm -f "$q"; ` +
+	`g=$("$p" digest "$p"); k=$?; h=$(sha256sum <"$p" 2>/dev/null) && g=${h%% *}; [ -z "$h" ] || [ "$g" = "$s" ] || exit 43; ` +
+	`[ $k = 0 ] || exit 46; [ "$g" = "$s" ] || exit 43; ` +
 	`mv -f "$p" "$d/$n" || exit 42; cd "$d" && echo "` + putMark + `$(pwd -P)/$n"`
+
+// haveMark begins the line that says how many bytes are there already.
+const haveMark = "muster-host has "
 
 // putMark begins the line that says where the binary lies.
 const putMark = "muster-host at "
@@ -82,9 +93,19 @@ func (h *host) put(ctx context.Context, a *absent) error {
 	if err != nil {
 		return err
 	}
-	path, err := h.send(ctx, b, true)
+	way := copying{packed: true}
+	path, err := h.send(ctx, b, way)
 	if errors.Is(err, errNoGzip) {
-		path, err = h.send(ctx, b, false)
+		way.packed = false
+		path, err = h.send(ctx, b, way)
+	}
+	if errors.Is(err, errDamaged) { // another copied to the same place, or what lay there was none
+		way.alone = true
+		path, err = h.send(ctx, b, way)
+	}
+	if errors.Is(err, errDamaged) {
+		return &providers.Error{Class: providers.Unreachable, Summary: "muster's program arrived damaged on " + h.name,
+			Detail: "Its digest is not what it should be, twice.", Hint: "Ask again."}
 	}
 	if err != nil {
 		return err
@@ -94,41 +115,87 @@ func (h *host) put(ctx context.Context, a *absent) error {
 }
 
 func (b *binary) describe() string {
-	r, err := b.unpack()
+	text, err := b.text()
 	if err != nil {
 		return "sha256 " + b.digest[:16]
 	}
-	n, _ := io.Copy(io.Discard, r)
-	return units.FormatSize(n) + ", sha256 " + b.digest[:16] + "…"
+	return units.FormatSize(int64(len(text))) + ", sha256 " + b.digest[:16] + "…"
 }
 
-var errNoGzip = errors.New("no gzip")
+var (
+	errNoGzip  = errors.New("no gzip")
+	errDamaged = errors.New("the program arrived damaged")
+)
 
-// send writes the binary and returns where it lies.
-func (h *host) send(ctx context.Context, b *binary, packed bool) (string, error) {
-	form, body := "gz", io.Reader(bytes.NewReader(b.packed))
-	if !packed {
-		var err error
-		if body, err = b.unpack(); err != nil {
+// copying is how the binary goes to a host.
+type copying struct {
+	packed bool // by gzip
+	alone  bool // under a name that nobody else takes, and from the beginning
+}
+
+// send writes what the host lacks of the binary, and returns where it lies.
+func (h *host) send(ctx context.Context, b *binary, way copying) (path string, err error) {
+	form, alone, body := "gz", "", b.packed
+	if !way.packed {
+		form = "plain"
+		if body, err = b.text(); err != nil {
 			return "", err
 		}
-		form = "plain"
 	}
-	head := strings.Join([]string{h.install, b.name(), form, rand.Text()[:8], b.digest, ""}, "\n")
-	var said bytes.Buffer
-	exit, err := h.client.Run(ctx, command(putScript), io.MultiReader(strings.NewReader(head), body), &capped{to: &said})
+	if way.alone {
+		alone = "." + rand.Text()[:8]
+	}
+	s, err := h.client.Open(ctx, command(putScript))
 	if err != nil {
 		return "", err
 	}
-	if exit.Code == 45 {
-		return "", errNoGzip
+	defer s.Close()
+	stop := context.AfterFunc(ctx, func() { s.Close() })
+	defer stop()
+	// A failed write is explained by what is read, and by the end.
+	_, _ = io.WriteString(s, strings.Join([]string{h.install, b.name(), form, strconv.Itoa(len(body)), alone, b.digest, ""}, "\n"))
+	said := bufio.NewReader(io.LimitReader(s, mostSaid))
+	have, err := after(said, haveMark)
+	if n, no := strconv.Atoi(have); err == nil && no == nil && 0 <= n && n <= len(body) {
+		go func() {
+			_, _ = s.Write(body[n:])
+			_ = s.CloseWrite()
+		}()
+		path, err = after(said, putMark)
 	}
-	_, path, ok := strings.Cut(said.String(), putMark)
-	if exit.Code == 0 && exit.Signal == "" && ok {
-		path, _, _ = strings.Cut(path, "\n")
+	if err != nil && err != io.EOF {
+		return "", cmp.Or(ctx.Err(), err)
+	}
+	exit, err := waitFor(ctx, s)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", err
+	case exit.Code == 45:
+		return "", errNoGzip
+	case exit.Code == 43:
+		return "", errDamaged
+	case exit.Code == 0 && exit.Signal == "" && path != "":
 		return path, nil
 	}
 	return "", h.refused(exit)
+}
+
+// mostSaid bounds what a login shell may print around the copy, in bytes.
+const mostSaid = 1 << 20
+
+// after is the rest of the line that has a mark; it need not begin with it.
+func after(r *bufio.Reader, mark string) (string, error) {
+	for {
+		line, err := r.ReadString('\n')
+		if _, rest, ok := strings.Cut(line, mark); ok && err == nil {
+			return strings.TrimRight(rest, "\r\n"), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
 }
 
 // refused says which step of putScript did not work, and what to do.
@@ -144,9 +211,6 @@ func (h *host) refused(exit sshx.Exit) error {
 		e.Summary = fmt.Sprintf("The folder %s cannot be made on %s", where, h.name)
 	case 42:
 		e.Summary = fmt.Sprintf("muster's program cannot be written to %s on %s", where, h.name)
-	case 43:
-		e.Class, e.Summary = providers.Unreachable, fmt.Sprintf("muster's program arrived damaged on %s", h.name)
-		e.Detail, e.Hint = "Its digest is not what it should be.", "Ask again."
 	case 46:
 		e.Summary = fmt.Sprintf("%s does not let programs in %s run", h.name, where)
 	default:
@@ -181,15 +245,3 @@ func (h *host) mend(ctx context.Context) error {
 }
 
 var errWhole = errors.New("the program is whole")
-
-// capped keeps the beginning and lets the rest go.
-type capped struct{ to *bytes.Buffer }
-
-const mostSaid = 1 << 20 // bytes
-
-func (c *capped) Write(p []byte) (int, error) {
-	if room := mostSaid - c.to.Len(); room > 0 {
-		c.to.Write(p[:min(len(p), room)])
-	}
-	return len(p), nil
-}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,16 +37,37 @@ func TestShells(t *testing.T) {
 				t.Errorf("enter: %d, %q", code, out)
 			}
 			want := filepath.Join(home, ".cache", "muster", "bin", b.name())
-			if out, code := run(putScript, "\n"+b.name()+"\ngz\nx\n"+b.digest+"\n", b.packed); code != 0 || !strings.Contains(out, putMark+want) {
-				t.Errorf("put: %d, %q", code, out)
+			head := func(folder, alone, digest string) string {
+				return strings.Join([]string{folder, b.name(), "gz", strconv.Itoa(len(b.packed)), alone, digest, ""}, "\n")
+			}
+			half := len(b.packed) / 2
+			part := filepath.Join(home, ".cache", "muster", "bin", "."+b.name()+".gz")
+			if out, code := run(putScript, head("", "", b.digest), b.packed[:half]); code != 48 || !strings.Contains(out, haveMark+"0\n") {
+				t.Errorf("put, cut short: %d, %q", code, out)
+			}
+			if fi, err := os.Stat(part); err != nil || fi.Size() != int64(half) {
+				t.Errorf("of half a copy there is %v, %v", fi, err)
+			}
+			if out, code := run(putScript, head("", "", b.digest), b.packed[half:]); code != 0 || !strings.Contains(out, haveMark+strconv.Itoa(half)+"\n") || !strings.Contains(out, putMark+want) {
+				t.Errorf("put the rest: %d, %q", code, out)
 			}
 			if out, code := run(checkScript, "\n"+b.name()+"\n"+b.digest+"\n", nil); code != 47 {
 				t.Errorf("check of the whole: %d, %q", code, out)
 			}
-			if out, code := run(putScript, "~/other\n"+b.name()+"\ngz\nx\n"+strings.Repeat("0", 64)+"\n", b.packed); code != 43 {
+			other := filepath.Join(home, "other")
+			if out, code := run(putScript, head("~/other", ".x", b.digest), b.packed[:half]); code != 48 {
+				t.Errorf("put alone, cut short: %d, %q", code, out)
+			}
+			if out, code := run(putScript, head("~/other", "", strings.Repeat("0", 64)), b.packed); code != 43 {
 				t.Errorf("put with another digest: %d, %q", code, out)
 			}
-			if left, _ := os.ReadDir(filepath.Join(home, "other")); len(left) > 0 {
+			if err := os.WriteFile(filepath.Join(other, "."+b.name()+".gz"), []byte("strange"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, code := run(putScript, head("~/other", "", b.digest), b.packed[7:]); code != 43 {
+				t.Errorf("put after something else: %d, %q", code, out)
+			}
+			if left, _ := os.ReadDir(other); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
 		})

@@ -1,0 +1,56 @@
+package ssh
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/internal/lab"
+)
+
+// TestCopyGoesOn: a link that breaks under the first copy of the program costs
+// what was on its way, not what had arrived.
+func TestCopyGoesOn(t *testing.T) {
+	t.Parallel()
+	h := newTestHost(t)
+	s := provider(t, h)
+	b, err := s.binaries.of(runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	relay := lab.NewRelay(t, h.addr, 0, 4<<20)
+	_, port, err := net.SplitHostPort(h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := read(t, h.ours("known_hosts"))
+	known = bytes.ReplaceAll(known, []byte(port), fmt.Append(nil, relay.Port))
+	if err := os.WriteFile(h.ours("known_hosts"), known, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.addr = fmt.Sprintf("127.0.0.1:%d", relay.Port)
+
+	install := t.TempDir()
+	done := make(chan error, 1)
+	go func() { done <- asked(t, s, backendOn(t, h, install)) }()
+	for range 2 {
+		for from := relay.Carried(); relay.Carried() < from+int64(len(b.packed))/3; time.Sleep(5 * time.Millisecond) {
+		}
+		relay.Reset()
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if carried, all := relay.Carried(), int64(len(b.packed)); carried > all*5/4 {
+		t.Errorf("%d KiB went over for a program of %d KiB", carried>>10, all>>10)
+	}
+	found, err := os.ReadDir(install)
+	if err != nil || len(found) != 1 || strings.HasPrefix(found[0].Name(), ".") {
+		t.Errorf("there is %v, %v", found, err)
+	}
+}
