@@ -96,7 +96,7 @@ func rehearsalText(p *planner.Plan, stage *rehearse.Stage, r rehearsal, runs []r
 	if len(runs) > 1 {
 		times = units.FormatCount(int64(len(runs))) + " times"
 	}
-	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run, as planned on %s.\n\n", times, r.seed, plural(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"), p.Now.UTC().Format("2006-01-02 15:04 MST"))
+	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run.\n\n", times, r.seed, plural(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"))
 	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right}}
 	t.Row("", "p10", "p50", "p90", "plan:", "expected", "p90", "at most")
 	for _, f := range rehearsedFigures(p, runs) {
@@ -123,10 +123,15 @@ func rehearsalText(p *planner.Plan, stage *rehearse.Stage, r rehearsal, runs []r
 		}
 	}
 	b.WriteString("\n  Drawn from:\n")
-	for _, line := range stage.Assumed() {
-		fmt.Fprintf(&b, "    %s\n", line)
+	for _, text := range append(stage.Assumed(), "waits in queues as quoted; files move at once; smokes say what they are expected to") {
+		for i, line := range foldText(text, max(style.Width, 60)-6) {
+			indent := "    "
+			if i > 0 {
+				indent = "      "
+			}
+			b.WriteString(indent + line + "\n")
+		}
 	}
-	b.WriteString("    waits in queues as quoted; files move at once; smokes say what they are expected to\n")
 	return b.String()
 }
 

@@ -28,12 +28,13 @@ const (
 
 // assumed is what is drawn from for one phase.
 type assumed struct {
-	phase  *lang.Phase
-	plan   forecast.Phase
-	rates  map[string]float64
-	order  []string // classes
-	text   string
-	shared bool // nobody saw its jobs run: what is not known of one is not known of all
+	phase *lang.Phase
+	plan  forecast.Phase
+	rates map[string]float64
+	order []string // classes
+
+	runtimes, failures string // in words, what is drawn from
+	seen               int    // of its jobs that have completed
 }
 
 func assumptions(in Input) map[string]*assumed {
@@ -46,33 +47,30 @@ func assumptions(in Input) map[string]*assumed {
 				a.phase = pp.Phase
 			}
 		}
-		a.shared = true
 		basis, unknown := "", false
 		for _, g := range p.Groups {
 			if g.Decision.Backend == "" {
 				continue
 			}
-			b := g.Runtime.Basis
 			unknown = unknown || g.Runtime.Expected == 0
-			if b != forecast.NoHistory && !strings.Contains(b, "from its smoke") && g.Runtime.Expected > 0 {
-				a.shared = false
-			}
 			if basis == "" {
-				basis = strings.TrimPrefix(b, p.Name+": ")
+				basis = strings.TrimPrefix(g.Runtime.Basis, p.Name+": ")
 			}
 		}
-		var said string
-		a.rates, said = failing(p.Name, in.State)
+		for _, j := range in.State.Jobs {
+			if j.Phase == p.Name && !j.Smoke && j.Status == state.Completed {
+				a.seen++
+			}
+		}
+		a.rates, a.failures = failing(p.Name, in.State)
 		if in.Fails != nil {
-			a.rates, said = in.Fails, "failures as stated"
+			a.rates, a.failures = in.Fails, stated(in.Fails)
 		}
 		a.order = slices.Sorted(maps.Keys(a.rates))
 		if unknown {
 			basis = "how long jobs take is not known: an hour, at most two"
 		}
-		if basis != "" {
-			a.text = fmt.Sprintf("%s: %s; %s", p.Name, basis, said)
-		}
+		a.runtimes = basis
 		out[p.Name] = a
 	}
 	return out
@@ -97,17 +95,33 @@ func failing(phase string, st *state.State) (map[string]float64, string) {
 		}
 	}
 	if n < enoughRuns {
-		return map[string]float64{priorClass: priorRate}, fmt.Sprintf("failures: no history, %.0f %% of launches are lost with their machine (%s)", priorRate*100, priorClass)
+		return map[string]float64{priorClass: priorRate}, fmt.Sprintf("no history of failures: %.0f %% of launches are lost with their machine (%s)", priorRate*100, priorClass)
 	}
-	rates, parts := map[string]float64{}, []string{}
-	for _, class := range slices.Sorted(maps.Keys(by)) {
-		rates[class] = float64(by[class]) / float64(n)
+	rates := map[string]float64{}
+	for class, k := range by {
+		rates[class] = float64(k) / float64(n)
+	}
+	if len(rates) == 0 {
+		return rates, fmt.Sprintf("no launch of %d failed", n)
+	}
+	return rates, fmt.Sprintf("%s, of %d launches", shares(rates), n)
+}
+
+// stated is what was said of failures on the command line.
+func stated(rates map[string]float64) string {
+	if len(rates) == 0 {
+		return "no failures, as stated"
+	}
+	return "failures as stated: " + shares(rates)
+}
+
+// shares is "oom_gpu 2 %, preempted 10 %".
+func shares(rates map[string]float64) string {
+	var parts []string
+	for _, class := range slices.Sorted(maps.Keys(rates)) {
 		parts = append(parts, fmt.Sprintf("%s %.2g %%", class, 100*rates[class]))
 	}
-	if len(parts) == 0 {
-		return rates, fmt.Sprintf("failures: none in %d launches", n)
-	}
-	return rates, fmt.Sprintf("failures: %s of %d launches", strings.Join(parts, ", "), n)
+	return strings.Join(parts, ", ")
 }
 
 // group is what the plan assumes of a job.
@@ -143,6 +157,17 @@ func drawShared(seed uint64, nth int) float64 {
 	return sim.Deviation(u)
 }
 
+// deviation is how far a launch is from the median. What was seen of a phase
+// is a sample of n: of the variance of its next job 1/(n+1) is that of the
+// median itself, which all of them share. Nothing seen is all shared.
+func (a *assumed) deviation(seed uint64, together float64, address, launch string) float64 {
+	if a.seen == 0 {
+		return together
+	}
+	shared := 1 / float64(a.seen+1)
+	return math.Sqrt(shared)*sim.Normal(seed, a.plan.Name, "median") + math.Sqrt(1-shared)*sim.Normal(seed, address, launch, "runtime")
+}
+
 // model draws how launches go in the n-th rehearsal.
 func (s *Stage) model(nth int) sim.Model {
 	seed, together := seedOf(s.in.Seed, nth), drawShared(s.in.Seed, nth)
@@ -157,21 +182,23 @@ func (s *Stage) model(nth int) sim.Model {
 		}
 		runtime := forecast.Declared(j.Shape.Walltime)
 		var f sim.Fate
-		if g := a.group(j); g != nil {
+		g := a.group(j)
+		if g != nil {
 			runtime = g.Runtime
 			f.Wait = max(g.Decision.Wait, 0)
 		}
-		median, p90 := runtime.Expected, runtime.P90
+		median, p90 := runtime.Median, runtime.P90
 		if median == 0 {
 			median, p90 = unknownTime, 2*unknownTime
 		}
-		if a.shared {
-			f.Takes = sim.Spread(median, p90, together)
-			if limit := runtime.Ceiling; limit > 0 {
-				f.Takes = min(f.Takes, limit) // a declared walltime is one that holds
+		f.Takes = sim.Spread(median, p90, a.deviation(seed, together, address, n))
+		if limit := runtime.Ceiling; limit > 0 {
+			// Launches that their walltime ended are among the failures; only what
+			// is foretold to take longer is sure to be ended.
+			f.Takes = min(f.Takes, limit)
+			if inFlight := g != nil && g.InFlight; a.seen > 0 && median >= limit && !inFlight {
+				f.Takes = 2 * limit
 			}
-		} else {
-			f.Takes = sim.Spread(median, p90, sim.Normal(seed, address, n, "runtime"))
 		}
 		u := sim.Uniform(seed, address, n, "failure")
 		for _, class := range a.order {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
@@ -85,13 +86,29 @@ func New(in Input) (*Stage, error) {
 	return s, nil
 }
 
-// Assumed says how runtimes and failures of each phase are drawn.
+// Assumed says what runtimes and failures are drawn from, phases of which the
+// same holds together: "train, score: no history yet: …".
 func (s *Stage) Assumed() []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(s.book)) {
-		if text := s.book[name].text; text != "" {
-			out = append(out, text)
+	var texts []string
+	phases := map[string][]string{}
+	for _, pp := range s.plan.Phases {
+		a := s.book[pp.Phase.Name]
+		if a == nil {
+			continue
 		}
+		for _, text := range []string{a.runtimes, a.failures} {
+			if text == "" || a.runtimes == "" {
+				continue // nothing of it is to run
+			}
+			if phases[text] == nil {
+				texts = append(texts, text)
+			}
+			phases[text] = append(phases[text], pp.Phase.Name)
+		}
+	}
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = strings.Join(phases[text], ", ") + ": " + text
 	}
 	return out
 }
