@@ -36,6 +36,7 @@ func TestLingeringProcessesAreReaped(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			j := w.job(c.command, "out")
+			j.Attempt = 3 // muster launched it before
 			w.submit(j)
 			if o := w.wait(j)[0]; o.Status != offer.Completed {
 				t.Fatalf("%+v", o)
@@ -67,7 +68,7 @@ func TestCheckpointSignalReachesTheProgram(t *testing.T) {
 			os.WriteFile(w.path("program"), []byte(program), 0o755)
 			j := w.job(command, "out")
 			j.Shape.Walltime = time.Minute
-			j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", time.Minute-1500*time.Millisecond // the program has that long to listen
+			j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", time.Minute-5*time.Second // the program has that long to listen
 			w.submit(j)
 			if o := w.wait(j)[0]; o.Status != offer.Completed {
 				t.Errorf("%+v", o)

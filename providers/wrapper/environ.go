@@ -23,6 +23,10 @@ type Start struct {
 	GPUs  []string          // indexes or UUIDs
 }
 
+// Attempt is the number of a start: the launches of its job before it, under
+// its token and others, and itself.
+func Attempt(j *providers.Job, restart int) int { return max(j.Attempt, 1) + restart }
+
 // Environ is the whole environment of a job: base, then the job's own, then
 // muster's. A later value of a name wins.
 func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
@@ -42,8 +46,9 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	}
 	env.set("PWD", j.Dir)
 	env.set("MUSTER_TOKEN", j.Token)
-	env.set("MUSTER_RESTART", strconv.Itoa(s.Restart))
-	env.set("MUSTER_ATTEMPT", strconv.Itoa(max(j.Attempt, 1)+s.Restart))
+	attempt := Attempt(j, s.Restart)
+	env.set("MUSTER_RESTART", strconv.Itoa(attempt-1))
+	env.set("MUSTER_ATTEMPT", strconv.Itoa(attempt))
 	env.set("MUSTER_ADDRESS", j.Address)
 	env.set("MUSTER_PHASE", j.Phase)
 	env.set("MUSTER_NAME", j.Name)

@@ -21,7 +21,7 @@ import (
 // wrapper leads, and those that left it but hold the job's token.
 type Group struct {
 	Job     *providers.Job
-	Restart int
+	Attempt int
 	Leader  int // the wrapper's pid
 	Folder  wrapper.Folder
 }
@@ -48,12 +48,12 @@ func (g Group) Members() []int {
 	// A session id is not reused while the session has members; a process
 	// with that very pid which does not hold the token is a stranger's.
 	sid := g.Leader
-	if start, err := process.StartTime(sid); err == nil && start != 0 && !process.Holds(sid, g.Job.Token, g.Restart) {
+	if start, err := process.StartTime(sid); err == nil && start != 0 && !process.Holds(sid, g.Job.Token, g.Attempt) {
 		sid = -1
 	}
 	var list []int
 	for _, pid := range process.All() {
-		if s := process.Session(pid); s != 0 && (s == sid || process.Holds(pid, g.Job.Token, g.Restart)) {
+		if s := process.Session(pid); s != 0 && (s == sid || process.Holds(pid, g.Job.Token, g.Attempt)) {
 			list = append(list, pid)
 		}
 	}

@@ -57,16 +57,16 @@ func Variable(environ []byte, name string) (string, bool) {
 	return "", false
 }
 
-// Holds reports whether a process was started with a job's token and restart
-// count.
-func Holds(pid int, token string, restart int) bool {
+// Holds reports whether a process was started with a job's token, for this
+// attempt.
+func Holds(pid int, token string, attempt int) bool {
 	env := Environ(pid)
 	t, ok := Variable(env, "MUSTER_TOKEN")
 	if !ok || t != token {
 		return false
 	}
-	n, _ := Variable(env, "MUSTER_RESTART")
-	return n == strconv.Itoa(restart)
+	n, _ := Variable(env, "MUSTER_ATTEMPT")
+	return n == strconv.Itoa(attempt)
 }
 
 // State is the letter of a process's state, 0 if it is gone. proc_pid_stat(5),

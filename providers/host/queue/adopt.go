@@ -76,7 +76,7 @@ func (q *queue) pickUp(j *job) {
 	default:
 		j.proc = process.ID{PID: rec.PID}
 	}
-	if j.proc.PID != 0 && rec.Exit == nil && process.Holds(j.proc.PID, j.spec.Token, j.Restart) {
+	if j.proc.PID != 0 && rec.Exit == nil && process.Holds(j.proc.PID, j.spec.Token, j.attempt()) {
 		q.adoptOne(j)
 		return
 	}
@@ -95,7 +95,7 @@ func (q *queue) repeat(j *job) {
 // findStart looks for the process of a start by its token.
 func (q *queue) findStart(j *job) int {
 	for _, pid := range process.All() {
-		if process.Holds(pid, j.spec.Token, j.Restart) && process.Session(pid) == pid {
+		if process.Holds(pid, j.spec.Token, j.attempt()) && process.Session(pid) == pid {
 			return pid
 		}
 	}

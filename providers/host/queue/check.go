@@ -57,7 +57,7 @@ type check struct {
 
 // group is the processes of the attempt.
 func (c *check) group() attempt.Group {
-	return attempt.Group{Job: c.spec, Restart: c.restart, Leader: c.proc.PID, Folder: c.folder}
+	return attempt.Group{Job: c.spec, Attempt: c.attempt, Leader: c.proc.PID, Folder: c.folder}
 }
 
 func (q *queue) newCheck(j *job) *check {
@@ -167,7 +167,7 @@ func (c *check) run(ctx context.Context) {
 		c.verdict = failure.Verdict{Class: failure.Unknown, Signature: "no claim", Line: "the job's wrapper cannot claim its token; is the spool's disk full?"}
 		return
 	case err == nil && rec.PID != c.proc.PID && rec.Exit == nil && !c.rebooted:
-		if p := (process.ID{PID: rec.PID}); process.Holds(p.PID, c.spec.Token, c.restart) {
+		if p := (process.ID{PID: rec.PID}); process.Holds(p.PID, c.spec.Token, c.attempt) {
 			p.Start, _ = process.StartTime(p.PID)
 			c.holder = p
 			return

@@ -145,7 +145,7 @@ func (q *queue) finish(c *check) {
 	j := c.job
 	q.touched = boot.Uptime()
 	q.releaseGPUs(j)
-	q.gone[goneKey(j.spec.Token, j.Restart)] = true
+	q.gone[goneKey(j.spec.Token, j.attempt())] = true
 	j.locks, j.expired = nil, false
 	if c.booked || j.Status == offer.Running { // or it never became a process
 		q.book(j, -1)

@@ -75,8 +75,8 @@ func (q *queue) sweep() {
 		if !ok {
 			continue
 		}
-		restart, _ := process.Variable(env, "MUSTER_RESTART")
-		if !q.hasEnded(token, restart) {
+		attempt, _ := process.Variable(env, "MUSTER_ATTEMPT")
+		if !q.hasEnded(token, attempt) {
 			continue
 		}
 		start, err := process.StartTime(pid)
@@ -99,16 +99,16 @@ func (q *queue) sweep() {
 }
 
 // goneKey names one start.
-func goneKey(token string, restart int) string { return token + "/" + strconv.Itoa(restart) }
+func goneKey(token string, attempt int) string { return token + "/" + strconv.Itoa(attempt) }
 
 // hasEnded reports whether a start is one of ours and over.
-func (q *queue) hasEnded(token, restart string) bool {
-	if q.gone[token+"/"+restart] {
+func (q *queue) hasEnded(token, attempt string) bool {
+	if q.gone[token+"/"+attempt] {
 		return true
 	}
 	if j := q.jobs[token]; j != nil {
-		n, err := strconv.Atoi(restart)
-		return err == nil && (n < j.Restart || j.over())
+		n, err := strconv.Atoi(attempt)
+		return err == nil && (n < j.attempt() || j.over())
 	}
 	_, buried := q.graves[token]
 	return buried

@@ -150,7 +150,7 @@ func (j *job) pid() int {
 }
 
 // attempt counts launches from 1, over all tokens of the job.
-func (j *job) attempt() int { return max(j.spec.Attempt, 1) + j.Restart }
+func (j *job) attempt() int { return wrapper.Attempt(&j.spec, j.Restart) }
 
 // over reports whether the job has ended for good.
 func (j *job) over() bool {

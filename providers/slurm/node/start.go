@@ -46,7 +46,7 @@ func (s *start) number() int { return max(s.job.Attempt, 1) + s.begin.Restart }
 
 // group are the processes of the command whose wrapper has a pid.
 func (s *start) group(pid int) attempt.Group {
-	return attempt.Group{Job: s.job, Restart: s.begin.Restart, Leader: pid, Folder: s.folder}
+	return attempt.Group{Job: s.job, Attempt: wrapper.Attempt(s.job, s.begin.Restart), Leader: pid, Folder: s.folder}
 }
 
 // run is the whole life of a start. Its result is the exit status that Slurm
