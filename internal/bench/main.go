@@ -1,5 +1,5 @@
 // Command bench measures muster as a whole process, on this machine, in one
-// run: how long plans take and what memory, how many no-op jobs a second go
+// run: how long plans and rehearsals take and what memory, how many no-op jobs a second go
 // through the local backend, and the same jobs through GNU parallel,
 // task-spooler, make and xargs beside it. Read ratios, for machines are noisy.
 //
@@ -16,7 +16,7 @@ import (
 func main() {
 	muster := flag.String("muster", "bin/muster", "the binary to measure")
 	short := flag.Bool("short", false, "smaller sizes, for CI")
-	only := flag.String("only", "", "plan, join, replan or jobs: only that part")
+	only := flag.String("only", "", "plan, join, replan, rehearse or jobs: only that part")
 	flag.Parse()
 	bin, err := filepath.Abs(*muster)
 	if err != nil {
@@ -31,7 +31,7 @@ func main() {
 	for _, part := range []struct {
 		name string
 		run  func() error
-	}{{"plan", b.plans}, {"join", b.join}, {"replan", b.replans}, {"jobs", b.jobs}} {
+	}{{"plan", b.plans}, {"join", b.join}, {"replan", b.replans}, {"rehearse", b.rehearsals}, {"jobs", b.jobs}} {
 		if *only != "" && *only != part.name {
 			continue
 		}
