@@ -122,7 +122,7 @@ var groups = []struct {
 }{
 	{"The main loop", []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
 	{"While it runs", []string{"status", "logs", "explain", "hold", "resume", "cancel", "override"}},
-	{"What came of it", []string{"outputs", "pull", "report", "cost"}},
+	{"What came of it", []string{"outputs", "pull", "report", "cost", "advise"}},
 	{"Around it", []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
 }
 
