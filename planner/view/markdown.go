@@ -15,40 +15,45 @@ import (
 // allows a million), with room for what a pipeline adds around it.
 const markdownLimit = 60000
 
-// Markdown prints a plan for a merge request: the figures first, the details
-// folded away, never longer than a comment may be.
+// Markdown prints a plan for a merge request: what it does, what it may cost,
+// when it ends, what could go wrong and what a yes allows stand first, the
+// details are folded away, and it is never longer than a comment may be.
 func Markdown(w io.Writer, p *planner.Plan) error {
 	h := Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}
 	var b strings.Builder
-	fmt.Fprintf(&b, "### muster plan: campaign %s\n\n%s\n\n", code(p.Campaign), escape(summary(p)))
+	fmt.Fprintf(&b, "### muster plan: campaign %s\n\n**%s**\n\n", code(p.Campaign), strings.ReplaceAll(escape(summary(p)), "\n", "**<br>**"))
 	if p.Reason != "" {
 		fmt.Fprintf(&b, "> %s\n\n", escape(clip(p.Reason, 2000)))
 	}
-	markdownBudgets(&b, p)
-	markdownSaid(&b, p)
-	if p.Counts.Changes() {
-		b.WriteString("\n" + markdownCost(p) + markdownLegend + "\n")
+	markdownStory(&b, p)
+	forecasts := p.Counts.Changes() && !p.RefreshOnly && !p.Destroy
+	if forecasts {
+		b.WriteString(markdownCost(p) + markdownLegend + "\n")
 	}
-	markdownDestructive(&b, p)
+	markdownRisks(&b, p)
+	markdownAllows(&b, p)
 	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
-	if p.Counts.Changes() {
+	if forecasts {
 		fence(&b, "When", false, h.gantt(p))
 		fence(&b, "What would be sooner", false, h.faster(p))
 	}
-	fence(&b, "What was assumed, and what to know", false, h.basis(p)+h.some(p.Notes, "  ", "  ", "more note"))
+	fence(&b, "What was assumed, and what to know", true, h.basis(p)+h.some(p.Notes, "  ", "  ", "more note"))
+	if p.Counts.Changes() {
+		b.WriteString("<details><summary>Words and signs</summary>\n\n" + markdownSigns + "\n</details>\n")
+	}
 	_, err := io.WriteString(w, clipMarkdown(b.String()))
 	return err
 }
 
 // markdownLegend is for who reads a plan for the first time.
 const markdownLegend = "\n*Expected* is the likely sum; *p90* is what nine campaigns in ten stay below; *at most* is every job for its whole walltime, with every attempt it may make. " +
-	"`*` marks an estimate, explained below.\n"
+	"`*` marks an estimate; what it rests on stands below.\n"
 
-// markdownSaid lists errors and warnings; budgets are listed already.
-func markdownSaid(b *strings.Builder, p *planner.Plan) {
+// markdownSaid lists errors or warnings; budgets are listed already.
+func markdownSaid(b *strings.Builder, p *planner.Plan, severity diag.Severity) {
 	n := 0
 	for _, d := range p.Diags {
-		if d.Severity == diag.Warning && strings.HasPrefix(d.In, "budget ") {
+		if d.Severity != severity || severity == diag.Warning && strings.HasPrefix(d.In, "budget ") {
 			continue
 		}
 		if n++; n > markdownRows {
@@ -60,11 +65,28 @@ func markdownSaid(b *strings.Builder, p *planner.Plan) {
 		} else if d.Address != "" {
 			in = " in " + code(d.Address)
 		}
-		fmt.Fprintf(b, "- **%s**%s: %s. %s\n", d.Severity, in, escape(clip(d.Summary, 200)), escape(clip(d.Detail, 600)))
+		fmt.Fprintf(b, "- **%s**%s: %s. %s\n", d.Severity, in, escape(clip(d.Summary, 200)), markdownLines(d.Detail))
 	}
 	if n > markdownRows {
 		fmt.Fprintf(b, "- … and %s more\n", count(n-markdownRows))
 	}
+}
+
+// markdownLines is foreign text of several lines, the first of them.
+func markdownLines(text string) string {
+	const shown = 5
+	var out []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if len(out) == shown {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, escape(clip(line, 300)))
+	}
+	return strings.Join(out, "<br>")
 }
 
 // markdownRows is how many rows of one kind a comment lists.
@@ -89,19 +111,18 @@ func markdownDestructive(b *strings.Builder, p *planner.Plan) {
 	if len(rows) == 0 {
 		return
 	}
-	b.WriteString("**Needs a yes of its own** (finished work re-run, running work cancelled, or a machine released):\n\n")
+	fmt.Fprintf(b, "- **%s** of finished or running work: re-run, cancelled, or a machine released\n", lossText(len(rows)))
 	for i, r := range rows {
 		if i == markdownRows {
-			fmt.Fprintf(b, "- … and %s more\n", count(len(rows)-i))
+			fmt.Fprintf(b, "  - … and %s more\n", count(len(rows)-i))
 			break
 		}
 		word := Word(r.Kind)
 		if r.Release {
 			word = "- release"
 		}
-		fmt.Fprintf(b, "- %s %s\n", escape(strings.TrimPrefix(word, "- ")), code(r.Address))
+		fmt.Fprintf(b, "  - %s %s\n", escape(strings.TrimPrefix(word, "- ")), code(r.Address))
 	}
-	b.WriteByte('\n')
 }
 
 func markdownCost(p *planner.Plan) string {

@@ -1,0 +1,88 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// TestMarkdownForAStranger: what a plan does, when it ends, what could go wrong
+// and what a yes allows stand in sentences, before anything is folded.
+func TestMarkdownForAStranger(t *testing.T) {
+	t.Parallel()
+	src := "campaign \"c\" {}\n" + phase("train", 9, "  smoke {\n    walltime = \"10m\"\n    cells = \"first\"\n  }\n")
+	for name, c := range map[string]struct {
+		mod    func(*planner.Plan)
+		says   []string
+		silent []string
+	}{
+		"nothing ran before": {func(*planner.Plan) {}, []string{
+			"Nothing has started.", "- runs **9 jobs** on `local.local`;", "- tries 1 of them in short first (a smoke): where one fails, nothing bigger of its phase starts;",
+			"in nine cases of ten within 3h 10m, which is 2026-10-01 12:10 UTC if applied when it was planned (2026-10-01 09:00 UTC)",
+			"- **no history**: some jobs have never run", "**What a yes allows:** this plan, and no more than 9.2 CPU-hours",
+		}, nil},
+		"history, and nothing to fear": {func(p *planner.Plan) { p.Forecast.Basis = []string{"train: mean of 10 runs"} }, []string{"**What could go wrong:** nothing that muster knows of"}, []string{"no history"}},
+		"an error": {func(p *planner.Plan) {
+			p.Diags = diag.List{{Summary: "no place fits", Detail: "Every candidate was looked at:\n\n  x: no", In: `phase "train"`}}
+		}, []string{"- **error** in `phase \"train\"`: no place fits. Every candidate was looked at:<br>x: no", "**What a yes allows:** nothing. A plan with errors cannot be applied"}, []string{"␊"}},
+		"a broken budget": {func(p *planner.Plan) {
+			p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 comes to $4"}, Limits: state.Amounts{"usd": "1"}}}
+		}, []string{"- **budget** `paper`: p90 comes to $4", "**What a yes allows:** nothing as it stands."}, nil},
+		"a part that has no place": {func(p *planner.Plan) { p.Phases[0].Place[8] = 0 }, []string{"on `local.local` (8), and 1 of them nowhere: they have no place, and the figures leave them out"}, nil},
+		"results replaced": {func(p *planner.Plan) {
+			p.Phases[0].Kind[0], p.Counts.Rerun, p.Counts.Run = planner.Rerun, 1, 8
+			p.Phases[0].Details[0] = planner.Detail{Destroy: true}
+		}, []string{"- runs **1 job again** that had a result", "- **1 loss** of finished or running work", "  - ± re-run `phase.train[\"seed=0\"]`"}, nil},
+		"a backend away": {func(p *planner.Plan) {
+			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"}, planner.BackendView{Name: "ssh.y", Fallback: "taken for slurm.x"})
+		}, []string{"- **backend** `slurm.x` cannot be asked: no route &#64;all", "- **backend** `ssh.y`: taken for slurm.x"}, nil},
+		"what waits":            {func(p *planner.Plan) { p.Counts.Held, p.Counts.Blocked = 2, 3 }, []string{"- **2 jobs** wait for a person", "- **3 jobs** cannot start"}, nil},
+		"a saved plan is asked": {func(p *planner.Plan) { p.Asks = []string{"it may cost up to $400"} }, []string{"It takes a plan that was saved: it may cost up to $400."}, nil},
+		"nothing to do": {func(p *planner.Plan) { p.Counts = planner.Counts{Unchanged: 9, Total: 9, Selected: 9} }, []string{"Nothing to do: 9 jobs are done and verified."},
+			[]string{"What could go wrong", "What a yes allows", "| expected |"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := plan(t, src)
+			c.mod(p)
+			var b strings.Builder
+			if err := Markdown(&b, p); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("does not say %q\n%s", want, b.String())
+				}
+			}
+			for _, bad := range c.silent {
+				if strings.Contains(b.String(), bad) {
+					t.Errorf("says %q\n%s", bad, b.String())
+				}
+			}
+			if !strings.HasPrefix(b.String(), "### muster plan: campaign `c`\n\n**") {
+				t.Errorf("begins with %.80q", b.String())
+			}
+			checkMarkdown(t, p)
+		})
+	}
+}
+
+// TestMarkdownUnknownCost: a price that nobody knows is a risk, and never a
+// zero.
+func TestMarkdownUnknownCost(t *testing.T) {
+	t.Parallel()
+	p := plan(t, "campaign \"c\" {}\n"+phase("train", 3, ""), func(in *planner.Input) {
+		in.Pools = []offer.Pool{{Backend: "local.local", Word: "machine", CPUs: 4, Idle: 4, Total: 4}}
+	})
+	var b strings.Builder
+	if err := Markdown(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); !strings.Contains(s, "- **no upper bound** is known for money") || !strings.Contains(s, "| money | unknown |") {
+		t.Error(s)
+	}
+}

@@ -1,0 +1,222 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/forecast"
+)
+
+// The head of a comment is for who has never seen a plan: what it does, what
+// that costs, when it ends, what could go wrong, and what a yes allows, each in
+// a sentence.
+
+// markdownStory says what the plan does, where, for how much, until when.
+func markdownStory(b *strings.Builder, p *planner.Plan) {
+	var does []string
+	if n := p.Counts.Run + p.Counts.Retry; n > 0 {
+		does = append(does, "runs **"+jobs(n, "", "")+"**"+markdownWhere(p))
+	}
+	if n := p.Counts.Smoke; n > 0 {
+		does = append(does, "tries "+count(n)+" of them in short first (a smoke): where one fails, nothing bigger of its phase starts")
+	}
+	if n := p.Counts.Rerun; n > 0 {
+		does = append(does, "runs **"+jobs(n, "", "")+" again** that had a result; the old files are moved aside")
+	}
+	if n := p.Counts.Cancel; n > 0 {
+		does = append(does, "**cancels "+jobs(n, "", "")+"**")
+	}
+	if n := p.Counts.Continue; n > 0 {
+		does = append(does, "lets "+jobs(n, "", "")+" run on")
+	}
+	if n := p.Counts.Unchanged; n > 0 {
+		does = append(does, "leaves "+jobs(n, "", "")+" as "+isAre(n)+", done and verified")
+	}
+	if len(does) == 0 || !p.Counts.Changes() {
+		return
+	}
+	fmt.Fprintf(b, "Nothing has started. If it is applied, muster\n\n")
+	for _, d := range does {
+		fmt.Fprintf(b, "- %s;\n", d)
+	}
+	if p.RefreshOnly || p.Destroy {
+		b.WriteByte('\n')
+		return
+	}
+	w := p.Forecast.Walltime
+	if w.Mark == forecast.Unknown {
+		b.WriteString("- ends nobody knows when: some jobs state no walltime, and have no history.\n\n")
+		return
+	}
+	fmt.Fprintf(b, "- is expected to be done after %s; in nine cases of ten within %s, which is %s if applied when it was planned (%s).\n\n",
+		roughly(w.P50), roughly(w.P90), p.Now.Add(w.P90).UTC().Format(markdownMinute), p.Now.UTC().Format(markdownMinute))
+}
+
+const markdownMinute = "2006-01-02 15:04 UTC"
+
+func isAre(n int) string {
+	if n == 1 {
+		return "it is"
+	}
+	return "they are"
+}
+
+// markdownWhere is " on `a` and `b`": where what starts goes, most jobs first.
+func markdownWhere(p *planner.Plan) string {
+	n, nowhere := map[string]int{}, 0
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if !k.Starts() {
+				continue
+			}
+			if d := pp.Decision(i); d.Backend != "" {
+				n[d.Backend]++
+			} else {
+				nowhere++
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(n))
+	slices.SortStableFunc(names, func(a, b string) int { return n[b] - n[a] })
+	if len(names) == 0 {
+		return ""
+	}
+	lost := ""
+	if nowhere > 0 {
+		lost = ", and " + count(nowhere) + " of them nowhere: they have no place, and the figures leave them out"
+	}
+	shown := names[:min(len(names), 5)]
+	var out []string
+	for _, name := range shown {
+		text := code(name)
+		if len(names) > 1 || nowhere > 0 {
+			text += " (" + count(n[name]) + ")"
+		}
+		out = append(out, text)
+	}
+	if more := len(names) - len(shown); more > 0 {
+		out = append(out, plural(more, "more backend"))
+	}
+	return " on " + strings.Join(out, ", ") + lost
+}
+
+// markdownRisks is what could go wrong, worst first.
+func markdownRisks(b *strings.Builder, p *planner.Plan) {
+	var list strings.Builder
+	markdownSaid(&list, p, diag.Error)
+	markdownBudgets(&list, p)
+	markdownDestructive(&list, p)
+	for _, text := range markdownDoubts(p) {
+		fmt.Fprintf(&list, "- %s\n", text)
+	}
+	markdownSaid(&list, p, diag.Warning)
+	if list.Len() == 0 {
+		if p.Counts.Changes() {
+			b.WriteString("**What could go wrong:** nothing that muster knows of, beyond what is assumed below.\n\n")
+		}
+		return
+	}
+	fmt.Fprintf(b, "**What could go wrong**\n\n%s\n", list.String())
+}
+
+// markdownDoubts are what the plan itself is unsure of.
+func markdownDoubts(p *planner.Plan) []string {
+	var out []string
+	if !p.RefreshOnly && !p.Destroy && p.Counts.Changes() {
+		if slices.Contains(p.Forecast.Basis, forecast.NoHistory) {
+			out = append(out, "**no history**: some jobs have never run, and their times and costs are taken from the walltimes that were asked for, not from what they need")
+		}
+		for _, u := range unitNames {
+			if l, ok := lineOf(p.Forecast.Lines, u.unit); ok && l.AtMost.Mark == forecast.Unknown {
+				out = append(out, fmt.Sprintf("**no upper bound** is known for %s: a price or a walltime is missing", u.name))
+			}
+		}
+	}
+	away := 0
+	for _, v := range p.Backends {
+		if v.Problem == "" && v.Fallback == "" {
+			continue
+		}
+		if away++; away > markdownRows/4 {
+			continue
+		}
+		if v.Problem != "" {
+			out = append(out, fmt.Sprintf("**backend** %s cannot be asked: %s", code(v.Name), escape(clip(v.Problem, 300))))
+		}
+		if v.Fallback != "" {
+			out = append(out, fmt.Sprintf("**backend** %s: %s", code(v.Name), escape(clip(v.Fallback, 300))))
+		}
+	}
+	if more := away - markdownRows/4; more > 0 {
+		out = append(out, "… and "+plural(more, "more backend")+" of which the same is to be said")
+	}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{
+		{p.Counts.Held, "wait for a person: failed, held or cancelled before"}, {p.Counts.Blocked, "cannot start: what they read will not come by itself"},
+		{p.Counts.Unknown, "cannot be asked about, and count as running at their ceiling"}, {p.Counts.Missing, "lack files that they once made"},
+	} {
+		if c.n > 0 {
+			out = append(out, "**"+jobs(c.n, "", "")+"** "+c.what)
+		}
+	}
+	return out
+}
+
+// markdownAllows is what a yes to the plan allows, and what else it takes.
+func markdownAllows(b *strings.Builder, p *planner.Plan) {
+	if !p.Counts.Changes() || p.RefreshOnly || p.Diags.HasErrors() {
+		if p.Diags.HasErrors() {
+			b.WriteString("**What a yes allows:** nothing. A plan with errors cannot be applied; mend them and plan again.\n\n")
+		}
+		return
+	}
+	var most []string
+	for _, u := range unitNames {
+		if text := Amount(u.unit, p.Ceiling[u.unit]); text != "" {
+			most = append(most, text)
+		}
+	}
+	switch {
+	case p.BudgetBroken():
+		b.WriteString("**What a yes allows:** nothing as it stands. A budget or its deadline does not hold; raise it, or ask for less, and plan again.\n\n")
+		return
+	case len(most) == 0:
+		b.WriteString("**What a yes allows:** this plan, and no other.\n")
+	default:
+		fmt.Fprintf(b, "**What a yes allows:** this plan, and no more than %s: before it would pass that, muster stops starting jobs. What runs is not ended for it.\n", strings.Join(most, ", "))
+	}
+	for i, text := range p.Asks {
+		if i == markdownRows/4 {
+			break
+		}
+		fmt.Fprintf(b, "It takes a plan that was saved: %s.\n", escape(clip(text, 400)))
+	}
+	b.WriteByte('\n')
+}
+
+func roughly(d time.Duration) string { return span(d, forecast.Known) }
+
+// markdownSigns tells the signs of a plan.
+const markdownSigns = `| | |
+|:--|:--|
+| job, phase | one run of a program; jobs of one kind |
+| smoke, pilot | the same job in short, before anything big; one real job alone, before the others |
+| walltime, ≤4h | the longest a job may take; it is ended then |
+| + run, ± re-run, … continue | starts; replaces a result; runs on |
+| ! held, ⊘ blocked, ? unknown | waits for a person; waits for something held; cannot be asked about |
+| ⇡ ⇣ | files that move between machines |
+`
+
+func lossText(n int) string {
+	if n == 1 {
+		return "1 loss"
+	}
+	return count(n) + " losses"
+}
