@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/login"
@@ -25,7 +26,7 @@ type likeJobs struct {
 // hold one, are known only then.
 func (a *app) printSlurm(w *work, pp *planner.PhasePlan) error {
 	for _, like := range a.arrays(w, pp) {
-		text, err := login.Preview(like.backend, &like.job, like.count)
+		text, err := login.Preview(like.backend, &like.job, like.count, mayReturn(pp.Phase))
 		if err != nil {
 			return fmt.Errorf("script of phase.%s: %w", pp.Phase.Name, err)
 		}
@@ -44,7 +45,8 @@ func (a *app) arrays(w *work, pp *planner.PhasePlan) (out []*likeJobs) {
 		}
 		p := pp.Phase
 		options := p.Requests(lang.Run)[p.RequestOf(i, lang.Run)].Options["slurm"]
-		j := providers.Job{Phase: p.Name, Pool: d.Pool, Shape: d.Shape, Options: options, Cap: p.MaxParallel, Retry: providers.Retry{Max: p.Retry.MaxAttempts}}
+		j := providers.Job{Phase: p.Name, Pool: d.Pool, Shape: relaunch.Segment(d.Shape, d.Segments), Options: options, Cap: p.MaxParallel,
+			Retry: providers.Retry{Max: relaunch.Launches(p.Retry, d.Segments)}}
 		if c := p.Checkpoint; c != nil {
 			j.Checkpoint = providers.Checkpoint{Signal: c.Signal, Grace: c.Grace}
 		}
@@ -79,19 +81,48 @@ func sameArray(list []*likeJobs, j *providers.Job) *likeJobs {
 // after names the phases that a phase comes after, in the place of their ids.
 func after(p *lang.Phase) (terms []string) {
 	seen := map[string]bool{}
-	add := func(name string) {
+	add := func(kind, name string) {
 		if !seen[name] {
 			seen[name] = true
-			terms = append(terms, "afterok:ID-OF-"+name)
+			terms = append(terms, kind+":ID-OF-"+name)
 		}
 	}
 	for _, in := range p.Inputs {
-		if in.From != nil {
-			add(in.From.Name)
+		switch {
+		case in.From == nil:
+		case oneToOne(p, in):
+			add("aftercorr", in.From.Name)
+		default:
+			add("afterok", in.From.Name)
 		}
 	}
 	for _, name := range p.DependsOn {
-		add(name)
+		add("afterok", name)
 	}
 	return terms
+}
+
+// mayReturn reports whether what a phase comes after may be submitted again
+// under a new id, as its retries ask for more.
+func mayReturn(p *lang.Phase) bool {
+	for _, in := range p.Inputs {
+		if from := in.From; from != nil && from.Retry.MaxAttempts > 1 && len(from.Retry.Scale) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// oneToOne reports whether each cell of a phase reads one cell's output, and
+// no two the same: then element comes after like element.
+func oneToOne(p *lang.Phase, in *lang.Input) bool {
+	seen := map[int]bool{}
+	for c := range p.Len() {
+		from := in.Members(in.GroupOf(c))
+		if len(from) != 1 || seen[from[0]] {
+			return false
+		}
+		seen[from[0]] = true
+	}
+	return len(seen) > 1
 }

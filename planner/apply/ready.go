@@ -148,6 +148,9 @@ func rateOf(p *phase, b *backend, again bool) brake.Launch {
 func (e *engine) noRoom(p *phase, b *backend, pool string) string {
 	switch {
 	case !e.room(b, pool):
+		if limit := b.Pools[pool].MaxSubmit; limit > 0 {
+			return fmt.Sprintf("%s lets you have %s to %s; the rest follows as room appears", b.title(), jobs(limit, "submitted", "submitted"), pool)
+		}
 		return b.title() + " takes no more jobs now"
 	case e.cappedAll(b):
 		return fmt.Sprintf("max_parallel = %d of the campaign is reached", e.Campaign.MaxParallel)

@@ -131,8 +131,9 @@ func (r request) script() (string, error) {
 }
 
 // Preview is the script that like jobs of a backend would be submitted with,
-// but for what is only known then: ids, and the paths of the spool.
-func Preview(b providers.Backend, like *providers.Job, count int) (string, error) {
+// but for what is only known then: ids, and the paths of the spool. await says
+// that what they come after may come back under a new id.
+func Preview(b providers.Backend, like *providers.Job, count int, await bool) (string, error) {
 	var c settings
 	if len(b.Config) > 0 {
 		if err := json.Unmarshal(b.Config, &c); err != nil {
@@ -149,7 +150,7 @@ func Preview(b providers.Backend, like *providers.Job, count int) (string, error
 	}
 	spool := filepath.Join(like.Workdir, ".muster", "slurm", "CAMPAIGN")
 	k.dir = node.Batch(filepath.Join(spool, "batches", k.Name))
-	r := request{batch: k, job: like, count: count, campaign: b.Campaign, account: c.Account, qos: o.QoS, depend: like.After,
+	r := request{batch: k, job: like, count: count, campaign: b.Campaign, account: c.Account, qos: o.QoS, depend: like.After, await: await,
 		spool: spool, agent: []string{filepath.Join(like.Workdir, ".muster", "bin", "muster"), "provider", "node"}, gres: plainGres(like.Shape)}
 	if r.qos == "" {
 		r.qos = c.QoS
