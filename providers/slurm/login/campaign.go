@@ -43,10 +43,15 @@ type campaign struct {
 	heirs     map[string]string // by token: the one that stands for it; see repoint
 	unpointed map[string]bool   // of those: Slurm has not been told yet
 
-	looked  time.Time  // the last look at the queue that succeeded
-	watched bool       // somebody watches, and looks again
-	rows    []queueRow // the queue as it was at rowsAt, if nothing was submitted since
-	rowsAt  time.Time
+	looked    time.Time     // the last look at the queue that succeeded
+	watched   bool          // somebody watches, and looks again
+	rest      time.Duration // of accounting, between two questions of a watch
+	accounted struct {
+		n  int
+		at time.Time
+	}
+	rows   []queueRow // the queue as it was at rowsAt, if nothing was submitted since
+	rowsAt time.Time
 }
 
 // told is one event with its number.

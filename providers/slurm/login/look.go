@@ -182,7 +182,7 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[place]*que
 			ids = append(ids, j.batch.id)
 		}
 	}
-	if len(ids) == 0 {
+	if len(ids) == 0 || !c.mayAccount() {
 		return nil, nil
 	}
 	if err := c.scan(); err != nil { // what they wrote themselves comes first
@@ -208,6 +208,23 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[place]*que
 		}
 	}
 	return list, nil
+}
+
+// accountRest is how long accounting is left alone in a watch that has asked
+// it accountFree times. sacct costs the database more than squeue costs
+// slurmctld, and what is late by a minute is not lost.
+const (
+	accountRest = time.Minute
+	accountFree = 10
+)
+
+// mayAccount reports whether accounting may be asked now, and counts it.
+func (c *campaign) mayAccount() bool {
+	if c.watched && c.accounted.n >= accountFree && time.Since(c.accounted.at) < c.rest {
+		return false
+	}
+	c.accounted.n, c.accounted.at = c.accounted.n+1, time.Now()
+	return true
 }
 
 // history is what accounting has of one element: its rows, oldest first, and

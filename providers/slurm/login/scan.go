@@ -21,7 +21,8 @@ func (c *campaign) scan() error {
 	err := c.records("ends", func(j *job, restart int) error {
 		e, err := spool.ReadEnd(j.token, restart)
 		if err != nil {
-			return fmt.Errorf("record of an end: %w", err)
+			j.asked = time.Now().Add(-recordLag) // it is damaged: Slurm has to say
+			return nil
 		}
 		if e.Outside && restart+j.base >= j.last.Attempt {
 			j.asked = time.Now().Add(-lostAfter) // only Slurm knows why
@@ -136,11 +137,13 @@ func (c *campaign) fresh(folder string) (names []string, err error) {
 
 // stops tells of phases that their wrappers have stopped.
 func (c *campaign) stops() error {
+	looked := map[string]bool{}
 	for _, b := range c.batches {
 		key := "stop." + b.Phase
-		if c.seen[key] {
+		if c.seen[key] || looked[key] {
 			continue
 		}
+		looked[key] = true
 		why := ""
 		if text, err := os.ReadFile(c.path(key)); err == nil {
 			why = string(text)

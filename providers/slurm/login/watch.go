@@ -17,6 +17,7 @@ import (
 // the queue without a word.
 const (
 	spoolLook  = 500 * time.Millisecond
+	spoolCalm  = 2 * time.Second
 	queueFloor = 15 * time.Second
 	queueCalm  = 30 * time.Second // the floor when a watch has gone on for a while
 	calmAfter  = 5 * time.Minute
@@ -51,16 +52,22 @@ func (s *Slurm) Watch(ctx context.Context, r providers.WatchRequest, fn func(pro
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-bell:
-		case <-time.After(s.spoolLook()):
+		case <-time.After(w.spoolLook()):
 		}
 	}
 }
 
-func (s *Slurm) spoolLook() time.Duration {
-	if s.options.Floor > 0 {
-		return min(spoolLook, s.options.Floor)
+// spoolLook is how long the spool is left alone: it lies on a filesystem that
+// a whole site shares.
+func (w *watch) spoolLook() time.Duration {
+	look := spoolLook
+	if time.Since(w.began) > calmAfter {
+		look = spoolCalm
 	}
-	return spoolLook
+	if floor := w.s.options.Floor; floor > 0 {
+		look = min(look, floor)
+	}
+	return look
 }
 
 type watch struct {
@@ -78,7 +85,10 @@ func (w *watch) start(r providers.WatchRequest) error {
 	c := w.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watched = true
+	c.watched, c.rest = true, accountRest
+	if w.s.options.Floor > 0 {
+		c.rest = w.s.options.Floor
+	}
 	if err := c.load(); err != nil {
 		return err
 	}
