@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -155,6 +156,9 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	}
 	if out.Slots == 0 && out.Devices == 0 {
 		out.Slots = nodes * p.CPUs
+	}
+	if word == "offer" && p.MaxSubmit == 0 { // there is no queue: a job has its machine or is not handed over
+		p.MaxSubmit = cmp.Or(out.Slots, nodes)
 	}
 	if word == "machine" && nodes == 1 {
 		out.Cores, out.Bytes = p.CPUs, p.Memory

@@ -137,5 +137,5 @@ func billed(p offer.Price, s offer.Shape, d time.Duration, factor float64) strin
 	}
 	add(p.USDPerGPUHour, s.GPUs)
 	add(p.USDPerHour, max(s.Nodes, 1))
-	return sum.Mul(hours).Mul(decimal.NewFromFloat(factor)).String()
+	return sum.Mul(hours).Mul(decimal.NewFromFloat(factor)).String() + " usd"
 }

@@ -39,7 +39,7 @@ func pool() []offer.Attr {
 		{Name: "name", Type: offer.String, Doc: "Name of the pool; the block's label says it, too."},
 		{Name: "word", Type: offer.String, Default: `"partition"`, OneOf: []string{"partition", "queue", "offer", "machine"}, Doc: "What the site calls it. An offer is rented; a machine's cores and memory are all there is."},
 		{Name: "slots", Type: offer.Number, Doc: "Most of our jobs running at once, at least 1. Default: as many as its GPUs or, without GPUs, its cores allow."},
-		{Name: "max_submit", Type: offer.Number, Doc: "Most of our jobs queued or running at once, at least 1. Default: no limit."},
+		{Name: "max_submit", Type: offer.Number, Doc: "Most of our jobs queued or running at once, at least 1. Default: no limit; of an offer, which has no queue, the number of its nodes."},
 		{Name: "nodes", Type: offer.Number, Default: "1", Doc: "Number of nodes, at least 1."},
 		{Name: "cpus", Type: offer.Number, Doc: "Cores of a node. Default: as many as a job asks for."},
 		{Name: "memory", Type: offer.Size, Doc: "Memory of a node. Default: as much as a job asks for."},

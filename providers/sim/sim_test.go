@@ -50,7 +50,7 @@ func play(t *testing.T, block string, jobs []providers.Job, more func(clk clock.
 							line += " " + o.Class
 						}
 						if o.Usage != nil && o.Usage.Billed != "" {
-							line += " $" + o.Usage.Billed
+							line += ", " + o.Usage.Billed
 						}
 						out = append(out, line)
 						if o.Status == offer.Completed || o.Status == offer.Failed || o.Status == offer.Cancelled {
@@ -109,9 +109,9 @@ func TestPlacesBehaveAsDeclared(t *testing.T) {
 		"away for two hours": {`{"jobs":[{"runtime":7200}],"outage":[{"after":3600,"lasts":7200}]}`, []providers.Job{job("a")}, nil,
 			[]string{"0h a running", "1h unreachable", "2h unreachable", "3h a completed"}},
 		"the second launch is billed double": {`{"pool":[{"slots":1,"usd_per_hour":0.5}],"jobs":[{"runtime":3600}],"price_change":[{"launches":[2],"factor":2}]}`, []providers.Job{job("a"), job("b")}, nil,
-			[]string{"0h a running", "1h a completed", "1h b running", "2h b completed $1"}},
+			[]string{"0h a running", "1h a completed", "1h b running", "2h b completed, 1 usd"}},
 		"the price rises": {`{"pool":[{"slots":1,"usd_per_hour":0.5}],"jobs":[{"runtime":3600}],"price_change":[{"after":3600,"factor":3}]}`, []providers.Job{job("a"), job("b")}, nil,
-			[]string{"0h a running", "1h a completed", "1h b running", "2h b completed $1.5"}},
+			[]string{"0h a running", "1h a completed", "1h b running", "2h b completed, 1.5 usd"}},
 		"one that is cancelled makes room": {`{"pool":[{"slots":1}],"jobs":[{"runtime":3600}]}`, []providers.Job{job("a"), job("b")}, func(clk clock.Clock, s *sim.Sim) {
 			c, _ := clk.Timer(30 * time.Minute)
 			clk.Park(func() bool { return len(c) > 0 })
