@@ -15,6 +15,7 @@ import (
 func (h *Host) GPUs(n int) {
 	h.t.Helper()
 	h.program("nvidia-smi", "github.com/muster-run/muster/internal/lab/nvidia-smi")
+	h.Exec("chmod u+s /usr/games/nvidia-smi") // like a driver, it sees everybody's processes
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "gpu %s 81920 NVIDIA A100-SXM4-80GB\n", h.UUID(i))

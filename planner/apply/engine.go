@@ -156,6 +156,7 @@ func (e *engine) open() error {
 	if e.holds.Any() {
 		e.controlAll()
 	}
+	e.takeOver()
 	e.serveRequests()
 	return e.err
 }

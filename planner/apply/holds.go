@@ -34,6 +34,14 @@ func (e *engine) controlAll() {
 	}
 }
 
+// takeOver tells the queues that have jobs of this campaign who drives it now:
+// from then on they refuse what a muster that was overtaken still sends.
+func (e *engine) takeOver() {
+	for _, f := range e.flights {
+		e.tell(f.b, e.holds.All)
+	}
+}
+
 // tell says to a backend's queue whether it may start jobs of this campaign,
 // unless it knows.
 func (e *engine) tell(b *backend, hold bool) {
@@ -77,6 +85,10 @@ func (e *engine) control(b *backend, r providers.ControlRequest) {
 		err = b.Provider.Control(ctx, r)
 	}, func() {
 		if err == nil || line.ClassOf(err) == "" {
+			return
+		}
+		if line.ClassOf(err) == providers.StaleFence {
+			e.overtaken(b, err)
 			return
 		}
 		if r.Hold != nil && len(r.Tokens) == 0 {

@@ -151,8 +151,7 @@ func (e *engine) cancelAnswered(b *backend, fs []*flight, out []providers.Outcom
 		case "":
 			return
 		case providers.StaleFence:
-			e.halt(LeaseLost, "backend."+b.Name+" serves another muster by now")
-			e.err = err
+			e.overtaken(b, err)
 			return
 		}
 		e.unreachable(b, err)

@@ -90,8 +90,7 @@ func (e *engine) submitFailed(b *backend, batch []*flight, err error) {
 	case "":
 		return // the run is over
 	case providers.StaleFence:
-		e.halt(LeaseLost, "backend."+b.Name+" serves another muster by now")
-		e.err = err
+		e.overtaken(b, err)
 		return
 	case providers.Auth, providers.Quota, providers.Invalid, providers.NotFound:
 		var pe *providers.Error
@@ -274,13 +273,18 @@ func (e *engine) again(f *flight) {
 	}
 }
 
+// overtaken ends the run: a backend has heard of a later holder of the lease.
+func (e *engine) overtaken(b *backend, err error) {
+	e.halt(LeaseLost, "backend."+b.Name+" serves another muster by now")
+	e.err = err
+}
+
 // rejected is for one job that its backend refuses: the next approved
 // candidate gets it, else it is held.
 func (e *engine) rejected(f *flight, err *providers.Error) {
 	switch err.Class {
 	case providers.StaleFence:
-		e.halt(LeaseLost, "backend."+f.b.Name+" serves another muster by now")
-		e.err = err
+		e.overtaken(f.b, err)
 		return
 	case providers.Unreachable, providers.Internal:
 		e.submitFailed(f.b, []*flight{f}, err)

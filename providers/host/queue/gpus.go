@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -118,12 +119,33 @@ func (q *queue) takeGPUs(p *place, j *job) ([]taken, wait) {
 		w.short = gpus
 	}
 	if len(own) > 0 { // last: lines are cut, and the others are news
-		why = append(why, "our own jobs run on GPU "+strings.Join(own, ", "))
+		why = append(why, q.ours(p, own)...)
 	}
 	if w.why = strings.Join(why, "; "); s.GPUs > 1 {
 		w.why = fmt.Sprintf("%d of %d GPUs are free; %s", free, s.GPUs, w.why)
 	}
 	return nil, w
+}
+
+// ours says whose jobs run on devices that this queue has given out: those of
+// the campaign that asks, then each other of this user by name.
+func (q *queue) ours(p *place, devices []string) (why []string) {
+	by := map[string][]string{}
+	for _, d := range devices {
+		name := ""
+		if j := q.jobs[q.gpus.held[d]]; j != nil && j.place.Lineage != p.Lineage {
+			name = j.place.Campaign
+		}
+		by[name] = append(by[name], d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		whose := "our own jobs run"
+		if name != "" {
+			whose = fmt.Sprintf("your campaign %q runs", name)
+		}
+		why = append(why, whose+" on GPU "+strings.Join(by[name], ", "))
+	}
+	return why
 }
 
 func rank(last bool) int {
