@@ -77,6 +77,7 @@ type Phase struct {
 	Grid  *grid.Grid // never nil; without a grid one cell with the empty key
 
 	Candidates  []string // backend addresses in order; empty = by the policy table
+	Overflow    []string // backend addresses in order, for jobs that would wait
 	Prefer      string   // "", "order", "cheapest", "soonest"
 	MaxParallel int
 	Source      *Source // nil = no source at all

@@ -33,6 +33,7 @@ type storedDefinition struct {
 // look back.
 type storedPolicy struct {
 	Candidates []string   `json:"candidates,omitempty"`
+	Overflow   []string   `json:"overflow,omitempty"`
 	Prefer     string     `json:"prefer,omitempty"`
 	Retry      Retry      `json:"retry"`
 	Breaker    Breaker    `json:"breaker"`
@@ -49,7 +50,7 @@ func (p *Phase) define() Definition {
 	if p.job.form[SmokeRun] != p.job.form[Run] {
 		d.Smoke = p.stored(SmokeRun)
 	}
-	policy := storedPolicy{Candidates: p.Candidates, Prefer: p.Prefer, Retry: p.Retry, Breaker: p.Breaker, Lifecycle: p.Lifecycle}
+	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: p.Retry, Breaker: p.Breaker, Lifecycle: p.Lifecycle}
 	for _, o := range p.Outputs {
 		policy.Outputs = append(policy.Outputs, o.Name)
 	}

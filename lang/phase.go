@@ -70,6 +70,7 @@ func (l *loader) phaseHead(p *phaseBuild) {
 	p.Source = source.Read(l.Reader, l.c.Dir, p.b.One("source"), l.c.Source)
 	if place := p.b.One("place"); place != nil {
 		p.Candidates = l.backends.Candidates(place)
+		p.Overflow = l.backends.Places(place, "overflow")
 		p.Prefer = l.OneOf(place, "prefer", "order", "cheapest", "soonest")
 	}
 	p.params = l.paramEntries(p.b)

@@ -179,6 +179,9 @@ func (b *requestTable) finish(r Request) Request {
 			candidates = b.p.Smoke.Candidates
 		}
 	}
+	if len(b.p.Overflow) > 0 && b.v == Run {
+		candidates = slices.Concat(candidates, []string{"overflow"}, b.p.Overflow)
+	}
 	s := r.Shape
 	sum := sha256.Sum256(value.Encode(struct {
 		V                               int

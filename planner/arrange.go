@@ -23,12 +23,22 @@ func (m *maker) arrange() {
 	}
 	diags := m.diags
 	m.plan.faster, m.plan.assumed = m.faster, m.forecastInput
+	m.overflows = !m.hasDeadline()
 	m.arrangeOnce()
-	if !m.pressed() {
-		return
+	if !m.overflows && m.late() {
+		m.overflows = true
+		m.arrangeAnew(diags)
 	}
-	m.urgent, m.diags = true, slices.Clip(diags)
-	m.plan.Transfers = nil
+	if m.pressed() {
+		m.urgent = true
+		m.arrangeAnew(diags)
+	}
+}
+
+// arrangeAnew takes an arrangement back, with what it said, and makes another.
+func (m *maker) arrangeAnew(diags diag.List) {
+	m.diags = slices.Clip(diags)
+	m.plan.Transfers, m.spills = nil, nil
 	for _, w := range m.works {
 		copy(w.pp.Kind, w.first)
 		for _, i := range w.gated {
@@ -50,6 +60,16 @@ func (m *maker) arrangeOnce() {
 	}
 	m.transfers()
 	m.plan.Forecast = forecast.Make(m.forecastInput())
+}
+
+func (m *maker) hasDeadline() bool {
+	return slices.ContainsFunc(m.in.Campaign.Budgets, func(b lang.Budget) bool { return !b.Deadline.IsZero() })
+}
+
+// late reports whether the p90 end comes after a deadline.
+func (m *maker) late() bool {
+	end := m.in.Now.Add(m.plan.Forecast.Walltime.P90)
+	return slices.ContainsFunc(m.in.Campaign.Budgets, func(b lang.Budget) bool { return !b.Deadline.IsZero() && end.After(b.Deadline) })
 }
 
 // pressed reports whether the p90 end comes too near to a deadline.
@@ -130,6 +150,7 @@ func (m *maker) placePhase(w *work) {
 		w.nowhere = w.nowhere || d.Backend == "" && d.Away == ""
 	}
 	m.await(w)
+	m.overflow(w, jobs)
 	m.spread(w, jobs)
 }
 

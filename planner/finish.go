@@ -44,6 +44,7 @@ func (m *maker) note() {
 			}
 		}
 	}
+	m.noteSpills()
 	m.noteMissing()
 	m.noteClocks()
 	m.plan.Notes = append(m.plan.Notes, m.musterOff()...)

@@ -28,6 +28,8 @@ type maker struct {
 	holds       []hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
 	urgent      bool
+	overflows   bool    // phases that may overflow do
+	spills      []spill // what did
 	spots       *hosts.Spots
 	load        *hosts.Load                 // what is spread over hosts, in one arrangement
 	verdicts    map[string]state.Validation // by fingerprint

@@ -106,7 +106,7 @@ func (m *maker) lots(w *work, over [][]hosts.Host) []*lot {
 			continue
 		}
 		at := key{request: w.p.RequestOf(i, lang.Run)}
-		if over[at.request] == nil {
+		if over[at.request] == nil || int(w.pp.Place[i]) != at.request+1 {
 			continue
 		}
 		ok := false

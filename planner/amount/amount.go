@@ -38,7 +38,11 @@ func Unit(unit string) string {
 func Words(unit, text string) string {
 	switch unit {
 	case "usd":
-		return "$" + Of(text).Round(2).String()
+		d := Of(text).Round(2)
+		if d.IsInteger() {
+			return "$" + d.String()
+		}
+		return "$" + d.StringFixed(2)
 	case "gpu_hours":
 		return Of(text).Round(1).String() + " GPU-hours"
 	case "cpu_hours":

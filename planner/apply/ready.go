@@ -242,6 +242,9 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 	f.job = job
 	f.due = e.budgets.ceilingOf(f, nil)
 	if !e.budgets.afford(e, f) {
+		if e.cheaper(f) {
+			return refused
+		}
 		if e.handingOver() {
 			e.needs(e.budgets.Why)
 		}

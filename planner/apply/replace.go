@@ -65,6 +65,33 @@ func (e *engine) evade(p *phase, cell int32, d *place.Decision) bool {
 	return false
 }
 
+// cheaper re-places a cell that the budgets do not cover where it is planned, if
+// they cover it on another approved candidate.
+func (e *engine) cheaper(f *flight) bool {
+	if f.smoke {
+		return false
+	}
+	why, d := e.budgets.Why, f.where
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		if c.Backend == d.Backend && c.Pool == d.Pool || !e.takes(f.p, f.cell, c, d) {
+			continue
+		}
+		there := flight{p: f.p, cell: f.cell, addr: f.addr, plan: f.plan, n: f.n, first: f.first, max: f.max,
+			b: e.at(c.Backend, c.Pool), pool: c.Pool, where: placedOn(d, c, "re-placed: "+why)}
+		if there.due = e.budgets.ceilingOf(&there, nil); !e.budgets.afford(e, &there) {
+			continue
+		}
+		e.budgets.Short, e.budgets.Why = false, ""
+		e.report.note(e, f.addr, f.addr+" goes to "+there.b.title()+": "+why, false)
+		f.p.replace(f.cell, there.where)
+		f.p.Set(f.cell, cells.Pending)
+		e.makeReady(f.p, f.cell)
+		return true
+	}
+	return false
+}
+
 // turnBack takes back what was minted for a backend that cannot be reached
 // and never left: it waits, or goes elsewhere, as what is ready does.
 func (e *engine) turnBack(b *backend) {

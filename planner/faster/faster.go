@@ -188,29 +188,33 @@ func (w Phase) firstPlaced() int {
 	return max(slices.IndexFunc(w.Placements, func(d place.Decision) bool { return d.Backend != "" }), 0)
 }
 
-// otherCandidates are those that fit every request of a phase and won none.
+// otherCandidates are those that fit every request of a phase and have not won
+// all of them.
 func otherCandidates(w Phase) (out []place.Candidate) {
-	first := true
+	type pool struct{ backend, name string }
+	decisions, fits, won := 0, map[pool]int{}, map[pool]int{}
 	for _, d := range w.Placements {
 		if d.Backend == "" {
 			continue
 		}
-		if first {
-			for _, c := range d.Candidates {
-				if c.Fits && !c.Won {
-					out = append(out, c)
-				}
+		decisions++
+		for _, c := range d.Candidates {
+			at := pool{c.Backend, c.Pool}
+			if !c.Fits {
+				continue
 			}
-			first = false
-			continue
+			if fits[at]++; fits[at] == 1 {
+				out = append(out, c)
+			}
+			if c.Won {
+				won[at]++
+			}
 		}
-		out = slices.DeleteFunc(out, func(o place.Candidate) bool {
-			return !slices.ContainsFunc(d.Candidates, func(c place.Candidate) bool {
-				return c.Backend == o.Backend && c.Pool == o.Pool && c.Fits && !c.Won
-			})
-		})
 	}
-	return out
+	return slices.DeleteFunc(out, func(c place.Candidate) bool {
+		at := pool{c.Backend, c.Pool}
+		return fits[at] < decisions || won[at] == decisions
+	})
 }
 
 func placeName(backend, word, pool string) string {

@@ -107,13 +107,20 @@ func RoomOf(p offer.Pool, ours int64) Room {
 // AtOnce is how many jobs of a decision a pool runs at once, strangers' share
 // left out; 1 where nothing is known that would bound them.
 func AtOnce(p offer.Pool, d place.Decision) int64 {
+	if n, bounded := Bound(p, d); bounded {
+		return n
+	}
+	return 1
+}
+
+// Bound is how many jobs of a decision a pool runs at once, at least 1, and
+// whether anything is known that bounds them.
+func Bound(p offer.Pool, d place.Decision) (jobs int64, bounded bool) {
 	c := poolCapacity(p, 0)
 	n := c.counted(need(d, p.GPUs))
 	c.atLeast(n)
-	if room := c.room(n); room < unlimited {
-		return max(room, 1)
-	}
-	return 1
+	room := c.room(n)
+	return max(room, 1), room < unlimited
 }
 
 // freeDevices is how many devices we may use at once; 0 = not known.

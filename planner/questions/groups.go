@@ -4,6 +4,7 @@ package questions
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
@@ -30,7 +31,7 @@ func Groups(c *lang.Campaign) []Group {
 		for i := range p.Len() {
 			r := p.RequestOf(i, lang.Run)
 			if at[r] == 0 {
-				out = append(out, Group{Phase: p.Name, First: i, Candidates: p.Candidates, Shape: reqs[r].Shape, Options: reqs[r].Options})
+				out = append(out, Group{Phase: p.Name, First: i, Candidates: all(p), Shape: reqs[r].Shape, Options: reqs[r].Options})
 				at[r] = len(out)
 			}
 			out[at[r]-1].Cells++
@@ -38,6 +39,15 @@ func Groups(c *lang.Campaign) []Group {
 		out = append(out, smokeGroups(p)...)
 	}
 	return out
+}
+
+// all are the candidates of a phase's runs and those of its overflow; without
+// candidates of its own it may go anywhere.
+func all(p *lang.Phase) []string {
+	if len(p.Candidates) == 0 {
+		return nil
+	}
+	return slices.Concat(p.Candidates, p.Overflow)
 }
 
 func smokeGroups(p *lang.Phase) []Group {

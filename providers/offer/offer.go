@@ -198,6 +198,6 @@ type Usage struct {
 	GPUSeconds float64       `json:"gpu_seconds"` // devices held × seconds
 	GPUMaxMem  int64         `json:"gpu_max_mem"` // bytes; -1 = unknown
 	// Billed is what the backend says that it charged, as an amount and its
-	// unit: "0.35 usd", "12 service_units". Text in other units is kept for people.
+	// unit: "0.35 usd", "12 service_units"; without one it is usd. Text in other units is kept for people.
 	Billed string `json:"billed,omitempty"`
 }

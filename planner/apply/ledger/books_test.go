@@ -118,7 +118,7 @@ func TestBilledAsTheBackendSays(t *testing.T) {
 		want       int64
 	}{
 		{"0.35 usd", "usd", 350_000_000}, {"12 service_units", "service_units", 12_000_000_000}, {"7200 billing-seconds", "", 0},
-		{"-1 usd", "", 0}, {"", "", 0}, {"usd", "", 0}, {"1e300 usd", "", 0}, {"0 usd", "usd", 0},
+		{"0.7", "usd", 700_000_000}, {"-1 usd", "", 0}, {"", "", 0}, {"usd", "", 0}, {"1e300 usd", "", 0}, {"0 usd", "usd", 0},
 	} {
 		unit, v, ok := Billed(c.text)
 		if ok != (c.unit != "") || ok && (units[unit] != c.unit || v != c.want) {

@@ -60,11 +60,13 @@ func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known boo
 }
 
 // Billed is the amount in what a backend says that it charged, such as "0.35 usd"
-// or "12 service_units"; ok is false where it is in no unit of ours.
+// or "12 service_units", money where no unit stands; ok is false where it is in no unit of ours.
 func Billed(text string) (unit int, billed int64, ok bool) {
-	value, name, _ := strings.Cut(strings.TrimSpace(text), " ")
+	value, name, named := strings.Cut(strings.TrimSpace(text), " ")
 	d, err := decimal.NewFromString(value)
-	unit = slices.Index(units[:], strings.ToLower(strings.TrimSpace(name)))
+	if unit = slices.Index(units[:], strings.ToLower(strings.TrimSpace(name))); !named {
+		unit = money
+	}
 	if err != nil || unit < 0 || d.IsNegative() || d.GreaterThan(mostBilled) {
 		return 0, 0, false
 	}
