@@ -175,7 +175,10 @@ func (d *Door) Clean(ctx context.Context, name string) ([]string, error) {
 		}
 		removed = append(removed, filepath.Join(dir, f.Name()))
 	}
-	_ = os.Remove(dir) // if nothing else is in it
+	// If nothing else is in them.
+	if os.Remove(dir) == nil && filepath.Base(filepath.Dir(dir)) == "muster" {
+		_ = os.Remove(filepath.Dir(dir))
+	}
 	return removed, nil
 }
 

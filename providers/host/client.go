@@ -297,9 +297,10 @@ func (c *Client) Remove(ctx context.Context, p Place, r providers.RemoveRequest)
 	return c.Call(ctx, "remove", wire.Remove{Place: p, Request: r}, nil)
 }
 
-// Clean forgets ended jobs that have been acknowledged.
-func (c *Client) Clean(ctx context.Context) (removed []string, err error) {
-	return removed, c.Call(ctx, "clean", wire.Nothing{}, &removed)
+// Clean forgets ended jobs, those of the place even if their end has not been
+// acknowledged.
+func (c *Client) Clean(ctx context.Context, p Place) (removed []string, err error) {
+	return removed, c.Call(ctx, "clean", wire.Clean{Place: p}, &removed)
 }
 
 // Busy is what the running queue's jobs hold. It starts none: without a

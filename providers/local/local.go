@@ -18,6 +18,7 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/tree"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -288,22 +289,32 @@ func (l *Local) Remove(ctx context.Context, r providers.RemoveRequest) error {
 	return b.client.Remove(ctx, b.place, r)
 }
 
-// Clean removes what the queue keeps of ended jobs, and their logs.
+// made are the folders in a workdir's .muster that hold nothing but copies and
+// logs of muster's.
+var made = []string{"logs", "lists", "source"}
+
+// Clean removes what the queue keeps of ended jobs, their logs, and the copies
+// that were made for them. Results, and those that were moved aside, stay.
 func (l *Local) Clean(ctx context.Context, name string) ([]string, error) {
 	b, err := l.backend(name)
 	if err != nil {
 		return nil, err
 	}
-	removed, err := b.client.Clean(ctx)
+	removed, err := b.client.Clean(ctx, b.place)
 	if err != nil {
 		return removed, err
 	}
-	logs := filepath.Join(b.Workdir, ".muster", "logs")
-	if _, err := os.Stat(logs); err == nil {
-		if err := os.RemoveAll(logs); err != nil {
+	dir := filepath.Join(b.Workdir, ".muster")
+	for _, name := range made {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if err := tree.Remove(path); err != nil {
 			return removed, fmt.Errorf("clean: %w", err)
 		}
-		removed = append(removed, logs)
+		removed = append(removed, path)
 	}
+	_ = os.Remove(dir) // if nothing else lies there
 	return removed, nil
 }

@@ -77,7 +77,7 @@ func Unpack(archive, to string) error {
 	if err != nil {
 		return err
 	}
-	defer discard(tmp)
+	defer Remove(tmp)
 	for t := tar.NewReader(f); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -152,15 +152,15 @@ func Seal(root string) error {
 	return nil
 }
 
-// discard removes a tree even where it was sealed. What is gone is fine.
-func discard(root string) {
+// Remove removes a tree even where it was sealed. What is gone is fine.
+func Remove(root string) error {
 	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			_ = os.Chmod(name, 0o755)
 		}
 		return nil
 	})
-	_ = os.RemoveAll(root)
+	return os.RemoveAll(root)
 }
 
 // Folder is the folder that a pushed path is unpacked into, if it is a tree.

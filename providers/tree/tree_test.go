@@ -37,7 +37,7 @@ func TestATreeArrivesWholeWithItsBits(t *testing.T) {
 	if _, err := os.Lstat(to + Suffix); err == nil {
 		t.Error("the archive is left")
 	}
-	t.Cleanup(func() { discard(to) })
+	t.Cleanup(func() { _ = Remove(to) })
 }
 
 func TestATreeThatLeadsOutsideLeavesNothing(t *testing.T) {

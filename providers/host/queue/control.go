@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"maps"
-	"os"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -181,24 +180,4 @@ func (q *queue) holdJobs(r providers.ControlRequest) {
 			j.lane = nil
 		}
 	}
-}
-
-// clean forgets what has ended and been acknowledged, and says what it removed.
-func (q *queue) clean(ctx context.Context) (removed []string, err error) {
-	removed, err = ask(ctx, q, func() (removed []string) {
-		if len(q.graves) > 0 {
-			clear(q.graves)
-			removed = append(removed, q.spool+"/log: records of ended jobs")
-		}
-		q.folded = 0
-		return removed
-	})
-	if entries, e := os.ReadDir(q.spool); e == nil && err == nil {
-		for _, e := range entries {
-			if e.Name() == "queue.err" {
-				os.Truncate(q.spool+"/queue.err", 0)
-			}
-		}
-	}
-	return removed, err
 }

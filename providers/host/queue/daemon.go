@@ -73,7 +73,10 @@ func Serve(ctx context.Context, l Life) error {
 	go q.endWhenIdle(ctx, l.Idle, srv, stop)
 	say(l.Told, "ready")
 	q.run(ctx)
-	return q.journal.Sync()
+	if err := q.journal.Sync(); err != nil || !q.leaves {
+		return err
+	}
+	return spool.Remove(l.Spool)
 }
 
 func say(told *os.File, word string) {
@@ -137,7 +140,7 @@ func (q *queue) endWhenIdle(ctx context.Context, idle time.Duration, srv *wire.S
 			if srv.Conns() > 0 || !q.idle() {
 				q.touched = boot.Uptime()
 			}
-			over := boot.Uptime()-q.touched >= idle
+			over := boot.Uptime()-q.touched >= idle || q.leaves && srv.Conns() == 0
 			q.yielded = q.yielded || over
 			return over
 		})

@@ -55,6 +55,7 @@ type queue struct {
 	stuck    error           // why the log cannot be written, nil if it can
 	full     error           // why the spool has no room for a job's folder; forgotten at the next tick
 	yielded  bool            // a newer queue takes over: nothing starts
+	leaves   bool            // its spool is to go with it
 	busy     int             // starts and checks under way
 	folded   int64           // size of the log after the last compaction
 	touched  time.Duration   // uptime when something last happened

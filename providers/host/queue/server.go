@@ -39,7 +39,7 @@ func (q *queue) handlers(revision int, yield func()) map[string]wire.Handler {
 			s.PID = os.Getpid()
 			return s, err
 		}),
-		"clean": wire.Handle(func(ctx context.Context, _ wire.Nothing) (any, error) { return q.clean(ctx) }),
+		"clean": wire.Handle(func(ctx context.Context, b wire.Clean) (any, error) { return q.clean(ctx, b.Place) }),
 		"yield": wire.Handle(func(ctx context.Context, _ wire.Nothing) (wire.Nothing, error) {
 			yield()
 			return wire.Nothing{}, nil

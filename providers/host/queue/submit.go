@@ -118,6 +118,7 @@ func (q *queue) accept(s wire.Submission, jobs []*job, out []providers.Submitted
 	if q.yielded {
 		return providers.Errorf(providers.Unreachable, "The queue is being taken over")
 	}
+	q.leaves = false
 	if why := cmp.Or(q.stuck, q.full); why != nil {
 		return noRoom(why)
 	}

@@ -31,6 +31,10 @@ func Lock(dir string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock spool: %w", err)
 	}
+	if !isAt(f, lockPath(dir)) { // removed by its last holder meanwhile
+		f.Close()
+		return nil, ErrBusy
+	}
 	start, _ := process.StartTime(os.Getpid())
 	f.Truncate(0)
 	f.WriteAt([]byte(strconv.Itoa(os.Getpid())+" "+strconv.FormatUint(start, 10)+" "+boot.ID()+"\n"), 0)
@@ -51,3 +55,53 @@ func Holder(dir string) process.ID {
 }
 
 func lockPath(dir string) string { return filepath.Join(dir, "lock") }
+
+func isAt(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+// Remove takes a spool away, its lock last, for the process that holds it,
+// and the folders above it that are muster's, if nothing else lies in them.
+// What is not muster's stays where it is.
+func Remove(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("remove spool: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != "lock" && ours(e.Name()) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("remove spool: %w", err)
+			}
+		}
+	}
+	if err := os.Remove(lockPath(dir)); err != nil {
+		return fmt.Errorf("remove spool: %w", err)
+	}
+	if sock, err := Socket(dir); err == nil && filepath.Dir(sock) != dir {
+		_ = os.Remove(filepath.Dir(sock))
+	}
+	if os.Remove(dir) != nil {
+		return nil // something else lies there
+	}
+	for up := filepath.Dir(dir); filepath.Base(up) == "queue" || strings.HasPrefix(filepath.Base(up), "muster"); up = filepath.Dir(up) {
+		if os.Remove(up) != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// ours reports whether a queue makes files of that name in its spool.
+func ours(name string) bool {
+	switch name {
+	case "log", "jobs", "secrets", "claims", "sock", "queue.err":
+		return true
+	}
+	return strings.HasPrefix(name, "log.") || strings.HasPrefix(name, "wrapper-")
+}

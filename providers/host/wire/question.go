@@ -47,6 +47,10 @@ type (
 		Place   machine.Place           `json:"place"`
 		Request providers.RemoveRequest `json:"request"`
 	}
+	// Clean forgets what has ended; the place's own has been heard of.
+	Clean struct {
+		Place machine.Place `json:"place"`
+	}
 	// Nothing has nothing to say.
 	Nothing struct{}
 )
