@@ -29,6 +29,7 @@ type ask struct {
 	tokens  []string
 	imports []lang.Import
 	outputs []recorded
+	early   chan looked // what look finds, if it looks while the provider comes up
 	offers  []offer.Pool
 }
 
@@ -108,6 +109,9 @@ func (o *observer) ask(ctx context.Context, a *ask) {
 	defer o.announce("waiting for backend." + a.name)()
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
+	if a.conf.Type == "local" && !o.Verify && len(a.outputs) > 0 {
+		a.lookEarly()
+	}
 	steps := []func(context.Context, *ask) error{o.configure, o.pools, o.quotes, o.jobs, o.imported, o.look, o.preflight}
 	for _, step := range steps {
 		if err := step(ctx, a); err != nil {

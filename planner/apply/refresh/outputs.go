@@ -34,18 +34,29 @@ func (o *observer) recordedOutputs(get func(string) *ask) {
 		}
 		specs[p.Name] = m
 	}
+	var a *ask // of the output before: neighbours are mostly alike
+	var phase, backend string
+	var spec map[string]*lang.Output
 	for key, j := range o.State.All() {
 		if j.Status != state.Completed || j.Smoke {
 			continue
 		}
+		if spec == nil || j.Phase != phase {
+			phase, spec = j.Phase, specs[j.Phase]
+		}
 		for i := range j.Outputs {
 			out := &j.Outputs[i]
-			a := get(out.Backend)
+			if a == nil || out.Backend != backend {
+				a, backend = get(out.Backend), out.Backend
+				if a.outputs == nil {
+					a.outputs = make([]recorded, 0, len(o.State.Jobs))
+				}
+			}
 			pool := ""
 			if at := j.Last(); at != nil && at.Backend == out.Backend {
 				pool = at.Pool
 			}
-			a.outputs = append(a.outputs, recorded{address: key, out: out, pool: pool, spec: specs[j.Phase][out.Name]})
+			a.outputs = append(a.outputs, recorded{address: key, out: out, pool: pool, spec: spec[out.Name]})
 		}
 	}
 }
@@ -54,10 +65,7 @@ func (o *observer) recordedOutputs(get func(string) *ask) {
 // is reported, after it was opened: a touched file with the same bytes is no
 // difference.
 func (o *observer) look(ctx context.Context, a *ask) error {
-	order := func(x, y recorded) int { return compare(x.address, y.address, x.out.Name, y.out.Name) }
-	if !slices.IsSortedFunc(a.outputs, order) {
-		slices.SortFunc(a.outputs, order)
-	}
+	a.sortOutputs()
 	open := a.outputs
 	if !o.Verify {
 		var err error
@@ -83,10 +91,23 @@ func (o *observer) look(ctx context.Context, a *ask) error {
 	return nil
 }
 
+func (a *ask) sortOutputs() {
+	order := func(x, y recorded) int { return compare(x.address, y.address, x.out.Name, y.out.Name) }
+	if !slices.IsSortedFunc(a.outputs, order) {
+		slices.SortFunc(a.outputs, order)
+	}
+}
+
 // differing are the outputs whose size, time or inode is not as recorded.
 // Files of this machine are looked at directly; others where they lie.
 func (o *observer) differing(ctx context.Context, a *ask) ([]recorded, error) {
-	far, out := near(a)
+	var far, out []recorded
+	if a.early != nil {
+		n := <-a.early
+		far, out = n.far, n.differ
+	} else {
+		far, out = a.nearby(a.can.Remote)
+	}
 	for by, rs := range a.bySpot(far) {
 		for len(rs) > 0 {
 			n := min(len(rs), verifyMax)
@@ -116,11 +137,24 @@ func workdirOf(o *state.Output, a *ask) string {
 	return a.conf.Workdir
 }
 
-// near looks at the files of this machine, on all cores: what differs, and
+// lookEarly looks at the files of this machine while its provider comes up.
+func (a *ask) lookEarly() {
+	a.sortOutputs()
+	a.early = make(chan looked, 1)
+	go func() {
+		far, differ := a.nearby(false)
+		a.early <- looked{far, differ}
+	}()
+}
+
+// looked is what nearby finds.
+type looked struct{ far, differ []recorded }
+
+// nearby looks at the files of this machine, on all cores: what differs, and
 // what lies elsewhere or is more than a file.
-func near(a *ask) (far, differ []recorded) {
+func (a *ask) nearby(remote bool) (far, differ []recorded) {
 	parts := slices.Collect(slices.Chunk(a.outputs, len(a.outputs)/runtime.GOMAXPROCS(0)+1))
-	found := make([]struct{ far, differ []recorded }, len(parts))
+	found := make([]looked, len(parts))
 	var wg sync.WaitGroup
 	for i, part := range parts {
 		wg.Go(func() {
@@ -128,7 +162,7 @@ func near(a *ask) (far, differ []recorded) {
 			defer l.close()
 			for _, r := range part {
 				switch dir := workdirOf(r.out, a); {
-				case a.can.Remote || r.out.Files > 0 || !filepath.IsAbs(dir):
+				case remote || r.out.Files > 0 || !filepath.IsAbs(dir):
 					found[i].far = append(found[i].far, r)
 				case !l.unchanged(dir, r.out):
 					found[i].differ = append(found[i].differ, r)

@@ -101,11 +101,18 @@ type observer struct {
 // finished are the phases that have nothing left to run, as the state says.
 func finished(c *lang.Campaign, st *state.State) map[string]bool {
 	done := map[string]int{}
+	phase, n := "", 0 // records of a phase lie together
 	for _, j := range st.All() {
-		if j.Status == state.Completed && !j.Smoke {
-			done[j.Phase]++
+		if j.Status != state.Completed || j.Smoke {
+			continue
 		}
+		if j.Phase != phase {
+			done[phase] += n
+			phase, n = j.Phase, 0
+		}
+		n++
 	}
+	done[phase] += n
 	out := map[string]bool{}
 	for _, p := range c.Phases {
 		out[p.Name] = done[p.Name] >= p.Len()
