@@ -87,6 +87,15 @@ func poolSummary(p offer.Pool, all []offer.Pool) string {
 	return s
 }
 
+// months is how old a fact of a month is, in months.
+func months(at, now time.Time) string {
+	n := 12*(now.Year()-at.Year()) + int(now.Month()-at.Month())
+	if n == 1 {
+		return "1 month"
+	}
+	return fmt.Sprintf("%d months", n)
+}
+
 // warnStale says when facts were verified too long ago to be relied on.
 func (m *maker) warnStale(backend, month string) {
 	after := m.in.Campaign.Policy.StaleAfter
@@ -95,8 +104,8 @@ func (m *maker) warnStale(backend, month string) {
 		return
 	}
 	d := diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend,
-		Detail: fmt.Sprintf("Limits, prices and deletion rules of backend.%s were verified in %s, longer ago than stale_after (%s). `muster backends` prints them: compare them with what the site says.",
-			backend, month, units.ShortDuration(after))}
+		Detail: fmt.Sprintf("Limits, prices and deletion rules of backend.%s were verified in %s, %s ago, which is longer than stale_after (%s). `muster backends` prints them: compare them with what the site says.",
+			backend, month, months(at, m.in.Now), units.ShortDuration(after))}
 	for _, b := range m.in.Campaign.Backends {
 		if b.Address() == backend && !b.Implied {
 			d.Subject = b.Range.Ptr()

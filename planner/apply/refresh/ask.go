@@ -267,6 +267,7 @@ func (o *observer) preflight(ctx context.Context, a *ask) error {
 	if len(checks) == 0 {
 		return nil
 	}
+	checks[0].Disk = max(checks[0].Disk, o.leaves(a))
 	findings, err := a.p.Preflight(ctx, a.name, checks)
 	if err != nil {
 		return err

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -122,13 +124,21 @@ func room(dir string, need int64) string {
 	free := int64(st.Bavail) * int64(st.Bsize)
 	switch {
 	case need > 0 && free < need:
-		return fmt.Sprintf("%s free of %s needed", size(free), size(need))
+		return fmt.Sprintf("%s free of %s needed by the jobs still to be done; make room, or let workdir be on a larger volume", disk(free), disk(need))
 	case st.Blocks > 0 && st.Bavail == 0:
 		return "the disk is full"
 	case st.Files > 0 && float64(st.Files-st.Ffree) >= inodesFull*float64(st.Files):
 		return fmt.Sprintf("%d of %d inodes are in use; no more files can be made", st.Files-st.Ffree, st.Files)
 	}
 	return ""
+}
+
+// disk is a size as people write it of disks: 60 GB.
+func disk(n int64) string {
+	if n < 1e9 {
+		return size(n)
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/1e8)/10, 'f', -1, 64) + " GB"
 }
 
 // A remark is what there is to say of an image.
