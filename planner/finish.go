@@ -47,6 +47,7 @@ func (m *maker) note() {
 	m.noteSpills()
 	m.noteMissing()
 	m.noteClocks()
+	m.noteRented()
 	m.plan.Notes = append(m.plan.Notes, m.musterOff()...)
 	m.plan.Notes = dedupe(m.plan.Notes)
 }

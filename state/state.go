@@ -239,7 +239,7 @@ type Entry struct {
 type Rental struct {
 	ID      string    `json:"id"`
 	Backend string    `json:"backend"`
-	Since   time.Time `json:"since"`
+	Since   time.Time `json:"since"` // when it came to be what Status says
 	Status  string    `json:"status"`
 	PerHour string    `json:"per_hour,omitempty"`
 }

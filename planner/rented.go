@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// clockAhead is how far ahead a danger clock of a rented machine is told.
+const clockAhead = 30 * 24 * time.Hour
+
+// noteRented says what every rented machine is billed, by the hour and the day,
+// whether the plan uses it or not, and what its platform does with it and when.
+func (m *maker) noteRented() {
+	var day decimal.Decimal
+	n, unknown := 0, 0
+	count := func(perHour string) string {
+		n++
+		rate, err := decimal.NewFromString(perHour)
+		if err != nil {
+			unknown++
+			return "billed at a price that is not known"
+		}
+		daily := rate.Mul(decimal.NewFromInt(24))
+		day = day.Add(daily)
+		return fmt.Sprintf("$%s/h, %s a day", perHour, amount.Words("usd", daily.String()))
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.st.Rentals)) {
+		r := m.st.Rentals[id]
+		if r.Status == "released" {
+			continue
+		}
+		text := fmt.Sprintf("%s on %s is %s", id, r.Backend, orElse(r.Status, "rented"))
+		if !r.Since.IsZero() {
+			text += " since " + r.Since.UTC().Format("2006-01-02")
+		}
+		text += ": " + count(r.PerHour)
+		for _, c := range m.rentalClocks(r.Backend) {
+			if said := m.rentalClock(c, r.Status, r.Since); said != "" {
+				text += "; " + said
+			}
+		}
+		m.plan.Notes = append(m.plan.Notes, text+".")
+	}
+	for _, o := range m.in.Observed.Orphans {
+		count(o.PerHour)
+	}
+	if n < 2 {
+		return
+	}
+	text := fmt.Sprintf("%d machines are rented, for %s a day in all as they stand", n, amount.Words("usd", day.String()))
+	if unknown > 0 {
+		text += fmt.Sprintf(", and what %d of them cost is not known", unknown)
+	}
+	m.plan.Notes = append(m.plan.Notes, text+".")
+}
+
+// rentalClocks are the danger clocks of a backend, each once.
+func (m *maker) rentalClocks(backend string) (out []offer.Clock) {
+	for i := range m.in.Pools {
+		if p := &m.in.Pools[i]; p.Backend == backend {
+			for _, c := range p.Clocks {
+				if !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// rentalClock is what a clock says of a machine that stands still since a time:
+// a rule without a date holds from the start.
+func (m *maker) rentalClock(c offer.Clock, status string, since time.Time) string {
+	at := c.At
+	switch {
+	case at.IsZero() && status != "stopped":
+		return "" // it counts from the last use
+	case at.IsZero() && c.After == 0:
+		return c.What
+	case at.IsZero() && since.IsZero():
+		return c.What + " after " + units.ShortDuration(c.After)
+	case at.IsZero():
+		at = since.Add(c.After)
+	}
+	switch left := at.Sub(m.in.Now); {
+	case left <= 0:
+		return fmt.Sprintf("%s since %s", c.What, at.UTC().Format("2006-01-02"))
+	case left > clockAhead:
+		return ""
+	default:
+		return fmt.Sprintf("%s in %s, on %s", c.What, days(left), at.UTC().Format("2006-01-02"))
+	}
+}
+
+// days is a time to a date, in days from two on.
+func days(d time.Duration) string {
+	if n := int((d + 12*time.Hour) / (24 * time.Hour)); n >= 2 {
+		return fmt.Sprintf("%d days", n)
+	}
+	return units.ShortDuration(d)
+}
