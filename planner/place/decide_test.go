@@ -327,6 +327,19 @@ func TestQuotes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("with options", func(t *testing.T) {
+		t.Parallel()
+		g := Group{Shape: s, Candidates: []string{"slurm.alpine"}, Options: map[string]json.RawMessage{"slurm": json.RawMessage(`{"qos":"long"}`)}}
+		d, said := decide(t, g, func(in *Input) {
+			asked := s
+			asked.Options = `{"qos":"long"}`
+			in.Quotes = []Quoted{{Shape: s, Quote: offer.Quote{Backend: "slurm.alpine", Pool: "aa100", Wait: time.Hour, Fits: true}},
+				{Shape: asked, Quote: offer.Quote{Backend: "slurm.alpine", Pool: "aa100", Wait: -1, Why: "there is no qos long here"}}}
+		})
+		if d.Pool == "aa100" || !strings.Contains(said, "there is no qos long here") && d.Backend == "" {
+			t.Errorf("goes to %q %s: %s", goes(d), d.Pool, said)
+		}
+	})
 	t.Run("does not fit", func(t *testing.T) {
 		t.Parallel()
 		d, said := decide(t, Group{Shape: s, Candidates: []string{"slurm.alpine"}}, quote(offer.Quote{Why: "the account may not use aa100", Would: "account = \"gpu\""}))

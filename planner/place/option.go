@@ -36,8 +36,11 @@ func fitting(options []option) []option {
 
 func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) []option {
 	var out []option
-	key := ShapeKey(g.Shape)
 	for order, name := range names {
+		typ, _, _ := strings.Cut(name, ".")
+		asked := g.Shape
+		asked.Options = string(g.Options[typ]) // as its backend was asked for it
+		key := ShapeKey(asked)
 		for _, p := range in.Pools {
 			if p.Backend == name {
 				out = append(out, in.option(g, p, order, quotes[quoteKey(p.Backend, p.Name, key)]))

@@ -208,6 +208,7 @@ func (f *File) checkExpiry(l *diag.List, quotes []place.Quoted, now time.Time) {
 
 func quoteFor(quotes []place.Quoted, d place.Decision) (offer.Quote, bool) {
 	for _, q := range quotes {
+		q.Shape.Options = d.Shape.Options // which change no price
 		if q.Quote.Backend == d.Backend && q.Quote.Pool == d.Pool && place.ShapeKey(q.Shape) == place.ShapeKey(d.Shape) {
 			return q.Quote, true
 		}

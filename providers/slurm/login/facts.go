@@ -23,9 +23,14 @@ type siteFacts struct {
 	partitions []livePartition
 	qos        []liveQoS
 	assoc      []association
-	closed     bool // accounting does not answer, or not us: nothing is known of qos and accounts
-	maxArray   int  // elements of one array; 0 = not known
-	maxJobs    int  // that the controller keeps, of all users; 0 = not known
+	closed     bool           // accounting does not answer, or not us: nothing is known of qos and accounts
+	enforced   bool           // nobody may submit without an account
+	maxArray   int            // elements of one array; 0 = not known
+	maxJobs    int            // that the controller keeps, of all users; 0 = not known
+	licenses   map[string]int // nil = not known
+	// reservations are nil if they are not known.
+	reservations *[]reservation
+	groups       []string // of this user; nil = not known, or all may be used
 }
 
 // cachedFacts are the facts of a backend, asked for at most so often.
@@ -47,6 +52,7 @@ type livePartition struct {
 	allowQoS          []string // nil = all
 	denyQoS           []string
 	accounts          []string // nil = all
+	groups            []string // nil = all
 	nodes             int
 	cpus              int            // of one node
 	memory            int64          // bytes of one node
@@ -108,8 +114,17 @@ func (c *cluster) facts(ctx context.Context) (*siteFacts, error) {
 	addNodes(s.partitions, string(out))
 	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
 		config := parseConfig(string(out))
+		s.enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
 		s.maxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
 	}
+	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "licenses"); err == nil {
+		s.licenses = parseLicenses(string(out))
+	}
+	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "reservation"); err == nil {
+		list := parseReservations(string(out))
+		s.reservations = &list
+	}
+	s.groups = groupNames()
 	qos, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "qos", "format="+strings.Join(qosFields, ","))
 	if err == nil {
 		s.qos = parseQoS(string(qos))
@@ -119,23 +134,20 @@ func (c *cluster) facts(ctx context.Context) (*siteFacts, error) {
 		s.assoc = parseAssoc(string(assoc))
 	}
 	s.closed = err != nil || err2 != nil || len(s.assoc) == 0
+	s.enforced = s.enforced && err == nil && err2 == nil
 	return s, nil
 }
 
 // parsePartitions reads scontrol -o show partition.
 func parsePartitions(out string) (list []livePartition) {
 	for line := range strings.Lines(out) {
-		f := map[string]string{}
-		for _, w := range strings.Fields(line) {
-			if name, value, ok := strings.Cut(w, "="); ok {
-				f[name] = value
-			}
-		}
+		f := parseWords(line)
 		if f["PartitionName"] == "" {
 			continue
 		}
 		p := livePartition{name: f["PartitionName"], up: f["State"] == "UP" || f["State"] == "", isDefault: f["Default"] == "YES",
-			maxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]), gpus: map[string]int{}}
+			maxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]),
+			groups: nameList(f["AllowGroups"]), gpus: map[string]int{}}
 		p.maxNodes, _ = strconv.Atoi(f["MaxNodes"])
 		p.minNodes, _ = strconv.Atoi(f["MinNodes"])
 		p.nodes, _ = strconv.Atoi(f["TotalNodes"])

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
@@ -67,8 +68,11 @@ func (b *backend) preflightSite(s *siteFacts, tell func(int, string, string, ...
 	}
 	for _, p := range b.config.Partitions {
 		if !slices.Contains(names, p) {
-			tell(-1, "There is no such partition", "backend.%s names %s; there are %s", b.Name, p, strings.Join(names, ", "))
+			tell(-1, "There is no such partition", "backend.%s names %s; %s", b.Name, p, meant("partitions", p, slices.Clone(names)))
 		}
+	}
+	if s.enforced && len(s.assoc) == 0 {
+		tell(-1, "You have no account here", "Slurm takes jobs of this cluster's accounts only, and user %s is in none; the site's support adds you to one", b.cluster.user)
 	}
 	if s.closed {
 		return
@@ -80,11 +84,20 @@ func (b *backend) preflightSite(s *siteFacts, tell func(int, string, string, ...
 		}
 	}
 	if a := b.config.Account; a != "" && !slices.Contains(accounts, a) {
-		tell(-1, "The account is not yours", "backend.%s names account %s; yours are %s", b.Name, a, strings.Join(accounts, ", "))
+		tell(-1, "The account is not yours", "backend.%s names account %s; %s", b.Name, a, yours(a, accounts))
 	}
 	if q := b.config.QoS; q != "" && !slices.Contains(s.qosNames(b.config.Account), q) {
-		tell(-1, "The qos is not yours", "backend.%s names qos %s; yours are %s", b.Name, q, strings.Join(s.qosNames(b.config.Account), ", "))
+		tell(-1, "The qos is not yours", "backend.%s names qos %s; %s", b.Name, q, yours(q, s.qosNames(b.config.Account)))
 	}
+}
+
+// yours says which names are the user's, and which may have been meant.
+func yours(given string, names []string) string {
+	text := "yours are " + strings.Join(names, ", ")
+	if near := diag.Suggest(given, names); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return text
 }
 
 // preflightJob checks what like jobs ask for on the partition they go to.
@@ -102,7 +115,7 @@ func (b *backend) preflightJob(s *siteFacts, i int, c providers.Check, tell func
 		all = append(all, b.pool(s, &s.partitions[k]))
 	}
 	if o.Partition != "" && s.partition(o.Partition) == nil {
-		tell(i, "There is no such partition", `options "slurm" names %s; there are %s`, o.Partition, poolNames(all))
+		tell(i, "There is no such partition", `options "slurm" names %s; %s`, o.Partition, meant("partitions", o.Partition, poolNames(all)))
 		return
 	}
 	k := slices.IndexFunc(all, func(p offer.Pool) bool { return p.Name == c.Pool })

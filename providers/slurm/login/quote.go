@@ -74,7 +74,7 @@ func optionsOf(text string) (jobOptions, error) {
 func unfit(s offer.Shape, o jobOptions, p offer.Pool, all []offer.Pool) (why, would string) {
 	if o.Partition != "" && o.Partition != p.Name {
 		if !slices.ContainsFunc(all, func(p offer.Pool) bool { return p.Name == o.Partition }) {
-			return fmt.Sprintf("there is no partition %s here", o.Partition), "there are " + poolNames(all)
+			return fmt.Sprintf("there is no partition %s here; %s", o.Partition, meant("partitions", o.Partition, poolNames(all))), ""
 		}
 		return fmt.Sprintf("the job is for partition %s only", o.Partition), ""
 	}
@@ -93,9 +93,9 @@ func unfit(s offer.Shape, o jobOptions, p offer.Pool, all []offer.Pool) (why, wo
 	case p.CPUs > 0 && (s.CPUs+nodes-1)/nodes > p.CPUs:
 		return fmt.Sprintf("nodes of partition %s have %d cores, %d are asked for", p.Name, p.CPUs, s.CPUs),
 			fits(func(q offer.Pool) bool { return q.CPUs >= s.CPUs && devices(s, q) })
-	case p.Memory > 0 && s.Memory > p.Memory:
+	case p.Memory > 0 && s.Memory > p.Memory*int64(nodes):
 		return fmt.Sprintf("nodes of partition %s have %s of memory", p.Name, units.FormatSize(p.Memory)),
-			fits(func(q offer.Pool) bool { return q.Memory >= s.Memory && devices(s, q) })
+			fits(func(q offer.Pool) bool { return q.Memory*int64(nodes) >= s.Memory && devices(s, q) })
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
 		return fmt.Sprintf("partition %s gives a job %d nodes at most", p.Name, p.MaxNodes), fits(func(q offer.Pool) bool { return q.MaxNodes >= nodes })
 	}
@@ -132,12 +132,11 @@ func otherwise(all []offer.Pool, test func(offer.Pool) bool) string {
 	return "choose partition " + strings.Join(names, " or ")
 }
 
-func poolNames(all []offer.Pool) string {
-	var names []string
+func poolNames(all []offer.Pool) (names []string) {
 	for _, p := range all {
 		names = append(names, p.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // limits says why a quality of service or a partition's rules forbid a shape.
@@ -148,7 +147,13 @@ func (b *backend) limits(s *siteFacts, shape offer.Shape, o jobOptions, p offer.
 	}
 	name := b.qosName(s, l, o.QoS)
 	if asked := o.QoS + b.config.QoS; asked != "" && !s.closed && s.quality(name) == nil {
-		return fmt.Sprintf("there is no qos %s here", name), "there are " + strings.Join(s.qosNames(b.config.Account), ", ")
+		return fmt.Sprintf("there is no qos %s here; %s", name, meant("qos", name, s.qosNames(b.config.Account))), ""
+	}
+	if o.QoS != "" && !s.closed && !slices.Contains(s.qosNames(b.config.Account), o.QoS) {
+		return fmt.Sprintf("qos %s is not yours", o.QoS), "yours are " + strings.Join(s.qosNames(b.config.Account), ", ")
+	}
+	if why, would := l.excluded(s.groups); why != "" {
+		return why, would
 	}
 	if name != "" && (l.allowQoS != nil && !slices.Contains(l.allowQoS, name) || slices.Contains(l.denyQoS, name)) {
 		return fmt.Sprintf("partition %s does not take qos %s", p.Name, name), "it takes " + strings.Join(l.allowQoS, ", ")
@@ -163,8 +168,14 @@ func (b *backend) limits(s *siteFacts, shape offer.Shape, o jobOptions, p offer.
 		if q.maxGPUs > 0 && shape.GPUs > q.maxGPUs {
 			return fmt.Sprintf("qos %s gives a user %d GPUs at most", q.name, q.maxGPUs), ""
 		}
+		if q.jobGPUs > 0 && shape.GPUs > q.jobGPUs {
+			return fmt.Sprintf("qos %s gives a job %d GPUs at most", q.name, q.jobGPUs), ""
+		}
 	}
-	return "", ""
+	if a := s.association(b.config.Account, l.name); a != nil && a.maxWall > 0 && shape.Walltime > a.maxWall {
+		return fmt.Sprintf("account %s ends jobs at %s", a.account, units.FormatDuration(a.maxWall)), "shorten walltime, or let checkpoint split the work into segments"
+	}
+	return s.wishes(b.cluster.user, shape, o, l)
 }
 
 // longerQoS names the qualities of service that would allow a walltime.
