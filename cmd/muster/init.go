@@ -77,8 +77,23 @@ func (a *app) starter(name string, asJSON bool) error {
 	if asJSON {
 		return a.encode(initReport{FormatVersion: formatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []lockedProvider{}})
 	}
-	a.printf("Wrote campaign.muster.hcl. What next:\n\n    muster plan      what would be done, and how long it may take\n    muster apply     do it\n")
+	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", nextSteps(string(src)))
 	return nil
+}
+
+// nextSteps are the commands that the head of a starter names, one a line.
+func nextSteps(src string) string {
+	var b strings.Builder
+	for line := range strings.Lines(src) {
+		rest, comment := strings.CutPrefix(line, "#")
+		if !comment {
+			break
+		}
+		if strings.HasPrefix(rest, "   muster ") {
+			b.WriteString(" " + rest)
+		}
+	}
+	return b.String()
 }
 
 // An initReport is the JSON of `muster init -json`.

@@ -1,5 +1,9 @@
 # A sweep on the GPUs of this machine: one job a GPU, a smoke before the
 # fan-out, another try with another GPU after an out-of-memory.
+#
+#   muster backends  the GPUs that are seen, free or held
+#   muster plan      what would be done, and how long it may take
+#   muster apply     do it; interrupt it as you like, the same command carries on
 
 campaign "gpu-sweep" {}
 
