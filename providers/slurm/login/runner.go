@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A runner runs a command where Slurm's are.
@@ -54,12 +57,18 @@ func environ(own []string) []string {
 const reap = 2 * time.Second
 
 func (h here) Run(ctx context.Context, argv []string, stdin []byte) (result, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	own := os.Environ()
 	if h.environ != nil {
 		own = h.environ()
 	}
-	cmd.Env = environ(own)
+	env := environ(own)
+	program, err := lookPath(argv[0], env)
+	if err != nil {
+		return result{}, err
+	}
+	cmd := exec.CommandContext(ctx, program, argv[1:]...)
+	cmd.Args[0] = argv[0]
+	cmd.Env = env
 	if argv[0] == "sbatch" && !slices.Contains(argv, "--test-only") { // these two would reach the job
 		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool {
 			return strings.HasPrefix(v, "SLURM_TIME_") || strings.HasPrefix(v, "SLURM_BITSTR_")
@@ -70,7 +79,7 @@ func (h here) Run(ctx context.Context, argv []string, stdin []byte) (result, err
 	cmd.Stdin = bytes.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err = cmd.Run()
 	r := result{out.Bytes(), errs.Bytes(), 0}
 	var exit *exec.ExitError
 	switch {
@@ -83,4 +92,26 @@ func (h here) Run(ctx context.Context, argv []string, stdin []byte) (result, err
 		return r, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	return r, nil
+}
+
+// lookPath finds a command on the PATH of an environment: on many a cluster
+// only the login shell's own files know where Slurm is.
+func lookPath(name string, env []string) (string, error) {
+	path := ""
+	for _, line := range env {
+		if value, ok := strings.CutPrefix(line, "PATH="); ok {
+			path = value
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if file := filepath.Join(dir, name); filepath.IsAbs(dir) && unix.Access(file, unix.X_OK) == nil && !isDir(file) {
+			return file, nil
+		}
+	}
+	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+}
+
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
 }
