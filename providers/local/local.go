@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/muster-run/muster/providers"
@@ -19,11 +18,11 @@ import (
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/tree"
-	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 // Local is the provider of type local.
 type Local struct {
+	machine.Files
 	queue    host.Options
 	mu       sync.Mutex
 	backends map[string]*backend
@@ -45,7 +44,17 @@ func New() providers.Provider { return NewWith(host.Options{}) }
 
 // NewWith makes a provider whose queue is started as the options say.
 func NewWith(o host.Options) *Local {
-	return &Local{queue: o, backends: map[string]*backend{}, clients: map[string]*host.Client{}, reader: sync.OnceValues(gpu.Open)}
+	l := &Local{queue: o, backends: map[string]*backend{}, clients: map[string]*host.Client{}, reader: sync.OnceValues(gpu.Open)}
+	l.Files.Workdir = l.workdir
+	return l
+}
+
+func (l *Local) workdir(name string) (string, error) {
+	b, err := l.backend(name)
+	if err != nil {
+		return "", err
+	}
+	return b.Workdir, nil
 }
 
 var (
@@ -86,7 +95,7 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 	if b.Workdir == "" {
 		b.Workdir = b.Dir
 	}
-	workdir, err := expand(b.Workdir, b.Dir)
+	workdir, err := machine.Expand(b.Workdir, b.Dir)
 	if err != nil {
 		return providers.Errorf(providers.Invalid, "Workdir of %s: %v", b.Name, err)
 	}
@@ -98,7 +107,7 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 	spool := c.Spool
 	if spool == "" {
 		spool = l.queue.Spool
-	} else if spool, err = expand(spool, b.Dir); err != nil {
+	} else if spool, err = machine.Expand(spool, b.Dir); err != nil {
 		return providers.Errorf(providers.Invalid, "Spool of %s: %v", b.Name, err)
 	}
 	l.mu.Lock()
@@ -107,21 +116,6 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 		place: machine.Place{Lineage: b.Lineage, Campaign: b.Campaign, Backend: b.Name, Workdir: workdir, MaxParallel: b.MaxParallel,
 			CPUs: c.CPUs, Memory: c.Memory, Slots: c.Slots, GPUs: c.GPUs, GPUFreeMax: c.GPUFreeMax}}
 	return nil
-}
-
-// expand makes a path absolute, from dir, and ~ the home.
-func expand(path, dir string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		return filepath.Join(home, rest), nil
-	}
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path), nil
-	}
-	return filepath.Abs(filepath.Join(dir, path))
 }
 
 func (l *Local) client(spool string) *host.Client {
@@ -212,72 +206,6 @@ func (l *Local) Logs(ctx context.Context, r providers.LogRequest, w io.Writer) e
 		return err
 	}
 	return b.client.Logs(ctx, b.place, r, w)
-}
-
-// Verify looks at outputs where they lie.
-func (l *Local) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
-	workdir := r.Workdir
-	if workdir == "" {
-		b, err := l.backend(r.Backend)
-		if err != nil {
-			return nil, err
-		}
-		workdir = b.Workdir
-	}
-	out := make([]offer.Output, len(r.Outputs))
-	for i, o := range r.Outputs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if r.Open {
-			out[i] = verify.Check(ctx, workdir, o)
-		} else {
-			out[i] = verify.Stat(workdir, o)
-		}
-	}
-	return out, nil
-}
-
-// path is a path on the backend: relative ones are in the workdir.
-func (l *Local) path(name, path string) (string, error) {
-	if filepath.IsAbs(path) {
-		return path, nil
-	}
-	b, err := l.backend(name)
-	if err != nil {
-		return "", err
-	}
-	return expand(path, b.Workdir)
-}
-
-// Push writes a file, going on after what an earlier push left.
-func (l *Local) Push(_ context.Context, name, path string, size int64, digest string, r io.ReadSeeker) error {
-	path, err := l.path(name, path)
-	if err != nil {
-		return err
-	}
-	return machine.Push(path, size, digest, r)
-}
-
-// Pull reads a file from an offset on.
-func (l *Local) Pull(_ context.Context, name, path string, offset int64, w io.Writer) error {
-	path, err := l.path(name, path)
-	if err != nil {
-		return err
-	}
-	return machine.Pull(path, offset, w)
-}
-
-// List resolves globs and folders.
-func (l *Local) List(_ context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
-	full := make([]string, len(patterns))
-	for i, p := range patterns {
-		var err error
-		if full[i], err = l.path(name, p); err != nil {
-			return nil, err
-		}
-	}
-	return machine.List(full)
 }
 
 // Remove moves files aside or deletes them, under a fence.

@@ -10,9 +10,6 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
-	"github.com/muster-run/muster/providers/host/machine"
-	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 // followPause is how often a log that is followed is looked at.
@@ -84,72 +81,6 @@ func (s *Slurm) logOf(b *backend, r providers.LogRequest) (number int, running b
 	return r.Attempt, false, nil
 }
 
-// Verify looks at outputs where they lie.
-func (s *Slurm) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
-	workdir := r.Workdir
-	if workdir == "" {
-		b, err := s.backend(r.Backend)
-		if err != nil {
-			return nil, err
-		}
-		workdir = b.Workdir
-	}
-	out := make([]offer.Output, len(r.Outputs))
-	for i, o := range r.Outputs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if r.Open {
-			out[i] = verify.Check(ctx, workdir, o)
-		} else {
-			out[i] = verify.Stat(workdir, o)
-		}
-	}
-	return out, nil
-}
-
-// path is a path on the cluster: relative ones are in the workdir.
-func (s *Slurm) path(name, path string) (string, error) {
-	if filepath.IsAbs(path) {
-		return path, nil
-	}
-	b, err := s.backend(name)
-	if err != nil {
-		return "", err
-	}
-	return expand(path, b.Workdir)
-}
-
-// Push writes a file, going on after what an earlier push left.
-func (s *Slurm) Push(_ context.Context, name, path string, size int64, digest string, r io.ReadSeeker) error {
-	path, err := s.path(name, path)
-	if err != nil {
-		return err
-	}
-	return machine.Push(path, size, digest, r)
-}
-
-// Pull reads a file from an offset on.
-func (s *Slurm) Pull(_ context.Context, name, path string, offset int64, w io.Writer) error {
-	path, err := s.path(name, path)
-	if err != nil {
-		return err
-	}
-	return machine.Pull(path, offset, w)
-}
-
-// List resolves globs and folders.
-func (s *Slurm) List(_ context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
-	full := make([]string, len(patterns))
-	for i, p := range patterns {
-		var err error
-		if full[i], err = s.path(name, p); err != nil {
-			return nil, err
-		}
-	}
-	return machine.List(full)
-}
-
 // Remove moves files aside or deletes them, under a fence.
 func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
 	b, unlock, err := s.opened(r.Backend)
@@ -161,7 +92,7 @@ func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
 		return err
 	}
 	for _, p := range r.Paths {
-		path, err := s.path(r.Backend, p)
+		path, err := s.Path(r.Backend, p)
 		if err != nil {
 			return err
 		}

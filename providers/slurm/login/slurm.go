@@ -15,11 +15,11 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/profiles"
 )
@@ -27,6 +27,7 @@ import (
 // Slurm is the provider of type slurm, on a machine that has Slurm's commands
 // and sees the workdir: a login node.
 type Slurm struct {
+	machine.Files
 	options  Options
 	mu       sync.Mutex
 	backends map[string]*backend
@@ -79,7 +80,17 @@ func NewWith(o Options) *Slurm {
 	if o.runner == nil {
 		o.runner = here{o.Environ}
 	}
-	return &Slurm{options: o, backends: map[string]*backend{}, agents: map[string]string{}}
+	s := &Slurm{options: o, backends: map[string]*backend{}, agents: map[string]string{}}
+	s.Files.Workdir = s.workdir
+	return s
+}
+
+func (s *Slurm) workdir(name string) (string, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return "", err
+	}
+	return b.Workdir, nil
 }
 
 var (
@@ -101,7 +112,7 @@ func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
 	if k.Workdir == "" {
 		k.Workdir = b.Dir
 	}
-	workdir, err := expand(k.Workdir, b.Dir)
+	workdir, err := machine.Expand(k.Workdir, b.Dir)
 	if err != nil {
 		return providers.Errorf(providers.Invalid, "Workdir of %s: %v", b.Name, err)
 	}
@@ -132,21 +143,6 @@ func userName() string {
 		return u.Username
 	}
 	return os.Getenv("USER")
-}
-
-// expand makes a path absolute, from dir, and ~ the home.
-func expand(path, dir string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		return filepath.Join(home, rest), nil
-	}
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path), nil
-	}
-	return filepath.Abs(filepath.Join(dir, path))
 }
 
 func (s *Slurm) backend(name string) (*backend, error) {
@@ -181,7 +177,7 @@ func (s *Slurm) agent(b *backend) ([]string, error) {
 		dir = filepath.Join(b.Workdir, ".muster", "bin")
 	} else {
 		var err error
-		if dir, err = expand(dir, b.Workdir); err != nil {
+		if dir, err = machine.Expand(dir, b.Workdir); err != nil {
 			return nil, err
 		}
 	}
