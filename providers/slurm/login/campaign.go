@@ -43,6 +43,7 @@ type campaign struct {
 	heirs     map[string]string // by token: the one that stands for it; see repoint
 	unpointed map[string]bool   // of those: Slurm has not been told yet
 
+	ends      int           // jobs that have ended
 	looked    time.Time     // the last look at the queue that succeeded
 	watched   bool          // somebody watches, and looks again
 	rest      time.Duration // of accounting, between two questions of a watch
@@ -191,6 +192,9 @@ func (c *campaign) apply(o *offer.Observation) {
 		return
 	}
 	j.last = *o
+	if !j.ended && over(o.Status) {
+		c.ends++
+	}
 	j.ended = over(o.Status)
 }
 

@@ -85,12 +85,19 @@ type association struct {
 	maxWall            time.Duration
 }
 
+// limitsLast is for how long the limits of a cluster are believed while jobs
+// are handed over: an hour's watch asks for them once.
+const limitsLast = time.Hour
+
 // site asks the cluster, at most every so often.
-func (b *backend) site(ctx context.Context) (*siteFacts, error) {
+func (b *backend) site(ctx context.Context) (*siteFacts, error) { return b.siteWithin(ctx, factsLast) }
+
+// siteWithin is what the cluster said of itself at most so long ago.
+func (b *backend) siteWithin(ctx context.Context, age time.Duration) (*siteFacts, error) {
 	f := &b.facts
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if time.Since(f.at) < factsLast {
+	if since := time.Since(f.at); since < factsLast || f.err == nil && f.site != nil && since < age {
 		return f.site, f.err
 	}
 	f.site, f.err = b.cluster.facts(ctx)

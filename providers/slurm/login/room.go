@@ -69,7 +69,7 @@ func (b *backend) room(ctx context.Context, k *batch) (int, error) {
 	if err := c.crowded(k); err != nil {
 		return 0, err
 	}
-	s, err := b.site(ctx)
+	s, err := b.siteWithin(ctx, limitsLast)
 	if err != nil {
 		return 0, err
 	}

@@ -78,7 +78,9 @@ type watch struct {
 	next    time.Time // of a look at the queue
 	at      int       // events told
 	handles []string
-	failed  error // why the queue cannot be asked
+	failed  error     // why the queue cannot be asked
+	last    time.Time // the last look
+	ends    int       // of the campaign's jobs, then
 }
 
 func (w *watch) start(r providers.WatchRequest) error {
@@ -116,7 +118,9 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 	if err := c.scan(); err != nil {
 		return nil, err
 	}
+	w.hurry()
 	if now := time.Now(); !now.Before(w.next) {
+		w.last, w.ends = now, c.ends
 		err := c.look(ctx)
 		if err == nil && c.waiting() {
 			w.s.handOver(ctx, w.b)
@@ -142,6 +146,32 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 	return c.bell, nil
 }
 
+// roomLooks is how many times the floor goes by before room that a job has left
+// is given to those that wait for it.
+const roomLooks = 2
+
+// hurry brings the next look forward where a job has ended and others wait on
+// the spool for its place.
+func (w *watch) hurry() {
+	if w.c.ends == w.ends || !w.c.waiting() {
+		return
+	}
+	if soon := w.last.Add(roomLooks * w.floor()); soon.Before(w.next) {
+		w.next = soon
+	}
+}
+
+// floor is the least time between two looks.
+func (w *watch) floor() time.Duration {
+	switch {
+	case w.s.options.Floor > 0:
+		return w.s.options.Floor
+	case time.Since(w.began) > calmAfter:
+		return queueCalm
+	}
+	return queueFloor
+}
+
 // waiting reports whether a batch has yet to be handed over.
 func (c *campaign) waiting() bool {
 	return slices.ContainsFunc(c.batches, func(k *batch) bool { return (k.id == "" || k.held && !c.held) && !k.over() })
@@ -150,13 +180,7 @@ func (c *campaign) waiting() bool {
 // interval is how long the queue is left alone: a part of the time that is
 // left to the jobs there.
 func (w *watch) interval() time.Duration {
-	floor := queueFloor
-	if time.Since(w.began) > calmAfter {
-		floor = queueCalm
-	}
-	if w.s.options.Floor > 0 {
-		floor = w.s.options.Floor
-	}
+	floor := w.floor()
 	left := time.Duration(0)
 	for _, j := range w.c.unfinished() {
 		if !j.asked.IsZero() {
