@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -22,34 +21,11 @@ func (c *Client) Logs(ctx context.Context, p Place, r providers.LogRequest, w io
 	if err != nil {
 		return err
 	}
-	workdir := p.Workdir
-	path := attempt.LogPath(workdir, r.Token, number, r.Stderr)
-	at := r.Offset
-	if r.Lines > 0 {
-		if at, err = attempt.LastLinesFrom(path, r.Lines); err != nil {
-			return err
-		}
-	}
-	for {
-		n, err := attempt.CopyLog(path, at, w)
-		if err != nil {
-			return fmt.Errorf("log of %s: %w", r.Token, err)
-		}
-		at += n
-		if !r.Follow || !running {
-			return nil
-		}
-		select {
-		case <-time.After(followPause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if n == 0 {
-			if _, running, err = c.attempt(ctx, p, providers.LogRequest{Token: r.Token, Attempt: number}); err != nil {
-				return err
-			}
-		}
-	}
+	path := attempt.LogPath(p.Workdir, r.Token, number, r.Stderr)
+	return attempt.WriteLog(ctx, path, r, w, followPause, running, func() (bool, error) {
+		_, running, err := c.attempt(ctx, p, providers.LogRequest{Token: r.Token, Attempt: number})
+		return running, err
+	})
 }
 
 // attempt finds which attempt is meant and whether it still runs.

@@ -2,14 +2,19 @@ package attempt
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"time"
+
+	"github.com/muster-run/muster/providers"
 )
 
-// CopyLog writes what a log holds from an offset on. A job that said nothing
+// copyLog writes what a log holds from an offset on. A job that said nothing
 // has no log.
-func CopyLog(path string, at int64, w io.Writer) (int64, error) {
+func copyLog(path string, at int64, w io.Writer) (int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -58,4 +63,36 @@ func LastLinesFrom(path string, n int) (int64, error) {
 		at = from
 	}
 	return 0, nil
+}
+
+// WriteLog writes the log of an attempt from where the request says. While the
+// attempt runs it follows what is added, if asked, and looks every pause.
+func WriteLog(ctx context.Context, path string, r providers.LogRequest, w io.Writer, pause time.Duration, running bool, runs func() (bool, error)) error {
+	at := r.Offset
+	if r.Lines > 0 {
+		var err error
+		if at, err = LastLinesFrom(path, r.Lines); err != nil {
+			return err
+		}
+	}
+	for {
+		n, err := copyLog(path, at, w)
+		if err != nil {
+			return fmt.Errorf("log of %s: %w", r.Token, err)
+		}
+		at += n
+		if !r.Follow || !running {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if n == 0 {
+			if running, err = runs(); err != nil {
+				return err
+			}
+		}
+	}
 }

@@ -27,32 +27,10 @@ func (s *Slurm) Logs(ctx context.Context, r providers.LogRequest, w io.Writer) e
 		return err
 	}
 	path := attempt.LogPath(b.Workdir, r.Token, number, r.Stderr)
-	at := r.Offset
-	if r.Lines > 0 {
-		if at, err = attempt.LastLinesFrom(path, r.Lines); err != nil {
-			return err
-		}
-	}
-	for {
-		n, err := attempt.CopyLog(path, at, w)
-		if err != nil {
-			return fmt.Errorf("log of %s: %w", r.Token, err)
-		}
-		at += n
-		if !r.Follow || !running {
-			return nil
-		}
-		select {
-		case <-time.After(followPause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if n == 0 {
-			if _, running, err = s.logOf(b, r); err != nil {
-				return err
-			}
-		}
-	}
+	return attempt.WriteLog(ctx, path, r, w, followPause, running, func() (bool, error) {
+		_, running, err := s.logOf(b, r)
+		return running, err
+	})
 }
 
 // logOf finds which attempt is meant and whether it still runs.
