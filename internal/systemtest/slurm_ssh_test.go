@@ -1,11 +1,13 @@
 package systemtest
 
 import (
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -44,47 +46,121 @@ phase "students" {
 // slurmOverSSH: the login node is reached through a real sshd, as an ordinary
 // user whose login shell says where Slurm is.
 func slurmOverSSH(t *testing.T) {
-	dir, err := os.MkdirTemp("", "muster-sshd-") // sshd wants no folder above that others may write to
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	loginNode(t, dir)
-	const profile = "/home/alice/.profile"
-	before, err := os.ReadFile(profile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(profile, append(before, "\nexport SLURM_CONF="+os.Getenv("SLURM_CONF")+"\n"...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	work := "muster-test-" + filepath.Base(filepath.Dir(dir))
-	t.Cleanup(func() {
-		os.WriteFile(profile, before, 0o644)
-		os.RemoveAll("/home/alice/" + work)
-	})
-	c := onSlurm(t, strings.ReplaceAll(slurmFar, "WORK", work))
-	// A muster that was not built by make has its program for hosts beside it.
-	beside := filepath.Join(filepath.Dir(os.Getenv("MUSTER_BINARY")), "muster-host-linux-amd64")
-	if _, err := os.Stat(beside); err == nil {
-		copyFile(t, beside, filepath.Join(filepath.Dir(c.bin), filepath.Base(beside)))
-	}
-	home := filepath.Join(dir, "home", ".ssh")
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	copyFile(t, filepath.Join(dir, "config"), filepath.Join(home, "config"))
-	cmd := c.command("apply", "-auto-approve")
-	cmd.Env = append(cmd.Env, "HOME="+filepath.Dir(home), "SLURM_CONF=/nowhere")
-	out, err := cmd.CombinedOutput()
+	c := overSSH(t, slurmFar)
+	out, err := c.command("apply", "-auto-approve").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "8 of 8 jobs done and verified") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
+// A farCluster is a world whose cluster is behind a login node.
+type farCluster struct {
+	*cluster
+	home string // of the person here
+	far  string // the workdir there
+	line *relay
+}
+
+func (c *farCluster) command(args ...string) *exec.Cmd {
+	cmd := c.cluster.command(args...)
+	cmd.Env = append(cmd.Env, "HOME="+c.home, "SLURM_CONF=/nowhere")
+	return cmd
+}
+
+// overSSH makes a world whose cluster is reached as alice on h1. In the
+// campaign WORK is the workdir under her home, FAR the path of it.
+func overSSH(t *testing.T, campaign string) *farCluster {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "muster-sshd-") // sshd wants no folder above that others may write to
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	line := loginNode(t, dir)
+	const profile = "/home/alice/.profile"
+	before, err := os.ReadFile(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := "muster-test-" + filepath.Base(dir)
+	far := filepath.Join("/home/alice", work)
+	text := "\nexport SLURM_CONF=" + os.Getenv("SLURM_CONF") + " PATH=" + far + "/tools:$PATH\n"
+	if err := os.WriteFile(profile, append(before, text...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		os.WriteFile(profile, before, 0o644)
+		os.RemoveAll(far)
+	})
+	c := &farCluster{cluster: onSlurm(t, strings.NewReplacer("WORK", work, "FAR", far).Replace(campaign)), far: far, line: line, home: filepath.Join(dir, "home")}
+	c.workdir = far
+	// A muster that was not built by make has its program for hosts beside it.
+	beside := filepath.Join(filepath.Dir(os.Getenv("MUSTER_BINARY")), "muster-host-linux-amd64")
+	if _, err := os.Stat(beside); err == nil {
+		copyFile(t, beside, filepath.Join(filepath.Dir(c.bin), filepath.Base(beside)))
+	}
+	if err := os.MkdirAll(filepath.Join(c.home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, filepath.Join(dir, "config"), filepath.Join(c.home, ".ssh", "config"))
+	return c
+}
+
+// A relay is the line to the login node, which can be cut.
+type relay struct {
+	to   string
+	mu   sync.Mutex
+	down bool
+	open []net.Conn
+}
+
+func (r *relay) serve(l net.Listener) {
+	for {
+		near, err := l.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", r.to)
+		r.mu.Lock()
+		if r.down || err != nil {
+			near.Close()
+			if err == nil {
+				far.Close()
+			}
+			r.mu.Unlock()
+			continue
+		}
+		r.open = append(r.open, near, far)
+		r.mu.Unlock()
+		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+			go func() {
+				io.Copy(way[0], way[1])
+				way[0].Close()
+				way[1].Close()
+			}()
+		}
+	}
+}
+
+// cut ends what is open and lets nothing in until it is mended.
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.open {
+		c.Close()
+	}
+	r.down, r.open = true, nil
+}
+
+func (r *relay) mend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = false
+}
+
 // loginNode starts an ssh server for alice on this machine, and writes how it
 // is reached into config.
-func loginNode(t *testing.T, dir string) {
+func loginNode(t *testing.T, dir string) *relay {
 	t.Helper()
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -110,6 +186,15 @@ func loginNode(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	write("sshd_config", "Port PORT\nListenAddress 127.0.0.1\nHostKey DIR/host\nAuthorizedKeysFile DIR/user.pub\nPidFile DIR/pid\nUsePAM no\nStrictModes no\n")
+	front, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { front.Close() })
+	line := &relay{to: "127.0.0.1:" + port}
+	go line.serve(front)
+	t.Cleanup(line.cut)
+	_, port, _ = net.SplitHostPort(front.Addr().String())
 	write("known_hosts", "[127.0.0.1]:PORT "+string(pub))
 	write("config", "Host h1\n  HostName 127.0.0.1\n  Port PORT\n  User alice\n  IdentityFile DIR/user\n  IdentitiesOnly yes\n  UserKnownHostsFile DIR/known_hosts\n")
 	os.MkdirAll("/run/sshd", 0o755) // sshd(8), privilege separation
@@ -122,4 +207,5 @@ func loginNode(t *testing.T, dir string) {
 		sshd.Process.Kill()
 		sshd.Wait()
 	})
+	return line
 }

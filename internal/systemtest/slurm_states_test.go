@@ -53,7 +53,10 @@ func slurmEnds(t *testing.T) {
 	}
 	c.must("apply", "-detach", "-auto-approve")
 	c.until("jobs that run", time.Minute, func() bool { r := c.ran(); return r["node"] == 1 && r["cancelled"] == 1 })
-	c.until("reasons", time.Minute, func() bool { s := c.standing()["waits"]; return strings.Contains(s.Reason, "waits for") && !s.Start.IsZero() })
+	c.until("reasons", time.Minute, func() bool {
+		s := c.standing()["waits"]
+		return strings.Contains(s.Reason, "waits for") && !s.Start.IsZero()
+	})
 	if out := c.must("status", "-refresh", "phase.waits"); !strings.Contains(out, "expected to start in") {
 		t.Errorf("when it starts is not told:\n%s", out)
 	}

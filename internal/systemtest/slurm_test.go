@@ -27,9 +27,13 @@ func TestSlurm(t *testing.T) {
 	t.Run("preempted and requeued", slurmRequeued)
 	t.Run("one element of an array", slurmElement)
 	t.Run("runaway chain", slurmRunaway)
+	t.Run("ceiling of equal errors", slurmCeiling)
+	t.Run("own sbatch", slurmOwnSbatch)
+	t.Run("5000 jobs", slurm5000)
 	t.Run("walltime", slurmSegments)
 	t.Run("ends told apart", slurmEnds)
 	t.Run("over ssh", slurmOverSSH)
+	t.Run("line to the login node cut", slurmLinkCut)
 	// What ends or stops the controller comes last, one after the other.
 	t.Run("killed after sbatch", slurmKilled)
 	t.Run("sbatch of a hung controller", slurmHung)

@@ -1,0 +1,177 @@
+package systemtest
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const slurmRetried = `campaign "retried" {}
+backend "slurm" "lab" { workdir = "WORKDIR" }
+phase "first" {
+  place { candidates = [backend.slurm.lab] }
+  retry {
+    on           = ["missing_file"]
+    max_attempts = 20
+    delay        = "30s"
+  }
+  breaker { same_error = 3 }
+  job {
+    command = "date +%s >> RECORD; nosuchprogram"
+    output "r" { path = "first" }
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+phase "second" {
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo second >> RECORD; cp ${input.r} ${output.r}"
+    input "r" { from = phase.first.output.r }
+    output "r" { path = "second" }
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+`
+
+// slurmCeiling: a job that dies at once and may be tried again every 30 s
+// starts three times, in a minute at least, and is told of once; with muster
+// off and with muster there.
+func slurmCeiling(t *testing.T) {
+	for _, detached := range []bool{true, false} {
+		name := "driven"
+		if detached {
+			name = "muster off"
+		}
+		t.Run(name, func(t *testing.T) {
+			c := onSlurm(t, slurmRetried)
+			c.count("", "sbatch")
+			var out string
+			if detached {
+				c.must("apply", "-detach", "-auto-approve")
+				c.idle(4 * time.Minute)
+				out, _ = c.run("apply", "-once", "-auto-approve")
+			} else {
+				out, _ = c.run("apply", "-auto-approve")
+			}
+			text, err := os.ReadFile(c.log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			starts := strings.Fields(string(text))
+			if len(starts) != 3 {
+				t.Fatalf("%d launches, 3 were to be:\n%s\n%s", len(starts), text, out)
+			}
+			from, err1 := strconv.Atoi(starts[0])
+			to, err2 := strconv.Atoi(starts[2])
+			if err1 != nil || err2 != nil || to-from < 60 {
+				t.Errorf("three launches within %d s", to-from)
+			}
+			if n := strings.Count(out, "the same error 3 times in a row"); n != 1 {
+				t.Errorf("it is told of %d times:\n%s", n, out)
+			}
+			sent := 0
+			for _, call := range c.calls("sbatch") {
+				if strings.HasSuffix(call, ".sh") {
+					sent++
+				}
+			}
+			if sent > 4 {
+				t.Errorf("%d submissions", sent)
+			}
+		})
+	}
+}
+
+// slurmOwnSbatch: a command that runs sbatch itself is told of, and starts
+// from a saved plan only.
+func slurmOwnSbatch(t *testing.T) {
+	c := onSlurm(t, strings.Replace(slurmRetried, "nosuchprogram", "sbatch next.sh || true", 1))
+	plan := c.must("plan", "-out=saved")
+	if !strings.Contains(plan, "sbatch") {
+		t.Errorf("the plan does not say so:\n%s", plan)
+	}
+	if out, code := c.run("apply", "-auto-approve"); code == 0 || len(c.ran()) != 0 {
+		t.Errorf("it started without a person: exit %d\n%s", code, out)
+	}
+}
+
+const slurmMany = `campaign "many" {}
+backend "slurm" "lab" { workdir = "WORKDIR" }
+phase "many" {
+  grid { axes = { i = range(5000) } }
+  place { candidates = [backend.slurm.lab] }
+  max_parallel = 1
+  job {
+    command = "echo many ${cell.i} >> RECORD; sleep 600"
+    resources {
+      memory   = "50MiB"
+      walltime = "20m"
+    }
+  }
+}
+`
+
+// handOverLimit is how long 5,000 jobs may take to be handed over.
+const handOverLimit = time.Minute
+
+// slurm5000: 5,000 jobs are handed over in one array, watched with few
+// commands, and cancelled, neighbours in the account left alone.
+func slurm5000(t *testing.T) {
+	c := onSlurm(t, slurmMany)
+	neighbour := c.slurm("sbatch", "--parsable", "-J", "many.neighbour", "-t", "9", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 300")
+	t.Cleanup(func() { c.slurm("scancel", neighbour) })
+	c.count("", "sbatch", "squeue", "sacct", "scontrol", "sinfo", "sacctmgr", "scancel")
+	began := time.Now()
+	c.must("apply", "-detach", "-auto-approve")
+	took := time.Since(began)
+	t.Logf("5,000 jobs were handed over in %.1f s", took.Seconds())
+	if took > handOverLimit {
+		t.Errorf("5,000 jobs were handed over in %v", took)
+	}
+	arrays := 0
+	for _, call := range c.calls("sbatch") {
+		if strings.HasSuffix(call, ".sh") {
+			arrays++
+		}
+	}
+	if arrays != 1 {
+		t.Errorf("%d arrays", arrays)
+	}
+	c.until("first job", time.Minute, func() bool { return len(c.ran()) == 1 })
+	// A watch; what an hour of it takes is counted in providers/slurm/login.
+	os.Remove(c.tools + "/calls")
+	cmd := c.command("apply", "-auto-approve")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Minute)
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Wait()
+	n := 0
+	for _, name := range []string{"sbatch", "squeue", "sacct", "scontrol", "sinfo", "sacctmgr", "scancel"} {
+		n += len(c.calls(name))
+	}
+	t.Logf("%d of Slurm's commands in the first minute of a watch", n)
+	if n > 25 {
+		t.Errorf("%d commands in a minute, those of the plan among them", n)
+	}
+	c.must("cancel", "phase.many")
+	c.idle(2 * time.Minute)
+	if len(c.ran()) != 1 {
+		t.Errorf("%d jobs ran", len(c.ran()))
+	}
+	if got := c.slurm("squeue", "-h", "-j", neighbour, "-o", "%T"); got != "RUNNING" && got != "PENDING" {
+		t.Errorf("the neighbour's job is %q", got)
+	}
+	if out := c.must("status"); !strings.Contains(out, "hold on phase.many") {
+		t.Errorf("the phase is not held:\n%s", out)
+	}
+}
