@@ -249,8 +249,12 @@ func asError(err error) *providers.Error {
 	return pe
 }
 
-// unready reports whether Slurm does not yet have what a batch comes after.
+// unready reports whether a batch may not be handed over yet: its phase is
+// stopped, or Slurm does not have what it comes after.
 func (c *campaign) unready(k *batch) bool {
+	if node.Spool(c.spool).Stopped(k.Phase) != "" {
+		return true // what its wrapper would refuse need not be sent
+	}
 	if p := c.before(k); p != nil && p.id == "" {
 		return true
 	}
