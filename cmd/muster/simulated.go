@@ -10,6 +10,8 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/rehearse"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/sim"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -29,13 +31,29 @@ func simulationOf(c *lang.Campaign, st *state.State, now time.Time) *simulation 
 	if len(declared) == 0 || slices.ContainsFunc(declared, func(b *lang.Backend) bool { return b.Type != sim.Type }) {
 		return nil
 	}
+	epoch := map[string]time.Time{} // by backend
 	for _, j := range st.Jobs {
-		if a := j.Last(); a != nil && a.Ended.After(now) && strings.HasPrefix(a.Backend, sim.Type+".") {
-			now = a.Ended
+		for i := range j.Attempts {
+			a := &j.Attempts[i]
+			if !strings.HasPrefix(a.Backend, sim.Type+".") {
+				continue
+			}
+			for _, t := range []time.Time{a.Intent, a.Queued, a.Started, a.Ended} {
+				if t.After(now) {
+					now = t
+				}
+			}
+			if at := epoch[a.Backend]; !a.Intent.IsZero() && (at.IsZero() || a.Intent.Before(at)) {
+				epoch[a.Backend] = a.Intent
+			}
 		}
 	}
-	v := clock.NewVirtual(now)
-	return &simulation{clock: v, sim: sim.New(v)}
+	v, present := clock.NewVirtual(now), rehearse.InFlight(c, st)
+	return &simulation{clock: v, sim: sim.NewOf(v, sim.Schema(), func(b providers.Backend) (sim.Site, error) {
+		s, err := sim.SiteOf(b)
+		s.Present, s.Epoch = present[b.Name], epoch[b.Name]
+		return s, err
+	})}
 }
 
 // alone reports whether a plan uses nothing but simulated backends.

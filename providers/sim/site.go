@@ -16,6 +16,8 @@ type Site struct {
 	Outages []Outage
 	// Prices change what launches are billed, whatever they were quoted at.
 	Prices []PriceChange
+	// Epoch is when it was first submitted to; zero is the first submission to come.
+	Epoch time.Time
 	// Present are jobs that it has from before.
 	Present []Present
 	// Known are digests of outputs that were made elsewhere, by path.

@@ -204,7 +204,7 @@ func (w *world) submit(j providers.Job) *providers.Error {
 		return providers.Errorf(providers.Invalid, "There is no pool %q", j.Pool)
 	}
 	if w.epoch.IsZero() {
-		w.begin()
+		w.begin(w.now)
 	}
 	n := &job{Job: j, print: print, status: offer.Queued, launch: max(j.Attempt, 1)}
 	w.jobs[j.Token] = n
@@ -223,6 +223,9 @@ func (w *world) submit(j providers.Job) *providers.Error {
 // remember takes in what was there before: what runs goes on, whatever room
 // there is now.
 func (w *world) remember() {
+	if !w.site.Epoch.IsZero() {
+		w.begin(w.site.Epoch)
+	}
 	for _, p := range w.site.Present {
 		j := &job{Job: p.Job, print: fingerprint(&p.Job), status: offer.Queued, launch: max(p.Job.Attempt, 1)}
 		w.jobs[j.Token] = j
@@ -250,11 +253,14 @@ func (w *world) remember() {
 }
 
 // begin sets the time from which outages and prices count.
-func (w *world) begin() {
-	w.epoch = w.now
+func (w *world) begin(at time.Time) {
+	w.epoch = at
 	for _, o := range w.site.Outages {
-		w.foresee(w.now.Add(o.After), anOutage, nil)
-		w.foresee(w.now.Add(o.After+o.Lasts), anOutage, nil)
+		for _, d := range []time.Duration{o.After, o.After + o.Lasts} {
+			if t := at.Add(d); t.After(w.now) {
+				w.foresee(t, anOutage, nil)
+			}
+		}
 	}
 }
 

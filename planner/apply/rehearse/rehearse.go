@@ -82,7 +82,7 @@ func New(in Input) (*Stage, error) {
 			s.known[o.Path] = o.Digest
 		}
 	}
-	s.present = inFlight(in)
+	s.present = InFlight(in.Campaign, in.State)
 	return s, nil
 }
 

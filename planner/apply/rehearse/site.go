@@ -1,15 +1,12 @@
 package rehearse
 
 import (
-	"strings"
 	"time"
 
-	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/sim"
-	"github.com/muster-run/muster/state"
 )
 
 // site stands in for a backend: its pools as the plan saw them.
@@ -44,27 +41,4 @@ func (s *Stage) boot(backend, pool string) (d time.Duration) {
 		}
 	}
 	return d
-}
-
-// inFlight are the jobs that backends have, by backend.
-func inFlight(in Input) map[string][]sim.Present {
-	out := map[string][]sim.Present{}
-	for _, j := range in.State.InFlight() {
-		a := j.Last()
-		if a == nil {
-			continue
-		}
-		token, _, _ := strings.Cut(a.Token, "/")
-		job := providers.Job{Token: token, Address: j.Address, Phase: j.Phase, Smoke: j.Smoke, Attempt: a.N, Pool: a.Pool}
-		if p, err := addr.Parse(j.Address); err == nil {
-			for _, pp := range in.Plan.Phases {
-				if i, ok := pp.Phase.Index(p.Key); ok && pp.Phase.Name == j.Phase {
-					job.Shape = pp.Phase.Requests(0)[pp.Phase.RequestOf(i, 0)].Shape
-				}
-			}
-		}
-		running := j.Status == state.Running || j.Status == state.Verifying
-		out[a.Backend] = append(out[a.Backend], sim.Present{Job: job, Running: running, Since: a.Started})
-	}
-	return out
 }
