@@ -24,6 +24,7 @@ type siteFacts struct {
 	qos        []liveQoS
 	assoc      []association
 	closed     bool           // accounting does not answer, or not us: nothing is known of qos and accounts
+	maxTRES    bool           // billing is the largest of what a job has, weighted, and not the sum
 	enforced   bool           // nobody may submit without an account
 	maxArray   int            // elements of one array; 0 = not known
 	maxJobs    int            // that the controller keeps, of all users; 0 = not known
@@ -51,8 +52,9 @@ type livePartition struct {
 	qos               string   // of the partition itself
 	allowQoS          []string // nil = all
 	denyQoS           []string
-	accounts          []string // nil = all
-	groups            []string // nil = all
+	accounts          []string           // nil = all
+	groups            []string           // nil = all
+	weights           map[string]float64 // of what is billed, by lower-case name; nil = cores alone
 	nodes             int
 	cpus              int            // of one node
 	memory            int64          // bytes of one node
@@ -121,6 +123,7 @@ func (c *cluster) facts(ctx context.Context) (*siteFacts, error) {
 	addNodes(s.partitions, string(out))
 	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
 		config := parseConfig(string(out))
+		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
 		s.enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
 		s.maxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
 	}
@@ -154,7 +157,7 @@ func parsePartitions(out string) (list []livePartition) {
 		}
 		p := livePartition{name: f["PartitionName"], up: f["State"] == "UP" || f["State"] == "", isDefault: f["Default"] == "YES",
 			maxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]),
-			groups: nameList(f["AllowGroups"]), gpus: map[string]int{}}
+			groups: nameList(f["AllowGroups"]), weights: parseWeights(f["TRESBillingWeights"]), gpus: map[string]int{}}
 		p.maxNodes, _ = strconv.Atoi(f["MaxNodes"])
 		p.minNodes, _ = strconv.Atoi(f["MinNodes"])
 		p.nodes, _ = strconv.Atoi(f["TotalNodes"])
@@ -554,13 +557,14 @@ func (b *backend) longest() int {
 	return s.maxArray
 }
 
-// bounds are the most that a job of a partition may be given on a retry.
-func (b *backend) bounds(pool string) node.Bounds {
+// bounds are the most that a job of a partition may be given on a retry, and
+// what it is billed.
+func (b *backend) bounds(pool string, shape offer.Shape) node.Bounds {
 	b.facts.mu.Lock()
 	defer b.facts.mu.Unlock()
 	if s := b.facts.site; s != nil {
 		if p := s.partition(pool); p != nil {
-			return node.Bounds{Memory: p.memory, Walltime: p.maxTime}
+			return node.Bounds{Memory: p.memory, Walltime: p.maxTime, Billing: s.billing(p, shape)}
 		}
 	}
 	return node.Bounds{}

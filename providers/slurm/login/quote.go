@@ -40,6 +40,9 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 		}
 		for _, p := range pools {
 			q := offer.Quote{Backend: name, Pool: p.Name, Shape: i, Price: p.Price, Wait: -1}
+			if l := live.partitionOf(p.Name); l != nil && !b.Price.Known {
+				q.Price = charged(p.Price, b.perBilling(p.Name), live.billing(l, shape), shape)
+			}
 			q.Why, q.Would = unfit(shape, o, p, pools)
 			if q.Why == "" && liveErr == nil {
 				q.Why, q.Would = b.limits(live, shape, o, p)

@@ -117,7 +117,7 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	var queued []offer.Observation
 	for part, g := range gathered {
 		k := list[part]
-		elements, err := c.elements(k, g.jobs, b.bounds(k.Pool))
+		elements, err := c.elements(k, g.jobs, b.bounds(k.Pool, g.jobs[0].Shape))
 		if err != nil {
 			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
 		}

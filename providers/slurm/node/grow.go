@@ -14,11 +14,12 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Bounds are the most that a batch's partition gives one job; zero is no limit
-// known.
+// Bounds are what is known of a batch's partition: the most that it gives one
+// job, and what it bills; zero is not known.
 type Bounds struct {
 	Memory   int64         `json:"memory,omitempty"`   // bytes of one node
 	Walltime time.Duration `json:"walltime,omitempty"` // nanoseconds
+	Billing  int           `json:"billing,omitempty"`  // billing TRES of one job
 }
 
 // WriteBounds keeps the bounds of a batch's jobs beside them.

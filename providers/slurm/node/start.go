@@ -284,6 +284,9 @@ func (s *start) used() *offer.Usage {
 		u.MaxRSS = r.Maxrss << 10 // getrusage(2): kilobytes
 	}
 	u.GPUSeconds = float64(len(s.begin.GPUs)) * u.Elapsed.Seconds()
+	if b := s.batch.Bounds().Billing; b > 0 { // as accounting would have it, which may be closed, late or none
+		u.Billed = fmt.Sprintf("%.0f billing-seconds", float64(b)*u.Elapsed.Seconds())
+	}
 	return u
 }
 

@@ -37,6 +37,7 @@ partition "gpu" {
     service_units_per_gpu_hour = "100"
     # service_units_per_node_hour = "64"
     # service_units_per_cpu_hour  = "1"
+    # service_units_per_billing_hour = "1" # for each unit of Slurm's billing TRES; the cluster tells the weights
     # whole_node = true   # whole nodes are charged, whatever is used of them
   }
 }

@@ -5,6 +5,7 @@ package profiles
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ type Profile struct {
 	Verified string // month: "2026-05"
 	Pools    []offer.Pool
 	QoS      []QoS
+	// PerBilling are the service units that an hour of one unit of Slurm's
+	// billing TRES costs, by partition, where the site charges so.
+	PerBilling map[string]string
 }
 
 // QoS is a quality of service and its limits; zero is no limit stated.
@@ -92,6 +96,12 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 			return Profile{}, fmt.Errorf("profile %s: partition %q: %w", name, b.Name, err)
 		}
 		p.Pools = append(p.Pools, pool)
+		if b.Price != nil && b.Price.PerBillingHour != "" {
+			if p.PerBilling == nil {
+				p.PerBilling = map[string]string{}
+			}
+			p.PerBilling[b.Name] = b.Price.PerBillingHour
+		}
 	}
 	for _, b := range s.QoS {
 		q := QoS{Name: b.Name, MaxSubmit: b.MaxSubmit, Only: b.Only, Default: b.Default, Note: b.Note}
@@ -143,7 +153,9 @@ type price struct {
 	PerGPUHour  string `hcl:"service_units_per_gpu_hour,optional"`
 	PerNodeHour string `hcl:"service_units_per_node_hour,optional"`
 	PerCPUHour  string `hcl:"service_units_per_cpu_hour,optional"`
-	WholeNode   bool   `hcl:"whole_node,optional"`
+	// PerBillingHour is for each unit of the billing TRES that Slurm reckons.
+	PerBillingHour string `hcl:"service_units_per_billing_hour,optional"`
+	WholeNode      bool   `hcl:"whole_node,optional"`
 }
 
 type qos struct {
@@ -183,7 +195,10 @@ func (s site) pool(profile, backend string, b partition) (offer.Pool, error) {
 	if r := b.Price; r != nil {
 		p.Price = offer.Price{Known: true, SUPerGPUHour: r.PerGPUHour, SUPerNodeHour: r.PerNodeHour, SUPerCPUHour: r.PerCPUHour, Estimated: true}
 		p.WholeNode = r.WholeNode
-		for _, rate := range []string{r.PerGPUHour, r.PerNodeHour, r.PerCPUHour} {
+		if r.PerBillingHour != "" {
+			p.Notes = append(slices.Clone(p.Notes), "charged by the hour and unit of Slurm's billing: "+r.PerBillingHour+" service units")
+		}
+		for _, rate := range []string{r.PerGPUHour, r.PerNodeHour, r.PerCPUHour, r.PerBillingHour} {
 			if _, err := units.ParseAmount(rate); rate != "" && err != nil {
 				return p, err
 			}

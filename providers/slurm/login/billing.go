@@ -1,0 +1,102 @@
+package login
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// parseWeights reads a partition's TRESBillingWeights: "CPU=1.0,Mem=0.25G,
+// GRES/gpu=2.0". A weight of memory counts for each unit of its suffix, MB
+// without one. slurm.conf(5). Names are in lower case, memory's for each MB.
+func parseWeights(text string) map[string]float64 {
+	var out map[string]float64
+	for name, value := range parseTRES(text) {
+		name = strings.ToLower(name)
+		per := 1.0
+		if i := strings.IndexAny("KMGTP", last(value)); name == "mem" && i >= 0 {
+			value, per = value[:len(value)-1], math.Pow(1024, float64(i-1))
+		}
+		w, err := strconv.ParseFloat(value, 64)
+		if err != nil || w < 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]float64{}
+		}
+		out[name] = w / per
+	}
+	return out
+}
+
+func last(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s[len(s)-1:]
+}
+
+// billing is the billing TRES of a job, as Slurm reckons it from a partition's
+// weights; where there are none it is the number of cores. slurm.conf(5),
+// TRESBillingWeights; PriorityFlags, MAX_TRES: the largest of what a node
+// gives counts, and not the sum.
+func (s *siteFacts) billing(l *livePartition, shape offer.Shape) int {
+	nodes := max(shape.Nodes, 1)
+	cpus := max(shape.CPUs, nodes)
+	if len(l.weights) == 0 {
+		return cpus
+	}
+	gpus := l.weights["gres/gpu"]
+	for name, w := range l.weights {
+		if model, ok := strings.CutPrefix(name, "gres/gpu:"); ok && l.gpus[model] > 0 {
+			gpus = max(gpus, w)
+		}
+	}
+	parts := []float64{l.weights["cpu"] * float64(cpus), l.weights["mem"] * float64(shape.Memory>>20), gpus * float64(shape.GPUs), l.weights["node"] * float64(nodes)}
+	sum, most := 0.0, 0.0
+	for _, v := range parts {
+		sum, most = sum+v, max(most, v)
+	}
+	if s.maxTRES {
+		sum = most
+	}
+	return int(sum)
+}
+
+// charged is a partition's price for a shape: one for each unit of billing is
+// turned into one for each GPU, or core, of this shape.
+func charged(p offer.Price, perBilling string, billing int, shape offer.Shape) offer.Price {
+	rate, err := decimal.NewFromString(perBilling)
+	if perBilling == "" || err != nil {
+		return p
+	}
+	hour := rate.Mul(decimal.NewFromInt(int64(billing)))
+	if shape.GPUs > 0 {
+		p.SUPerGPUHour = hour.DivRound(decimal.NewFromInt(int64(shape.GPUs)), 9).String()
+	} else {
+		p.SUPerCPUHour = hour.DivRound(decimal.NewFromInt(int64(max(shape.CPUs, shape.Nodes, 1))), 9).String()
+	}
+	p.Known = true
+	return p
+}
+
+// perBilling is what the profile charges for an hour of one unit of billing on
+// a partition, "" if it says nothing.
+func (b *backend) perBilling(pool string) string {
+	if b.profile == nil {
+		return ""
+	}
+	return b.profile.PerBilling[pool]
+}
+
+// partitionOf is partition for facts that may not be there.
+func (s *siteFacts) partitionOf(name string) *livePartition {
+	if s == nil {
+		return nil
+	}
+	return s.partition(name)
+}
