@@ -6,6 +6,7 @@ package lang
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -189,6 +190,11 @@ type Budget struct {
 	AppliesTo []string // "phase.x", "backend.t.n"; empty = everything
 	Strict    bool
 	Range     hcl.Range
+}
+
+// Counts reports whether a job of a phase on a backend counts in the budget.
+func (b *Budget) Counts(phase, backend string) bool {
+	return len(b.AppliesTo) == 0 || slices.Contains(b.AppliesTo, "phase."+phase) || slices.Contains(b.AppliesTo, "backend."+backend)
 }
 
 // Policy is the placement table and the limits on who may spend what.

@@ -119,7 +119,7 @@ func (m *maker) spent(b lang.Budget, unit string) (total decimal.Decimal, unknow
 	var sum amount.Tally
 	for i := range m.st.Ledger {
 		e := &m.st.Ledger[i]
-		if !applies(b, e.Phase, e.Backend) {
+		if !b.Counts(e.Phase, e.Backend) {
 			continue
 		}
 		if e.Unknown {
@@ -132,20 +132,12 @@ func (m *maker) spent(b lang.Budget, unit string) (total decimal.Decimal, unknow
 	return sum.Total(), unknown
 }
 
-// applies reports whether a job of a phase on a backend counts in a budget.
-func applies(b lang.Budget, phase, backend string) bool {
-	if len(b.AppliesTo) == 0 {
-		return true
-	}
-	return slices.Contains(b.AppliesTo, "phase."+phase) || slices.Contains(b.AppliesTo, "backend."+backend)
-}
-
 // leftOver is how many jobs may not start before a budget is used up, if each
 // costs its ceiling: counted by groups of like jobs, in plan order.
 func (m *maker) leftOver(b lang.Budget, unit string, room decimal.Decimal) int {
 	left := 0
 	take := func(w *work, backend string, each decimal.Decimal, n int) {
-		if n == 0 || each.IsZero() || !applies(b, w.p.Name, backend) {
+		if n == 0 || each.IsZero() || !b.Counts(w.p.Name, backend) {
 			return
 		}
 		fit := 0

@@ -197,7 +197,7 @@ func (q queue) end(jobs int) time.Duration {
 func (m *maker) affordable(w *work, d place.Decision, n int) (most int, bound string) {
 	most = n
 	for _, b := range m.in.Campaign.Budgets {
-		if !applies(b, w.p.Name, d.Backend) {
+		if !b.Counts(w.p.Name, d.Backend) {
 			continue
 		}
 		each, known := place.AtMost(d.Shape, d.Price, d.WholeNode, d.Around(), d.Hold)
@@ -226,13 +226,13 @@ func (m *maker) affordable(w *work, d place.Decision, n int) (most int, bound st
 func (m *maker) claimed(b lang.Budget, unit string) decimal.Decimal {
 	sum, _ := m.spent(b, unit)
 	for _, j := range m.st.InFlight() {
-		if at := j.Last(); at != nil && applies(b, j.Phase, at.Backend) {
+		if at := j.Last(); at != nil && b.Counts(j.Phase, at.Backend) {
 			sum = sum.Add(amount.Of(at.Ceiling[unit]))
 		}
 	}
 	for _, w := range m.works {
 		for at, n := range w.groupJobs() {
-			if d := w.pp.Placements[at]; at > 0 && d.Backend != "" && applies(b, w.p.Name, d.Backend) {
+			if d := w.pp.Placements[at]; at > 0 && d.Backend != "" && b.Counts(w.p.Name, d.Backend) {
 				cost, _ := place.AtMost(d.Shape, d.Price, d.WholeNode, d.Around(), d.Hold)
 				sum = sum.Add(cost[unit].Mul(decimal.NewFromInt(int64(n))))
 			}

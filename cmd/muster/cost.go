@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/state"
 )
@@ -19,7 +22,7 @@ import (
 func costCommand() *command {
 	return &command{
 		name: "cost", short: "the ledger: what was spent, and what is billed right now", maxArgs: 0,
-		long:     "Adds up what was really spent, attempt by attempt: by phase, backend and day, beside the budgets, and lists what is billed right now.",
+		long:     "Adds up what was really spent, attempt by attempt: by phase, backend and day, beside the budgets, and lists what is billed right now: rented machines and what\nruns, by the hour and since when, and who approved how much.",
 		examples: []example{{"muster cost", "the ledger"}, {"muster cost -json", "for a spreadsheet"}},
 		setup: func(fs *flag.FlagSet) runFunc {
 			var v varFlags
@@ -30,11 +33,11 @@ func costCommand() *command {
 				if err != nil {
 					return err
 				}
-				r := costOf(c, st)
+				r := costOf(c, st, a.now())
 				if *asJSON {
 					return a.encode(r)
 				}
-				return a.printCost(c, r)
+				return a.printCost(r)
 			}
 		},
 	}
@@ -49,18 +52,37 @@ type costReport struct {
 	ByBackend     map[string]state.Amounts `json:"by_backend"`
 	ByDay         map[string]state.Amounts `json:"by_day"`
 	Unknown       int                      `json:"unknown"` // entries billed at an amount nobody knows
+	Budgets       []budgetSpent            `json:"budgets"`
 	Rentals       []state.Rental           `json:"rentals"`
 	InFlight      int                      `json:"in_flight"`
+	Billed        []billing                `json:"billed"` // what runs now
+	Approvals     []state.Approval         `json:"approvals"`
 }
 
-func costOf(c *lang.Campaign, st *state.State) costReport {
+// A budgetSpent is a budget and what of the ledger counts in it.
+type budgetSpent struct {
+	Name   string        `json:"name"`
+	Limits state.Amounts `json:"limits"`
+	Spent  state.Amounts `json:"spent"`
+}
+
+func costOf(c *lang.Campaign, st *state.State, now time.Time) costReport {
 	r := costReport{FormatVersion: formatVersion, Campaign: c.Name, Total: state.Amounts{},
-		ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Rentals: []state.Rental{}}
+		ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
+		Approvals: append([]state.Approval{}, st.Approvals...)}
+	for _, b := range c.Budgets {
+		r.Budgets = append(r.Budgets, budgetSpent{b.Name, b.Limits, state.Amounts{}})
+	}
 	for _, e := range st.Ledger {
 		if e.Unknown {
 			r.Unknown++
 		}
 		addAmounts(r.Total, e.Spent)
+		for i, b := range c.Budgets {
+			if b.Counts(e.Phase, e.Backend) {
+				addAmounts(r.Budgets[i].Spent, e.Spent)
+			}
+		}
 		addAmounts(under(r.ByPhase, e.Phase), e.Spent)
 		addAmounts(under(r.ByBackend, e.Backend), e.Spent)
 		addAmounts(under(r.ByDay, e.At.Format("2006-01-02")), e.Spent)
@@ -70,6 +92,7 @@ func costOf(c *lang.Campaign, st *state.State) costReport {
 	}
 	slices.SortFunc(r.Rentals, func(a, b state.Rental) int { return strings.Compare(a.ID, b.ID) })
 	r.InFlight = len(st.InFlight())
+	r.Billed = billingNow(c, st, now)
 	return r
 }
 
@@ -91,7 +114,7 @@ func addAmounts(to, from state.Amounts) {
 	}
 }
 
-func (a *app) printCost(c *lang.Campaign, r costReport) error {
+func (a *app) printCost(r costReport) error {
 	units := unitsOf(r.Total)
 	if len(r.ByPhase) == 0 {
 		a.printf("Nothing was spent yet.\n")
@@ -102,24 +125,75 @@ func (a *app) printCost(c *lang.Campaign, r costReport) error {
 			a.costTable("by day", r.ByDay, r.Total, units)
 		}
 	}
-	if len(c.Budgets) > 0 && len(r.ByPhase) > 0 {
+	if len(r.Budgets) > 0 && len(r.ByPhase) > 0 {
 		a.printf("\n")
 	}
-	for _, b := range c.Budgets {
+	for _, b := range r.Budgets {
 		for _, unit := range sortedKeys(b.Limits) {
-			a.printf("  budget %q: %s of %s\n", b.Name, orZero(unit, r.Total[unit]), view.Amount(unit, b.Limits[unit]))
+			a.printf("  budget %q: %s of %s\n", b.Name, orZero(unit, b.Spent[unit]), view.Amount(unit, b.Limits[unit]))
 		}
 	}
 	if r.Unknown > 0 {
 		a.printf("  %s billed at an amount that is not known; each counts at its ceiling.\n", plural(r.Unknown, "attempt"))
 	}
-	if len(r.Rentals) == 0 {
-		a.printf("\n  Billed right now: nothing rented, %s in flight.\n", plural(r.InFlight, "job"))
-	}
-	for _, rental := range r.Rentals {
-		a.printf("  Billed right now: %s on %s, $%s/h since %s\n", rental.ID, rental.Backend, rental.PerHour, rental.Since.Local().Format("2006-01-02 15:04"))
-	}
+	a.printApprovals(r.Approvals)
+	a.printBilled(r)
 	return nil
+}
+
+// shownApprovals is how many approvals are listed, the last ones.
+const shownApprovals = 5
+
+// printApprovals says who approved what costs more than this machine's hours.
+func (a *app) printApprovals(list []state.Approval) {
+	list = slices.DeleteFunc(slices.Clone(list), func(p state.Approval) bool { return ceilingText(p.Ceiling) == "" || onlyHours(p.Ceiling) })
+	if n := len(list) - shownApprovals; n > 0 {
+		list = list[n:]
+	}
+	for i, p := range list {
+		if i == 0 {
+			a.printf("\n")
+		}
+		outcome := cmp.Or(p.Outcome, "begun, not finished")
+		a.printf("  Approved by %s on %s: at most %s; %s\n", term.CleanLine(p.Who), p.Begun.Local().Format("2006-01-02 15:04"), ceilingText(p.Ceiling), outcome)
+	}
+}
+
+func onlyHours(ceiling state.Amounts) bool {
+	for unit := range ceiling {
+		if unit != "cpu_hours" {
+			return false
+		}
+	}
+	return true
+}
+
+// printBilled says what is billed right now: machines, and what runs.
+func (a *app) printBilled(r costReport) {
+	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return rental.Status == "released" })
+	if len(rented)+len(r.Billed) == 0 {
+		a.printf("\n  Billed right now: nothing rented, %s in flight.\n", plural(r.InFlight, "job"))
+		return
+	}
+	a.printf("\n  Billed right now\n")
+	t := term.Table{Indent: "    "}
+	when := func(at time.Time) string { return "since " + at.Local().Format("2006-01-02 15:04") }
+	for _, rental := range rented {
+		price, day := "at a price that is not known", ""
+		if rate, err := decimal.NewFromString(rental.PerHour); err == nil {
+			price = "$" + rental.PerHour + "/h"
+			day = amount.Words("usd", rate.Mul(decimal.NewFromInt(24)).String()) + " a day"
+		}
+		t.Row(rental.ID+" on "+rental.Backend, cmp.Or(rental.Status, "rented"), price, when(rental.Since), day)
+	}
+	for _, b := range r.Billed {
+		rate := rateText(b.PerHour)
+		if b.Unsaid > 0 {
+			rate = fmt.Sprintf("%s, and %s without a walltime at a rate that is not known", rate, plural(b.Unsaid, "job"))
+		}
+		t.Row(strings.TrimSuffix(b.Backend+", "+b.Pool, ", "), plural(b.Jobs, "job"), rate, when(b.Since), "about "+cmp.Or(ceilingText(b.SoFar), "nothing")+" so far")
+	}
+	a.printf("%s", t.String())
 }
 
 func orZero(unit, text string) string { return cmp.Or(view.Amount(unit, text), "nothing") }

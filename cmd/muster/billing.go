@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/state"
+)
+
+// A billing is what jobs that run now take on one pool. Rates are those set
+// aside for them: their ceiling over their walltime.
+type billing struct {
+	Backend string        `json:"backend"`
+	Pool    string        `json:"pool,omitempty"`
+	Jobs    int           `json:"jobs"`
+	Since   time.Time     `json:"since"`              // when the first of them started
+	PerHour state.Amounts `json:"per_hour,omitempty"` // of all of them
+	SoFar   state.Amounts `json:"so_far,omitempty"`   // since each started
+	AtMost  state.Amounts `json:"at_most,omitempty"`  // at their ceiling
+	Unsaid  int           `json:"unknown,omitempty"`  // jobs without a walltime: their rate is not known
+}
+
+// billingNow groups what runs by backend and pool, the first to start first.
+func billingNow(c *lang.Campaign, st *state.State, now time.Time) []billing {
+	by := map[[2]string]*billing{}
+	for _, j := range st.InFlight() {
+		at := j.Last()
+		if at == nil || at.Started.IsZero() || !at.Ended.IsZero() {
+			continue
+		}
+		key := [2]string{at.Backend, at.Pool}
+		b := by[key]
+		if b == nil {
+			b = &billing{Backend: at.Backend, Pool: at.Pool, Since: at.Started, PerHour: state.Amounts{}, SoFar: state.Amounts{}, AtMost: state.Amounts{}}
+			by[key] = b
+		}
+		b.Jobs++
+		if at.Started.Before(b.Since) {
+			b.Since = at.Started
+		}
+		b.add(at, walltimeOf(c, j), now)
+	}
+	out := []billing{}
+	for _, b := range by {
+		out = append(out, *b)
+	}
+	slices.SortFunc(out, func(a, b billing) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Backend+"\x00"+a.Pool, b.Backend+"\x00"+b.Pool))
+	})
+	return out
+}
+
+// add counts one job in.
+func (b *billing) add(at *state.Attempt, walltime time.Duration, now time.Time) {
+	if walltime <= 0 {
+		b.Unsaid++
+		return
+	}
+	addAmounts(b.AtMost, at.Ceiling)
+	hours := decimal.NewFromFloat(walltime.Hours())
+	ran := decimal.NewFromFloat(max(now.Sub(at.Started), 0).Hours())
+	for unit, text := range at.Ceiling {
+		rate := amount.Of(text).DivRound(hours, 6)
+		addAmounts(b.PerHour, state.Amounts{unit: rate.String()})
+		addAmounts(b.SoFar, state.Amounts{unit: decimal.Min(rate.Mul(ran), amount.Of(text)).Round(6).String()})
+	}
+}
+
+// rateText is what is taken in an hour: "$0.70/h, 2 GPUs".
+func rateText(perHour state.Amounts) string {
+	var parts []string
+	for _, u := range []struct{ unit, one, many string }{
+		{"usd", "/h", "/h"}, {"service_units", "/h", "/h"}, {"gpu_hours", " GPU", " GPUs"}, {"cpu_hours", " core", " cores"}, {"node_hours", " node", " nodes"},
+	} {
+		d := amount.Of(perHour[u.unit]).Round(2)
+		switch {
+		case d.IsZero():
+		case u.unit == "usd" || u.unit == "service_units":
+			parts = append(parts, amount.Words(u.unit, d.String())+u.one)
+		case d.Equal(decimal.NewFromInt(1)):
+			parts = append(parts, d.String()+u.one)
+		default:
+			parts = append(parts, d.String()+u.many)
+		}
+	}
+	return cmp.Or(strings.Join(parts, ", "), "nothing")
+}
+
+// walltimeOf is the walltime that a job's last attempt was given; 0 = not known.
+func walltimeOf(c *lang.Campaign, j *state.Job) time.Duration {
+	if d, err := time.ParseDuration(j.Last().Scaled["walltime"]); err == nil && d > 0 {
+		return d
+	}
+	a, err := addr.Parse(j.Address)
+	if err != nil {
+		return 0
+	}
+	v := lang.Run
+	if j.Smoke {
+		v = lang.SmokeRun
+	}
+	for _, p := range c.Phases {
+		if cell, ok := p.Index(a.Key); ok && p.Name == a.Phase {
+			return p.Requests(v)[p.RequestOf(cell, v)].Shape.Walltime
+		}
+	}
+	return 0
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// TestBilledNow: what runs is billed by the hour since it started, beside
+// rented machines; what waits or is over is not.
+func TestBilledNow(t *testing.T) {
+	t.Parallel()
+	src := `campaign "c" {}
+backend "local" "local" { price = { usd_per_gpu_hour = 1.5 } }
+budget "gpus" {
+  limits     = { usd = 40 }
+  applies_to = [phase.train]
+}
+phase "train" {
+  grid { axes = { i = range(5) } }
+  job {
+    command = "true ${cell.i}"
+    resources {
+      gpus     = 2
+      walltime = "4h"
+    }
+  }
+}
+`
+	c, diags := lang.LoadFiles(map[string][]byte{"c.muster.hcl": []byte(src)}, lang.LoadOptions{Dir: t.TempDir(), Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	job := func(i string, s state.Status, a state.Attempt) *state.Job {
+		a.N, a.Backend, a.Token = 1, "local.local", i
+		a.Ceiling = state.Amounts{"usd": "12", "gpu_hours": "8"}
+		return &state.Job{Address: `phase.train["i=` + i + `"]`, Phase: "train", Status: s, Attempts: []state.Attempt{a}}
+	}
+	st := &state.State{Jobs: map[string]*state.Job{}, Rentals: map[string]state.Rental{
+		"r1": {ID: "r1", Backend: "vastai.x", Status: "stopped", Since: now.Add(-24 * time.Hour), PerHour: "0.02"},
+		"r2": {ID: "r2", Backend: "vastai.x", Status: "running", Since: now},
+		"r3": {ID: "r3", Backend: "vastai.x", Status: "released", PerHour: "9"},
+	}, Approvals: []state.Approval{{Plan: "p", Who: "ada", Begun: now, Ceiling: state.Amounts{"usd": "60"}, Outcome: "done"}},
+		Ledger: []state.Entry{{Phase: "train", Backend: "local.local", Spent: state.Amounts{"usd": "3"}}, {Phase: "other", Backend: "local.local", Spent: state.Amounts{"usd": "5"}}}}
+	for _, j := range []*state.Job{
+		job("0", state.Running, state.Attempt{Started: now.Add(-2 * time.Hour)}),
+		job("1", state.Running, state.Attempt{Started: now.Add(-time.Hour)}),
+		job("2", state.Queued, state.Attempt{}),
+		job("3", state.Completed, state.Attempt{Started: now.Add(-9 * time.Hour), Ended: now}),
+	} {
+		st.Jobs[j.Address] = j
+	}
+	r := costOf(c, st, now)
+	if len(r.Billed) != 1 || r.Billed[0].Jobs != 2 || r.Billed[0].PerHour["usd"] != "6" || r.Billed[0].SoFar["usd"] != "9" || r.Billed[0].AtMost["usd"] != "24" || !r.Billed[0].Since.Equal(now.Add(-2*time.Hour)) {
+		t.Errorf("%+v", r.Billed)
+	}
+	var out bytes.Buffer
+	a := &app{stdout: &out}
+	if err := a.printCost(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "a price that is not known",
+		`budget "gpus": $3.00 of $40.00`, "Approved by ada on 2026-11-20", "at most $60.00; done"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "r3") {
+		t.Errorf("a released machine is listed:\n%s", out.String())
+	}
+}
