@@ -19,34 +19,70 @@ import (
 const Env = "MUSTER_SPOOL"
 
 // Dir is the directory of this user's queue on this machine. It lies on a
-// local disk: under $XDG_STATE_HOME if that is one, else /var/tmp.
+// local disk: under $XDG_STATE_HOME if that is one that can be written to, else
+// in /var/tmp. One that is there already stays, wherever it is: jobs may be in it.
 func Dir() (string, error) {
 	if dir := os.Getenv(Env); dir != "" {
 		return filepath.Abs(dir)
 	}
-	base, err := localBase()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(base, "queue", machineName()), nil
-}
-
-func localBase() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // XDG Base Directory Specification 0.8: relative paths are invalid
-		state = ""
-		if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
-			state = filepath.Join(home, ".local", "state")
+	name := filepath.Join("queue", machineName())
+	private := filepath.Join("/var/tmp", "muster-"+strconv.Itoa(os.Getuid()))
+	base := choose(stateHome(), private, name)
+	if base == private {
+		if err := Private(base); err != nil {
+			return "", fmt.Errorf("spool: %w", err)
 		}
 	}
-	if state != "" && onLocalDisk(state) {
-		return filepath.Join(state, "muster"), nil
+	return filepath.Join(base, name), nil
+}
+
+// stateHome is the folder for what programs of this user keep, "" if there is none.
+func stateHome() string {
+	state := os.Getenv("XDG_STATE_HOME")
+	if filepath.IsAbs(state) { // XDG Base Directory Specification 0.8: relative paths are invalid
+		return state
 	}
-	dir := filepath.Join("/var/tmp", "muster-"+strconv.Itoa(os.Getuid()))
-	if err := Private(dir); err != nil {
-		return "", fmt.Errorf("spool: %w", err)
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state")
 	}
-	return dir, nil
+	return ""
+}
+
+// choose is where a spool of this name lies: muster's part of the state home, or
+// the private folder.
+func choose(state, private, name string) string {
+	if state == "" || !onLocalDisk(state) {
+		return private
+	}
+	ours := filepath.Join(state, "muster")
+	switch {
+	case isDir(filepath.Join(ours, name)):
+		return ours
+	case isDir(filepath.Join(private, name)), !canMake(ours):
+		return private
+	}
+	return ours
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// canMake reports whether a folder could be made, as far as the nearest one
+// that exists tells.
+func canMake(dir string) bool {
+	for {
+		info, err := os.Stat(dir)
+		if err == nil {
+			return info.IsDir() && unix.Access(dir, unix.W_OK|unix.X_OK) == nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir || !os.IsNotExist(err) {
+			return false
+		}
+		dir = up
+	}
 }
 
 // machineName tells machines apart that share a home: host name and machine id.

@@ -1,0 +1,53 @@
+package systemtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/internal/lab"
+)
+
+// TestSSHNoRoom: a disk that is full by inodes, one without the room that jobs
+// declare, and a home where nothing can be kept are told before anything
+// starts, and what is said to do about it is enough.
+func TestSSHNoRoom(t *testing.T) {
+	h := lab.Hosts(t, 1)[0]
+	same := strings.NewReplacer()
+	for _, c := range []struct {
+		name     string
+		campaign *strings.Replacer
+		prepare  string // on the host, as root
+		says     string
+		mend     string
+		mended   *strings.Replacer
+	}{
+		{"home read-only", same,
+			"mount --bind /home/alice /home/alice; mount -o remount,ro,bind /home/alice",
+			"Set install_dir in the backend to a folder of yours on h1", "true",
+			strings.NewReplacer("/home/alice", "/srv/home", `host    = "h1"`, "host = \"h1\"\n  install_dir = \"/var/tmp/alice\"")},
+		{"inodes at 99 percent", same,
+			"mkdir -p FOLDER/work; mount -t tmpfs -o size=64m,nr_inodes=1000,mode=777 tmpfs FOLDER/work; cd FOLDER/work; for i in $(seq 990); do : > f$i; done",
+			"FOLDER/work: 991 of 1000 inodes are in use; no more files can be made", "rm FOLDER/work/f*", same},
+		{"less than is declared", strings.NewReplacer(`walltime = "10m"`, "\n      walltime = \"10m\"\n      disk = \"40MiB\"\n   "),
+			"mkdir -p FOLDER/work; mount -t tmpfs -o size=16m,mode=777 tmpfs FOLDER/work",
+			"16 MiB free of 40 MiB needed", "mount -o remount,size=400m FOLDER/work", same},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRemote(t, []*lab.Host{h}, c.campaign.Replace(gated(3, 3)))
+			h.Exec(r.paths(c.prepare))
+			r.want(1, r.paths(c.says), "apply", "-auto-approve")
+			if n := r.count("start"); n != 0 {
+				t.Errorf("%d jobs started", n)
+			}
+			h.Exec(r.paths(c.mend))
+			r.write("campaign.muster.hcl", c.mended.Replace(r.paths(c.campaign.Replace(gated(3, 3)))))
+			if c.mended != same { // everything of the test's lies elsewhere from here on
+				r.folder = c.mended.Replace(r.folder)
+				h.Exec("mkdir -p " + r.folder + "; chmod 777 " + r.folder)
+				defer h.Exec("umount /home/alice")
+			}
+			r.want(0, "3 of 3 jobs done", "apply", "-auto-approve")
+			r.onceEach(3)
+		})
+	}
+}
