@@ -164,6 +164,14 @@ func TestSSHBroken(t *testing.T) {
 		r.done(f, many)
 		r.onceEach(many)
 	})
+	t.Run("its temporary files cleaned", func(t *testing.T) {
+		r, f := gate(t, h, 12, 0)
+		// The lab's own folder is mounted there, too.
+		h.Exec("find /tmp /var/tmp /dev/shm /run/user -mindepth 1 -maxdepth 1 ! -name 'muster-lab-*' -exec rm -rf {} +")
+		r.open()
+		r.done(f, 12)
+		r.onceEach(12)
+	})
 	t.Run("jobs killed", func(t *testing.T) {
 		r, f := gate(t, h, 12, 0)
 		h.Exec(`for p in /proc/[0-9]*; do tr '\0' '\n' < $p/environ 2>/dev/null | grep -qE '^MUSTER_ADDRESS=phase.p."i=(3|7)"' && kill -KILL ${p#/proc/} 2>/dev/null; done; true`)
