@@ -45,6 +45,7 @@ func (m *maker) note() {
 		}
 	}
 	m.noteSpills()
+	m.noteElsewhere()
 	m.noteMissing()
 	m.noteClocks()
 	m.noteRented()

@@ -122,6 +122,9 @@ func explanation(x planner.Explanation, standing string) string {
 
 func explainPlace(b *strings.Builder, x planner.Explanation) {
 	d := x.Decision
+	if at := x.Detail.State.Last(); at != nil && at.Why != "" && !x.Goes {
+		fmt.Fprintf(b, "\n  Went to %s: %s\n", strings.TrimSuffix(at.Backend+", "+at.Pool, ", "), term.CleanLine(at.Why))
+	}
 	if d.Backend != "" {
 		goes := "Goes to"
 		if !x.Goes {

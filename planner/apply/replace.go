@@ -42,7 +42,7 @@ func (e *engine) takes(p *phase, cell int32, c *place.Candidate, d *place.Decisi
 func placedOn(d *place.Decision, c *place.Candidate, why string) *place.Decision {
 	next := *d
 	next.Price, next.WholeNode, next.Wait, next.Boot, next.Hold, next.Segments = c.Price, c.WholeNode, c.Wait, c.Boot, c.Hold, c.Segments
-	next.Backend, next.Pool, next.Why = c.Backend, c.Pool, why
+	next.Backend, next.Pool, next.Why, next.Fallback = c.Backend, c.Pool, why, ""
 	return &next
 }
 

@@ -4,6 +4,7 @@
 package place
 
 import (
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
@@ -37,6 +38,30 @@ type Decision struct {
 	// Beside are the decisions for each host of the backend, this one's
 	// included, where its jobs are spread over several; nil elsewhere.
 	Beside []Decision `json:"-"`
+}
+
+// How the reason of an attempt begins that is not where it was to go first.
+const (
+	FellBack = "fallback: "
+	Replaced = "re-placed"
+)
+
+// Reason is what is recorded of why an attempt goes where it goes.
+func (d *Decision) Reason() string {
+	if d.Fallback != "" && !strings.HasPrefix(d.Why, Replaced) {
+		return FellBack + d.Fallback
+	}
+	return d.Why
+}
+
+// Elsewhere reports whether an attempt's recorded reason says that it did not
+// go where it was to go first, and why.
+func Elsewhere(reason string) (why string, ok bool) {
+	if why, ok = strings.CutPrefix(reason, FellBack); ok {
+		return why, true
+	}
+	why, ok = strings.CutPrefix(reason, Replaced)
+	return strings.TrimPrefix(why, ":"), ok
 }
 
 // A Candidate is one pool that was looked at.
