@@ -477,3 +477,45 @@ func TestGPUsSettle(t *testing.T) {
 		})
 	}
 }
+
+// A late is a bench whose readings come when the test says, as they were when
+// they began.
+type late struct {
+	*bench
+	begun, come chan struct{} // nil: at once
+}
+
+func (l *late) Devices(ctx context.Context) ([]gpu.Device, error) {
+	list, err := l.bench.Devices(ctx)
+	l.mu.Lock()
+	begun, wait := l.begun, l.come
+	l.begun = nil
+	l.mu.Unlock()
+	if begun != nil {
+		close(begun)
+		<-wait
+	}
+	return list, err
+}
+
+// A reading begun before a job ended says nothing of what it left behind.
+func TestAReadingBegunBeforeTheEnd(t *testing.T) {
+	b := &late{bench: twoGPUs(token())}
+	b.list = b.list[:1]
+	q, p := inside(t, b)
+	first, second := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done"), gpuJob(p, "true")
+	submitInside(t, q, p, first, second)
+	eventually(t, q, first.Token, is(offer.Running))
+	begun, wait := make(chan struct{}), make(chan struct{})
+	b.set(func([]gpu.Device) { b.begun, b.come = begun, wait })
+	<-begun // with its memory free
+	b.set(func(l []gpu.Device) { l[0].Used = 30 << 30 })
+	if err := os.WriteFile(filepath.Join(p.Workdir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, q, first.Token, is(offer.Completed))
+	close(wait)
+	eventually(t, q, second.Token, func(o offer.Observation) bool { return strings.Contains(o.Reason, "GPU 0 has 30720 MiB in use") })
+	b.set(func(l []gpu.Device) { l[0].Used = 0 })
+	eventually(t, q, second.Token, is(offer.Completed))
+}
