@@ -1,7 +1,10 @@
 package slurm
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -21,14 +24,16 @@ type Slurm struct {
 
 	mu  sync.Mutex
 	ssh map[string]providers.Backend // those that are reached over ssh
+	// equipped are those whose nodes have their programs.
+	equipped map[string]bool
 }
 
 // New makes the provider; it reaches nothing before it is asked.
-func New() *Slurm { return NewWith(login.New(), ssh.New()) }
+func New() *Slurm { return NewWith(login.NewWith(login.Options{Programs: ssh.Program}), ssh.New()) }
 
 // NewWith makes a provider of its two ways.
 func NewWith(here *login.Slurm, far *ssh.SSH) *Slurm {
-	return &Slurm{here: here, far: far, ssh: map[string]providers.Backend{}}
+	return &Slurm{here: here, far: far, ssh: map[string]providers.Backend{}, equipped: map[string]bool{}}
 }
 
 var (
@@ -57,6 +62,7 @@ func (s *Slurm) Configure(ctx context.Context, b providers.Backend) error {
 		return providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
 	}
 	s.mu.Lock()
+	delete(s.equipped, b.Name)
 	if delete(s.ssh, b.Name); far {
 		s.ssh[b.Name] = b
 	}
@@ -149,7 +155,50 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 
 // Submit hands jobs over.
 func (s *Slurm) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
-	return value(s, ctx, r.Backend, func(p providers.Provider) ([]providers.Submitted, error) { return p.Submit(ctx, r) })
+	return value(s, ctx, r.Backend, func(p providers.Provider) ([]providers.Submitted, error) {
+		if err := s.equip(ctx, p, r.Backend); err != nil {
+			return nil, err
+		}
+		return p.Submit(ctx, r)
+	})
+}
+
+// equip puts the programs for nodes of another processor than the login node's
+// on a cluster that is reached over ssh, once.
+func (s *Slurm) equip(ctx context.Context, p providers.Provider, name string) error {
+	s.mu.Lock()
+	_, far := s.ssh[name]
+	done := s.equipped[name]
+	s.mu.Unlock()
+	if !far || done {
+		return nil
+	}
+	pools, err := p.Pools(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, arch := range login.ForeignArchs(pools) {
+		program, err := ssh.Program(arch)
+		if err != nil {
+			return err
+		}
+		path := login.ProgramPath(arch, program)
+		there, err := p.List(ctx, name, []string{path})
+		if err != nil {
+			return err
+		}
+		if len(there) == 1 && there[0].Size == int64(len(program)) {
+			continue
+		}
+		sum := sha256.Sum256(program)
+		if err := p.Push(ctx, name, path, int64(len(program)), "sha256:"+hex.EncodeToString(sum[:]), bytes.NewReader(program)); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	s.equipped[name] = true
+	s.mu.Unlock()
+	return nil
 }
 
 // Find says for each token whether the backend knows it.

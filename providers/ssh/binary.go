@@ -99,6 +99,19 @@ func (s *binaries) of(arch string) (*binary, error) {
 		Hint:   "build muster with `make build`, which builds it in"}
 }
 
+// Program is the program for hosts with a processor, as Go names it, that this
+// muster carries or finds.
+func Program(arch string) ([]byte, error) {
+	b, err := carried.of(arch)
+	if err != nil {
+		return nil, err
+	}
+	return b.text()
+}
+
+// carried are those that Program has read.
+var carried binaries
+
 // load reads a binary, packed or not.
 func load(from fs.FS, base string) (*binary, error) {
 	if packed, err := fs.ReadFile(from, base+".gz"); err == nil {

@@ -62,6 +62,7 @@ type livePartition struct {
 	allCPUs, idleCPUs int
 	allGPUs, idleGPUs int
 	features          []string
+	archs             []string // processors of its nodes, as Go names them
 }
 
 // A liveQoS is a quality of service; zero is no limit.
@@ -126,6 +127,12 @@ func (c *cluster) facts(ctx context.Context) (*siteFacts, error) {
 		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
 		s.enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
 		s.maxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
+	}
+	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "nodes"); err == nil {
+		by := parseArchs(string(out))
+		for i := range s.partitions {
+			s.partitions[i].archs = by[s.partitions[i].name]
+		}
 	}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "licenses"); err == nil {
 		s.licenses = parseLicenses(string(out))
@@ -487,6 +494,7 @@ func (b *backend) pool(s *siteFacts, l *livePartition) offer.Pool {
 	for _, q := range b.qualities(s, l, "") {
 		p.MaxSubmit, p.MaxJobs = least(p.MaxSubmit, q.maxSubmit), least(p.MaxJobs, q.maxJobs)
 	}
+	noteArchs(&p, l.archs)
 	if !l.up {
 		p.Notes = append(slices.Clone(p.Notes), "the partition is closed now")
 		p.Idle = 0

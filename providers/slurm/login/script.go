@@ -3,6 +3,7 @@ package login
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,8 @@ type request struct {
 	depend   []string
 	await    bool // what it comes after may come back under a new id
 	spool    string
-	agent    []string // the command that runs one element on the node
+	agent    []string            // the command that runs one element on the node
+	others   map[string][]string // on nodes of another processor, by its name
 }
 
 // script is the text that sbatch is given. It is meant to be read: what a
@@ -188,11 +190,25 @@ func (r request) body(b *strings.Builder) {
 	fmt.Fprintf(b, "\n# %s of phase.%s. Their commands are in the file jobs beside this one, one a line.\n", what, r.job.Phase)
 	b.WriteString("# The program below claims the job, so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before Slurm is told.\n")
 	b.WriteString("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun(1): since 22.05 not taken over by itself\n")
-	words := make([]string, 0, len(r.agent)+2)
-	for _, w := range append(slices.Clone(r.agent), "-batch", string(r.batch.dir)) {
-		words = append(words, quote(w))
+	batch := "-batch " + quote(string(r.batch.dir))
+	if len(r.others) == 0 {
+		fmt.Fprintf(b, "exec %s %s\n", command(r.agent), batch)
+		return
 	}
-	fmt.Fprintf(b, "exec %s\n", strings.Join(words, " "))
+	b.WriteString("case $(uname -m) in # nodes here differ: each takes the program for its processor\n")
+	for _, machine := range slices.Sorted(maps.Keys(r.others)) {
+		fmt.Fprintf(b, "%s) exec %s %s ;;\n", machine, command(r.others[machine]), batch)
+	}
+	fmt.Fprintf(b, "*) exec %s %s ;;\nesac\n", command(r.agent), batch)
+}
+
+// command is a command line for the shell.
+func command(argv []string) string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = quote(w)
+	}
+	return strings.Join(words, " ")
 }
 
 // limitText is a time limit in whole minutes, as the smallest is one.

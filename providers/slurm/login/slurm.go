@@ -41,6 +41,9 @@ type Options struct {
 	Agent []string
 	// Program is what runs on nodes; default: the program that this is.
 	Program string
+	// Programs gives the program for nodes of another processor, as Go names
+	// it; nil: it is put into the workdir by whom this speaks for.
+	Programs func(arch string) ([]byte, error)
 	// Environ is what Slurm's commands get, and with it every job, if they are
 	// not those of this process.
 	Environ func() []string
@@ -224,9 +227,14 @@ func install(dir, program string) (string, error) {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	out, err := os.CreateTemp(dir, ".new-*")
+	return path, installFrom(path, in)
+}
+
+// installFrom writes a program so that nobody sees half of it.
+func installFrom(path string, in io.Reader) error {
+	out, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Chmod(0o755), out.Close()); err == nil {
@@ -235,5 +243,5 @@ func install(dir, program string) (string, error) {
 	if err != nil {
 		os.Remove(out.Name())
 	}
-	return path, err
+	return err
 }

@@ -529,11 +529,15 @@ func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (stri
 	if err != nil {
 		return "", err
 	}
+	others, err := s.otherAgents(b, k.Pool)
+	if err != nil {
+		return "", err
+	}
 	o, err := parseOptions(jobs[0].Options)
 	if err != nil {
 		return "", err
 	}
-	r := request{batch: k, job: jobs[0], count: len(jobs), campaign: b.Campaign, account: b.config.Account, qos: o.QoS, depend: e.common, await: b.campaign.mayReturn(jobs),
+	r := request{others: others, batch: k, job: jobs[0], count: len(jobs), campaign: b.Campaign, account: b.config.Account, qos: o.QoS, depend: e.common, await: b.campaign.mayReturn(jobs),
 		spool: b.campaign.spool, agent: agent, gres: b.gres(k.Pool, jobs[0].Shape)}
 	if r.qos == "" {
 		r.qos = b.config.QoS
