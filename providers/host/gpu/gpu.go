@@ -23,6 +23,9 @@ type Device struct {
 	// Processes are those that compute on it, as far as they can be seen:
 	// in a container, or on some drivers, the list is empty while Used is not.
 	Processes []Process
+	// Openers have the device file open, where memory is in use by none of
+	// Processes that lives: who may have left it behind.
+	Openers []Process
 }
 
 // A Process is one process on a device.

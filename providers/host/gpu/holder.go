@@ -111,10 +111,18 @@ func (d Device) Zombie(freeMax int64) string {
 		}
 	}
 	said := fmt.Sprintf("GPU %s has %d MiB in use", d.ID(), d.Used>>20)
-	if len(d.Processes) == 0 {
-		return said + " by no process that can be seen: left behind by one that died, or of another container"
+	switch {
+	case len(d.Processes) > 0:
+		said += " by " + holders(d.Processes) + ", left behind by one that died or of another container"
+	case len(d.Openers) == 0:
+		said += " by no process that can be seen: left behind by one that died, or of another container"
+	default:
+		said += " by no process that the driver names"
 	}
-	return said + " by " + holders(d.Processes) + ", left behind by one that died or of another container"
+	if len(d.Openers) > 0 {
+		said += "; its device is open in " + holders(d.Openers)
+	}
+	return said
 }
 
 func holders(list []Process) string {

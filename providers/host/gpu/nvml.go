@@ -132,6 +132,7 @@ func (r *nvmlReader) read() ([]Device, error) {
 		}
 		list = append(list, d)
 	}
+	linux.addOpeners(list)
 	return list, nil
 }
 

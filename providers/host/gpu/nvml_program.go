@@ -46,7 +46,7 @@ var (
 type program struct {
 	text []byte
 	busy chan struct{} // holds one token while a question is open
-	now  *process      // nil: none; whose token it is may use it
+	now  *loaded      // nil: none; whose token it is may use it
 }
 
 var _ Reader = (*program)(nil)
@@ -121,21 +121,21 @@ func (p *program) Close() error {
 	return nil
 }
 
-// A process is one that has begun, and its two ends.
-type process struct {
+// A loaded is a process that has begun, and its two ends.
+type loaded struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
 	said *firstLine
 }
 
-func begin(text []byte) (*process, error) {
+func begin(text []byte) (*loaded, error) {
 	file, err := inMemory("muster-nvml", text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoProgram, err)
 	}
 	defer file.Close()
-	r := &process{cmd: exec.Command(fmt.Sprintf("/proc/self/fd/%d", file.Fd())), said: &firstLine{}}
+	r := &loaded{cmd: exec.Command(fmt.Sprintf("/proc/self/fd/%d", file.Fd())), said: &firstLine{}}
 	r.cmd.Args[0] = file.Name()
 	r.cmd.Stderr = r.said
 	r.cmd.WaitDelay = time.Second
@@ -186,7 +186,7 @@ func inMemory(name string, text []byte) (*os.File, error) {
 	return f, nil
 }
 
-func (r *process) ask() (answer, error) {
+func (r *loaded) ask() (answer, error) {
 	if _, err := io.WriteString(r.in, "\n"); err != nil {
 		return answer{}, r.ended(err)
 	}
@@ -194,7 +194,7 @@ func (r *process) ask() (answer, error) {
 }
 
 // answer waits for a line. After an error the process has to end.
-func (r *process) answer(limit time.Duration) (a answer, err error) {
+func (r *loaded) answer(limit time.Duration) (a answer, err error) {
 	got := make(chan error, 1)
 	go func() {
 		line, err := r.out.ReadBytes('\n')
@@ -217,7 +217,7 @@ func (r *process) answer(limit time.Duration) (a answer, err error) {
 }
 
 // ended is the error of a process that says no more, with its last words.
-func (r *process) ended(err error) error {
+func (r *loaded) ended(err error) error {
 	r.end()
 	if words := r.said.String(); words != "" {
 		return fmt.Errorf("%w: %s", errEnded, words)
@@ -227,7 +227,7 @@ func (r *process) ended(err error) error {
 
 // end ends the process; one that cannot be killed, in a driver that hangs, is
 // left to itself.
-func (r *process) end() {
+func (r *loaded) end() {
 	_ = r.in.Close()
 	_ = r.cmd.Process.Kill()
 	gone := make(chan struct{})

@@ -49,6 +49,7 @@ func (s *SMI) Devices(ctx context.Context) ([]Device, error) {
 	if err := parseApps(out, list); err != nil {
 		return nil, err
 	}
+	linux.addOpeners(list)
 	if !mig {
 		return list, nil
 	}
