@@ -23,12 +23,14 @@ type siteFacts struct {
 	partitions []livePartition
 	qos        []liveQoS
 	assoc      []association
-	closed     bool           // accounting does not answer, or not us: nothing is known of qos and accounts
-	maxTRES    bool           // billing is the largest of what a job has, weighted, and not the sum
-	enforced   bool           // nobody may submit without an account
-	maxArray   int            // elements of one array; 0 = not known
-	maxJobs    int            // that the controller keeps, of all users; 0 = not known
-	licenses   map[string]int // nil = not known
+	closed     bool // accounting does not answer, or not us: nothing is known of qos and accounts
+	// requeueExits are the exit statuses that the site requeues or holds jobs for.
+	requeueExits []int
+	maxTRES      bool           // billing is the largest of what a job has, weighted, and not the sum
+	enforced     bool           // nobody may submit without an account
+	maxArray     int            // elements of one array; 0 = not known
+	maxJobs      int            // that the controller keeps, of all users; 0 = not known
+	licenses     map[string]int // nil = not known
 	// reservations are nil if they are not known.
 	reservations *[]reservation
 	groups       []string // of this user; nil = not known, or all may be used
@@ -124,6 +126,7 @@ func (c *cluster) facts(ctx context.Context) (*siteFacts, error) {
 	addNodes(s.partitions, string(out))
 	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
 		config := parseConfig(string(out))
+		s.requeueExits = requeueExits(config)
 		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
 		s.enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
 		s.maxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
@@ -285,6 +288,16 @@ func parseConfig(out string) map[string]string {
 		}
 	}
 	return config
+}
+
+// requeueExits are RequeueExit and RequeueExitHold: "99", "1-3,98". slurm.conf(5).
+func requeueExits(config map[string]string) (out []int) {
+	for _, name := range []string{"RequeueExit", "RequeueExitHold"} {
+		if list, err := parseIndexes(config[name]); err == nil && len(list) <= 256 {
+			out = append(out, list...)
+		}
+	}
+	return slices.DeleteFunc(out, func(n int) bool { return n <= 0 })
 }
 
 // maxArray is how many elements an array may have. slurm.conf(5), MaxArraySize
@@ -572,7 +585,7 @@ func (b *backend) bounds(pool string, shape offer.Shape) node.Bounds {
 	defer b.facts.mu.Unlock()
 	if s := b.facts.site; s != nil {
 		if p := s.partition(pool); p != nil {
-			return node.Bounds{Memory: p.memory, Walltime: p.maxTime, Billing: s.billing(p, shape)}
+			return node.Bounds{Memory: p.memory, Walltime: p.maxTime, Billing: s.billing(p, shape), Requeue: s.requeueExits}
 		}
 	}
 	return node.Bounds{}

@@ -104,6 +104,9 @@ func (j *job) inQueue(r *queueRow) (offer.Observation, bool) {
 	switch r.state {
 	case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING":
 		o.Status, o.Reason, o.Expected = offer.Queued, waitReason(r.reason), r.start
+		if r.state == "SPECIAL_EXIT" || r.state == "REQUEUE_HOLD" {
+			o.Reason = "held by Slurm after its last start; `scontrol release` lets it go"
+		}
 		if j.last.Status == offer.Running || j.last.Status == offer.Verifying {
 			o.Attempt++ // it was put back
 			return o, true

@@ -218,6 +218,9 @@ func TestFacts(t *testing.T) {
 	if len(assoc) != 3 || assoc[0].account != "campus" || assoc[0].defaultQoS != "normal" || !slices.Contains(assoc[0].qos, "long") {
 		t.Errorf("associations are %+v", assoc)
 	}
+	if got := requeueExits(parseConfig(string(recorded(t, "config.out")))); !slices.Equal(got, []int{99, 98}) {
+		t.Errorf("statuses that requeue are %v", got)
+	}
 	if n := maxArray(parseConfig(string(recorded(t, "config.out")))); n != 20000 {
 		t.Errorf("MaxArraySize is %d", n)
 	}

@@ -20,7 +20,17 @@ var reasons = map[string]string{
 	"PartitionDown": "the partition is closed", "PartitionInactive": "the partition is closed", "NodeDown": "a node that it needs is down",
 	"ReqNodeNotAvail": "nodes that it needs are away, or reserved for maintenance", "Reservation": "waits for its reservation",
 	"Licenses": "waits for a license", "BadConstraints": "no node can ever satisfy it", "FrontEndDown": "the cluster is down",
-	"Cleaning": "its last start is being cleaned up", "JobLaunchFailure": "it could not be launched", "NonZeroExitCode": "it failed",
+	"job requeued in held state": "held after it was requeued; `scontrol release` lets it go", "JobHoldMaxRequeue": "requeued too often, and held",
+	"launch failed requeued held": "it could not be launched, and is held", "RequeueHold": "held after it was requeued", "Requeue": "requeued",
+	"DeadLine": "it cannot end before its deadline", "JobArrayTaskLimitReached": "as many of its phase run as may", "ReservationDeleted": "its reservation was deleted; it is held",
+	"QOSMaxNodePerUserLimit": "you hold as many nodes as the qos allows", "QOSGrpNodeLimit": "the qos has given out all of its nodes",
+	"QOSGrpJobsLimit": "as many jobs of the qos run as may", "AssocGrpJobsLimit": "as many jobs of the account run as may",
+	"AssocGrpCPURunMinutesLimit": "what the account's running jobs may still take is used up", "AssocGrpMemLimit": "the account holds all of its memory",
+	"AssocGrpNodeLimit": "the account holds all of its nodes", "AssocMaxNodePerJobLimit": "it asks for more nodes than the account gives; it will never start",
+	"AssocMaxWallDurationPerJobLimit": "its walltime is longer than the account allows; it will never start", "QOSGrpBillingMinutes": "the qos's budget is used up",
+	"QOSMaxBillingPerUser": "you hold as much as the qos bills a user for at once", "BurstBufferResources": "waits for room in the burst buffer",
+	"NodeNotAvail": "a node that it needs is away", "Prolog": "its nodes are being made ready", "QOSNotAllowed": "the partition does not take its qos",
+	"AccountNotAllowed": "the partition is not for its account", "Cleaning": "its last start is being cleaned up", "JobLaunchFailure": "it could not be launched", "NonZeroExitCode": "it failed",
 	"InvalidAccount": "the account is not valid", "InvalidQOS": "the qos is not valid", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "nodes that it needs are down, drained or reserved",
 }
 

@@ -49,12 +49,13 @@ func (s *start) finish(e End, v failure.Verdict) (int, error) {
 }
 
 // status is what Slurm is told. A job that exited 0 and left bad outputs has
-// failed.
+// failed. A status that the site requeues or holds jobs for is not passed on:
+// what ended for good would stay in the queue.
 func (s *start) status(e End) int {
 	switch {
 	case e.Completed():
 		return 0
-	case e.Seen.Exit != nil && *e.Seen.Exit != 0:
+	case e.Seen.Exit != nil && *e.Seen.Exit != 0 && !slices.Contains(s.batch.Bounds().Requeue, *e.Seen.Exit):
 		return *e.Seen.Exit
 	}
 	return 1

@@ -20,6 +20,9 @@ type Bounds struct {
 	Memory   int64         `json:"memory,omitempty"`   // bytes of one node
 	Walltime time.Duration `json:"walltime,omitempty"` // nanoseconds
 	Billing  int           `json:"billing,omitempty"`  // billing TRES of one job
+	// Requeue are the exit statuses after which the site requeues or holds a
+	// job. slurm.conf(5), RequeueExit and RequeueExitHold.
+	Requeue []int `json:"requeue,omitempty"`
 }
 
 // WriteBounds keeps the bounds of a batch's jobs beside them.

@@ -169,6 +169,21 @@ func TestVerified(t *testing.T) {
 	}
 }
 
+// TestSiteExits: a status that the site requeues or holds jobs for does not
+// reach Slurm; it is in the record all the same.
+func TestSiteExits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := w.batch.WriteBounds(Bounds{Requeue: []int{98, 99}}); err != nil {
+		t.Fatal(err)
+	}
+	for exit, want := range map[int]int{98: 1, 99: 1, 97: 97} {
+		if code, e := w.run(w.job(fmt.Sprintf("exit %d", exit)), place{job: fmt.Sprint(exit)}); code != want || e.Seen.Exit == nil || *e.Seen.Exit != exit {
+			t.Errorf("exit %d: Slurm sees %d, the record has %+v", exit, code, e.Seen)
+		}
+	}
+}
+
 // TestStale: what was there before the job is not its output, and a second
 // Slurm job does not run it again.
 func TestStale(t *testing.T) {
