@@ -180,11 +180,14 @@ type Output struct {
 	Name     string        `json:"name"`
 	Kind     string        `json:"kind"` // "path", "glob", "dir"
 	Path     string        `json:"path"` // relative to the workdir, or absolute
-	MinCount int           `json:"min_count,omitempty"`
+	MinCount int           `json:"min_count,omitempty"` // of a glob: 0 is 1; NoneNeeded
 	MinSize  int64         `json:"min_size,omitempty"`
 	Verify   []VerifyCheck `json:"verify,omitempty"`
 	Shared   bool          `json:"shared,omitempty"`
 }
+
+// NoneNeeded is the MinCount of a glob that may match no file.
+const NoneNeeded = -1
 
 // A VerifyCheck is one check of an output; see package wrapper/verify.
 type VerifyCheck struct {

@@ -16,7 +16,7 @@ import (
 type Output struct {
 	Name     string
 	Kind     Kind
-	MinCount int // glob: least number of files
+	MinCount int // glob: least number of files; 0 = none is fine
 	Verify   []Verify
 	MinSize  int64
 	Shared   bool // several jobs may write it; checked for change only
@@ -51,7 +51,7 @@ func Read(r *decode.Reader, b *syntax.Block) *Output {
 		r.Sure.Errorat(b.Range, "An output is a path, a glob or a dir", "Write exactly one of path, glob and dir in output %q; %s.", o.Name, found)
 	}
 	if o.Kind == Glob {
-		o.MinCount = r.Integer(b, "min_count", 1, 1)
+		o.MinCount = r.Integer(b, "min_count", 0, 1)
 	} else if e := b.Expr("min_count"); e != nil {
 		r.Wrong(e, "min_count", "min_count goes with glob; this output is one %s.", map[bool]string{true: "folder", false: "file"}[o.Kind == Dir])
 	}

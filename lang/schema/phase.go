@@ -82,7 +82,7 @@ var Output = &Block{
 		{Name: "path", Type: "string", Doc: "One file."},
 		{Name: "glob", Type: "string", Doc: "Files by a pattern; as an input it is a list."},
 		{Name: "dir", Type: "string", Doc: "A folder and all below it."},
-		{Name: "min_count", Type: "number", Default: "1", Doc: "With `glob`: least number of files, 1 or more."},
+		{Name: "min_count", Type: "number", Default: "1", Doc: "With `glob`: least number of files; 0 if a job may leave none."},
 		{Name: "min_size", Type: "size", Default: "0", Doc: "Least size of each file."},
 		{Name: "verify", Type: "string, object or list", Default: "\"exists\"", Doc: "`exists`, `nonempty`, `json`, `jsonl`, `csv`, `zip`, `gzip`, `safetensors`, `sha256` (the output is a manifest), `{ sha256 = \"SHA256SUMS\" }`, `{ command = \"…\" }`, or several in a list."},
 		{Name: "shared", Type: "bool", Default: "false", Doc: "Several jobs write it: it is checked for change only and feeds nobody."},

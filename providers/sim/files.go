@@ -30,7 +30,7 @@ func (w *world) outputs(j *job) []offer.Output {
 func (w *world) output(o *providers.Output) offer.Output {
 	out := offer.Output{Name: o.Name, Path: o.Path, Size: max(o.MinSize, 1), Digest: w.site.Known[o.Path], OK: true}
 	if o.Kind != "path" {
-		out.Files = max(o.MinCount, 1)
+		out.Files = max(o.MinCount, 1) // also where none is needed
 	}
 	if out.Digest == "" {
 		sum := sha256.Sum256([]byte(o.Path))

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 	"github.com/muster-run/muster/state"
@@ -30,23 +30,11 @@ type Fetched struct {
 // Absolute paths of outputs lie below this folder here.
 const absoluteHere = "absolute"
 
-// KindOf is the kind of a recorded output: the record of several files is of
-// a pattern, or of a folder.
-func KindOf(o state.Output) lang.OutputKind {
-	switch {
-	case o.Files == 0:
-		return lang.File
-	case strings.ContainsAny(o.Path, "*?[{"):
-		return lang.Glob
-	}
-	return lang.Dir
-}
-
 // Fetch copies the files of an output below a folder of this machine and
 // compares them with what was recorded. It goes on where a broken transfer
 // stopped; what is here already and right is not copied again.
 func Fetch(ctx context.Context, from End, o state.Output, to string) ([]Fetched, error) {
-	kind := KindOf(o)
+	kind := sheet.KindOf(&o)
 	found, err := listed(ctx, from, Freight{Output: o, From: o.Path, Kind: kind})
 	if err != nil {
 		return nil, err
@@ -78,7 +66,7 @@ func Fetch(ctx context.Context, from End, o state.Output, to string) ([]Fetched,
 // digestHere is the digest of an output's copy on this machine, "" if there
 // is none.
 func digestHere(ctx context.Context, to string, o state.Output, kind lang.OutputKind) string {
-	got := verify.Check(ctx, to, providers.Output{Name: o.Name, Kind: string(kind), Path: o.Path})
+	got := verify.Check(ctx, to, providers.Output{Name: o.Name, Kind: string(kind), Path: o.Path, MinCount: providers.NoneNeeded})
 	if !got.OK {
 		return ""
 	}

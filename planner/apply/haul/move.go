@@ -72,10 +72,11 @@ func Move(ctx context.Context, from, to End, f Freight) (string, error) {
 	return copied, compare(there, f.Output)
 }
 
-// look opens the copy where it lies.
+// look opens the copy where it lies. A glob that matched nothing is copied as
+// such; that nothing is missing its digest tells.
 func look(ctx context.Context, to End, f Freight, copied string) (out seen, err error) {
 	got, err := to.Files.Verify(ctx, providers.VerifyRequest{Backend: to.Backend, Workdir: to.Workdir, Open: true,
-		Outputs: []providers.Output{{Name: f.Output.Name, Kind: string(f.Kind), Path: copied}}})
+		Outputs: []providers.Output{{Name: f.Output.Name, Kind: string(f.Kind), Path: copied, MinCount: providers.NoneNeeded}}})
 	if err != nil {
 		return out, err
 	}
@@ -147,7 +148,7 @@ func listed(ctx context.Context, from End, f Freight) ([]parcel, error) {
 			out = append(out, parcel{from: file.Path, rel: path.Join(prefix, within(base, file.Path)), size: file.Size})
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && !(f.Kind == lang.Glob && f.Output.Files == 0) {
 		return nil, providers.Errorf(providers.NotFound, "There are no files at %s", src)
 	}
 	return out, nil

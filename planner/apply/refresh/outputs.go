@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -196,14 +197,12 @@ func (a *ask) bySpot(rs []recorded) map[[2]string][]recorded {
 func request(at [2]string, rs []recorded, open bool) providers.VerifyRequest {
 	v := providers.VerifyRequest{Backend: at[0], Workdir: at[1], Open: open, Outputs: make([]providers.Output, len(rs))}
 	for i, r := range rs {
-		out := providers.Output{Name: r.out.Name, Kind: string(lang.File), Path: r.out.Path}
-		if r.spec != nil {
-			out.Kind, out.MinCount, out.MinSize, out.Shared = string(r.spec.Kind), r.spec.MinCount, r.spec.MinSize, r.spec.Shared
-			for _, c := range r.spec.Verify {
-				out.Verify = append(out.Verify, providers.VerifyCheck{Kind: c.Kind, Command: c.Command, File: c.File})
+		out := sheet.Output(r.spec, r.out.Name, r.out.Path)
+		if r.spec == nil {
+			out.Kind, out.MinCount = string(sheet.KindOf(r.out)), min(r.out.Files, 1)
+			if out.MinCount == 0 {
+				out.MinCount = providers.NoneNeeded
 			}
-		} else if r.out.Files > 0 {
-			out.Kind = string(lang.Glob)
 		}
 		v.Outputs[i] = out
 	}

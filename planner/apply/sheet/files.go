@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
 )
 
 // FillFiles adds what a job reads and leaves behind.
@@ -15,14 +17,7 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name)})
 	}
 	for i, out := range r.Outputs {
-		o := providers.Output{Name: out.Name, Path: out.Path}
-		if d := OutputOf(p, out.Name, i); d != nil {
-			o.Kind, o.MinCount, o.MinSize, o.Shared = string(d.Kind), d.MinCount, d.MinSize, d.Shared
-			for _, v := range d.Verify {
-				o.Verify = append(o.Verify, providers.VerifyCheck{Kind: v.Kind, Command: v.Command, File: v.File})
-			}
-		}
-		job.Outputs = append(job.Outputs, o)
+		job.Outputs = append(job.Outputs, Output(OutputOf(p, out.Name, i), out.Name, out.Path))
 	}
 	for _, q := range r.Files {
 		job.Require = append(job.Require, providers.Require{Path: q.Path, MinSize: q.MinSize, Message: q.Message})
@@ -69,4 +64,34 @@ func JobEnv(base []providers.EnvVar, own []lang.EnvVar) []providers.EnvVar {
 // Options are those for a type of backend.
 func Options(by map[string]json.RawMessage, backendType string) json.RawMessage {
 	return by[backendType]
+}
+
+// Output is an output as a backend is told of it; d is its declaration, nil if
+// there is none.
+func Output(d *lang.Output, name, path string) providers.Output {
+	o := providers.Output{Name: name, Path: path}
+	if d == nil {
+		return o
+	}
+	o.Kind, o.MinCount, o.MinSize, o.Shared = string(d.Kind), d.MinCount, d.MinSize, d.Shared
+	if d.Kind == lang.Glob && d.MinCount == 0 {
+		o.MinCount = providers.NoneNeeded
+	}
+	for _, v := range d.Verify {
+		o.Verify = append(o.Verify, providers.VerifyCheck{Kind: v.Kind, Command: v.Command, File: v.File})
+	}
+	return o
+}
+
+// KindOf is the kind of a recorded output: several files are those of a
+// pattern or of a folder, none are those of a pattern that matched nothing.
+func KindOf(o *state.Output) lang.OutputKind {
+	pattern := strings.ContainsAny(o.Path, "*?[{")
+	switch {
+	case o.Files > 0 && !pattern:
+		return lang.Dir
+	case o.Files > 0, pattern && o.MTime == 0: // a file has a time
+		return lang.Glob
+	}
+	return lang.File
 }

@@ -46,10 +46,12 @@ func Take(workdir string, outputs []providers.Output) Baseline {
 }
 
 // Fresh reports whether an output exists and differs from what it was when
-// the baseline was taken, else why not. It compares and reads no clock.
+// the baseline was taken (or need not exist, and does not), else why not. It compares and reads no clock.
 func (b Baseline) Fresh(workdir string, o providers.Output) (ok bool, why string) {
 	now := look(workdir, o)
 	switch before, was := b[o.Name]; {
+	case !now.Exists && mayLack(o):
+		return true, ""
 	case !now.Exists:
 		return false, "missing: it was not written"
 	case was && now == before:

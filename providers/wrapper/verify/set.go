@@ -12,6 +12,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
+// mayLack reports whether an output is fine without any file.
+func mayLack(o providers.Output) bool { return o.Kind == "glob" && o.MinCount == providers.NoneNeeded }
+
 func isSet(o providers.Output) bool { return o.Kind == "glob" || o.Kind == "dir" }
 
 // statSet looks at a set as a whole.
@@ -33,6 +36,7 @@ func statSet(workdir string, o providers.Output) (out offer.Output, base string,
 func enough(o providers.Output, m Mark, files int) error {
 	least := max(o.MinCount, 1)
 	switch {
+	case files == 0 && mayLack(o):
 	case files == 0 && o.Kind == "dir":
 		return errors.New("missing: there is no file in the folder")
 	case files == 0:

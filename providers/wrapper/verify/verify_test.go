@@ -220,6 +220,9 @@ func TestPlaces(t *testing.T) {
 		{providers.Output{Kind: "dir", Path: "full"}, "it is a file; declare it with path"},
 		{providers.Output{Kind: "dir", Path: "folder"}, "missing: there is no file in the folder"},
 		{providers.Output{Kind: "glob", Path: "gone/*.txt"}, "missing: no file matches"},
+		{providers.Output{Kind: "glob", Path: "gone/*.txt", MinCount: providers.NoneNeeded}, "ok"},
+		{providers.Output{Kind: "glob", Path: "full", MinSize: 6, MinCount: providers.NoneNeeded}, "full: min_size: 5 bytes, at least 6 are asked"},
+		{providers.Output{Kind: "dir", Path: "gone", MinCount: providers.NoneNeeded}, "missing: there is no such folder"},
 		{providers.Output{Kind: "glob", Path: "f*", MinCount: 2}, "min_count: 1 files, at least 2 are asked"},
 	} {
 		out := Check(t.Context(), dir, c.o)
