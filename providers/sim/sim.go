@@ -112,6 +112,12 @@ func (s *Sim) Pools(_ context.Context, backend string) ([]offer.Pool, error) {
 	out := make([]offer.Pool, len(w.site.Pools))
 	for i, p := range w.site.Pools {
 		out[i] = p.Pool
+		switch at := w.pools[p.Name]; {
+		case p.Devices > 0:
+			out[i].Idle = max(at.devices, 0)
+		case p.Slots > 0:
+			out[i].Idle = max(at.slots, 0)
+		}
 	}
 	return out, nil
 }

@@ -170,7 +170,7 @@ func TestRehearsalAndForecastAgree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, runs := newYard(t, c.hcl).rehearse(200, noFailures())
+			p, runs := newYard(t, c.hcl).rehearse(100, noFailures())
 			money := forecast.LineOf(p.Forecast.Lines, "usd")
 			near(t, "median cost", rehearse.SpreadOf(runs, rehearse.Spent("usd")).P50, number(money.Expected.Text), 0.06)
 			took := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
