@@ -62,6 +62,16 @@ func (m *maker) noteRented() {
 	m.plan.Notes = append(m.plan.Notes, text+".")
 }
 
+// noteExchange says at which rate prices in other currencies are counted.
+func (m *maker) noteExchange() {
+	used := m.backendsInUse()
+	for _, b := range m.in.Campaign.Backends {
+		if b.Exchange != "" && used[b.Address()] {
+			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("backend.%s: its prices are counted at %s, as its block states.", b.Address(), b.Exchange))
+		}
+	}
+}
+
 // rentalClocks are the danger clocks of a backend, each once.
 func (m *maker) rentalClocks(backend string) (out []offer.Clock) {
 	for i := range m.in.Pools {

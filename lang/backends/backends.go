@@ -28,6 +28,7 @@ type Backend struct {
 	Env         map[string]string
 	MaxParallel int
 	Price       offer.Price     // Known only when a price block or attribute is written
+	Exchange    string          // "1 EUR = $1.08" where the price is in another currency
 	Hold        time.Duration   // rentals: kept this long after the last job
 	OnHold      string          // rentals: "stop", "release", "keep"
 	Config      json.RawMessage // the provider's own settings, checked against its schema
@@ -75,7 +76,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	}
 	s.EnvNames(b, "env", out.Env)
 	if e := b.Expr("price"); e != nil {
-		out.Price = s.Price(e)
+		out.Price, out.Exchange = s.Price(e)
 	}
 	s.NoSecret(b, "workdir")
 	offered, ok := s.schemas[out.Type]

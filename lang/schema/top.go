@@ -62,7 +62,7 @@ var Backend = &Block{
 		{Name: "setup", Type: "string", Doc: "Shell lines before each job's command, such as `module load cuda`."},
 		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of every job here."},
 		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running here at once."},
-		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour` (decimals), `granularity` (duration), `bills_while_queued` (bool)."},
+		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour`, `usd_per_gb_month` (of the `disk` that a job asks for) (decimals), `granularity` (duration), `bills_while_queued` (bool). In another currency: `currency`, `usd_per_unit` (what one unit of it is worth), `per_gpu_hour`, `per_hour`, `per_gb_month`."},
 		{Name: "hold", Type: "duration", Default: "0s", Doc: "Rentals: how long a machine is kept after its last job."},
 		{Name: "on_hold", Type: "string", Default: "by the provider", Doc: "Rentals: `stop`, `release` or `keep` when a job is held."},
 	},

@@ -41,11 +41,17 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 	}
 	add(USD, p.USDPerGPUHour, gpus)
 	add(USD, p.USDPerHour, nodes)
+	if r, err := decimal.NewFromString(p.USDPerGBMonth); err == nil && s.Disk > 0 {
+		out[USD] = out[USD].Add(r.Mul(decimal.NewFromInt(s.Disk)).Mul(hours).DivRound(gbMonth, 12))
+	}
 	add(ServiceUnits, p.SUPerGPUHour, gpus)
 	add(ServiceUnits, p.SUPerNodeHour, nodes)
 	add(ServiceUnits, p.SUPerCPUHour, cpus)
 	return out, p.Known
 }
+
+// gbMonth is a gigabyte for a month, in bytes and hours.
+var gbMonth = decimal.NewFromInt(730e9)
 
 // Charged is Cost of a launch that is billed for longer than it runs: while its
 // machine boots, is kept, or it waits where the site bills that. Hours are of

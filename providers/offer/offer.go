@@ -94,6 +94,7 @@ type Price struct {
 	SUPerGPUHour     string // service units for each device-hour
 	SUPerNodeHour    string // service units for each node-hour
 	SUPerCPUHour     string // service units for each core-hour
+	USDPerGBMonth    string // money for each 10^9 bytes of disk asked for, a month of 730 hours
 	Granularity      time.Duration
 	Estimated        bool // from a profile or history rather than a quote
 	BillsWhileQueued bool

@@ -58,7 +58,7 @@ func priceOut(p offer.Price) *pb.Price {
 	return &pb.Price{
 		Known: p.Known, UsdPerGpuHour: p.USDPerGPUHour, UsdPerHour: p.USDPerHour, SuPerGpuHour: p.SUPerGPUHour,
 		SuPerNodeHour: p.SUPerNodeHour, SuPerCpuHour: p.SUPerCPUHour, Granularity: int64(p.Granularity),
-		Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
+		Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued, UsdPerGbMonth: p.USDPerGBMonth,
 	}
 }
 
@@ -66,7 +66,7 @@ func priceIn(p *pb.Price) offer.Price {
 	return offer.Price{
 		Known: p.GetKnown(), USDPerGPUHour: p.GetUsdPerGpuHour(), USDPerHour: p.GetUsdPerHour(), SUPerGPUHour: p.GetSuPerGpuHour(),
 		SUPerNodeHour: p.GetSuPerNodeHour(), SUPerCPUHour: p.GetSuPerCpuHour(), Granularity: time.Duration(p.GetGranularity()),
-		Estimated: p.GetEstimated(), BillsWhileQueued: p.GetBillsWhileQueued(),
+		Estimated: p.GetEstimated(), BillsWhileQueued: p.GetBillsWhileQueued(), USDPerGBMonth: p.GetUsdPerGbMonth(),
 	}
 }
 

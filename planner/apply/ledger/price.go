@@ -98,12 +98,12 @@ func hours(n int64, d time.Duration) int64 {
 
 func (t Tariff) charges() bool {
 	p := t.Price
-	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.SUPerGPUHour != "" || p.SUPerNodeHour != "" || p.SUPerCPUHour != ""
+	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.SUPerGPUHour != "" || p.SUPerNodeHour != "" || p.SUPerCPUHour != "" || p.USDPerGBMonth != ""
 }
 
 // Paid reports whether launches cost money.
 func (t Tariff) Paid() bool {
-	return t.Price.Known && (positive(t.Price.USDPerGPUHour) || positive(t.Price.USDPerHour))
+	return t.Price.Known && (positive(t.Price.USDPerGPUHour) || positive(t.Price.USDPerHour) || positive(t.Price.USDPerGBMonth))
 }
 
 func positive(rate string) bool {

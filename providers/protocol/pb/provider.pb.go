@@ -854,6 +854,7 @@ type Price struct {
 	Granularity      int64                  `protobuf:"varint,7,opt,name=granularity,proto3" json:"granularity,omitempty"`
 	Estimated        bool                   `protobuf:"varint,8,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	BillsWhileQueued bool                   `protobuf:"varint,9,opt,name=bills_while_queued,json=billsWhileQueued,proto3" json:"bills_while_queued,omitempty"`
+	UsdPerGbMonth    string                 `protobuf:"bytes,10,opt,name=usd_per_gb_month,json=usdPerGbMonth,proto3" json:"usd_per_gb_month,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -949,6 +950,13 @@ func (x *Price) GetBillsWhileQueued() bool {
 		return x.BillsWhileQueued
 	}
 	return false
+}
+
+func (x *Price) GetUsdPerGbMonth() string {
+	if x != nil {
+		return x.UsdPerGbMonth
+	}
+	return ""
 }
 
 type Clock struct {
@@ -5241,7 +5249,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
 	"\x10ConfigureRequest\x125\n" +
 	"\abackend\x18\x01 \x01(\v2\x1b.muster.provider.v1.BackendR\abackend\"\x10\n" +
-	"\x0eConfigureReply\"\xcd\x02\n" +
+	"\x0eConfigureReply\"\xf6\x02\n" +
 	"\x05Price\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12'\n" +
 	"\x10usd_per_gpu_hour\x18\x02 \x01(\tR\rusdPerGpuHour\x12 \n" +
@@ -5252,7 +5260,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x0fsu_per_cpu_hour\x18\x06 \x01(\tR\fsuPerCpuHour\x12 \n" +
 	"\vgranularity\x18\a \x01(\x03R\vgranularity\x12\x1c\n" +
 	"\testimated\x18\b \x01(\bR\testimated\x12,\n" +
-	"\x12bills_while_queued\x18\t \x01(\bR\x10billsWhileQueued\"A\n" +
+	"\x12bills_while_queued\x18\t \x01(\bR\x10billsWhileQueued\x12'\n" +
+	"\x10usd_per_gb_month\x18\n" +
+	" \x01(\tR\rusdPerGbMonth\"A\n" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x0e\n" +
