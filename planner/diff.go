@@ -207,8 +207,10 @@ func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 	case f.Status == state.Cancelled && f.Class == offer.Blocked:
 		return Run // nobody cancelled it: its turn has not come yet
 	case f.Status == state.Cancelled:
-		d.Text = "cancelled by " + orElse(f.By, "someone outside")
-		if f.Reason != "" {
+		switch d.Text = "cancelled by " + orElse(f.By, "someone outside"); {
+		case strings.HasPrefix(f.Reason, "cancelled "):
+			d.Text = f.Reason // it says by whom
+		case f.Reason != "":
 			d.Text += ": " + f.Reason
 		}
 		return HeldKind

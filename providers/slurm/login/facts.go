@@ -3,6 +3,7 @@ package login
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -485,6 +486,9 @@ func (b *backend) pool(s *siteFacts, l *livePartition) offer.Pool {
 		p.Price = b.Price
 	}
 	p.Arrays, p.Wait, p.MinNodes = true, -1, max(l.minNodes, 1)
+	if home, err := os.UserHomeDir(); err == nil {
+		p.Home = home // where a workdir's ~ is
+	}
 	p.CPUs, p.Memory, p.MaxTime = l.cpus, l.memory, l.maxTime
 	if p.MaxNodes = l.nodes; l.maxNodes > 0 {
 		p.MaxNodes = min(l.maxNodes, l.nodes)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -146,11 +145,6 @@ func Preview(b providers.Backend, like *providers.Job, count int, await bool) (s
 	o, err := parseOptions(like.Options)
 	if err != nil {
 		return "", err
-	}
-	if home, err := os.UserHomeDir(); err == nil && !c.far() && strings.HasPrefix(like.Workdir, "~/") {
-		here := *like
-		here.Workdir = filepath.Join(home, like.Workdir[2:])
-		like = &here
 	}
 	k := &batch{Name: nameOf(like.Phase, "TOKEN", 0), Phase: like.Phase, Pool: like.Pool, Cap: like.Cap, Array: count > 1}
 	for i := range count {

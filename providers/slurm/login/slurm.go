@@ -70,11 +70,7 @@ type settings struct {
 	QoS        string   `json:"qos"`
 	InstallDir string   `json:"install_dir"`
 	Rate       int      `json:"submissions_per_minute"`
-	SSH        any      `json:"ssh"`
 }
-
-// far reports whether the login node is another machine.
-func (s settings) far() bool { return s.SSH != nil }
 
 // New makes the provider.
 func New() *Slurm { return NewWith(Options{}) }
