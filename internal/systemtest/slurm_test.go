@@ -26,6 +26,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("held back", slurmHeldBack)
 	t.Run("preempted and requeued", slurmRequeued)
 	t.Run("one element of an array", slurmElement)
+	t.Run("back under a new id", slurmReturns)
 	t.Run("runaway chain", slurmRunaway)
 	t.Run("ceiling of equal errors", slurmCeiling)
 	t.Run("own sbatch", slurmOwnSbatch)
