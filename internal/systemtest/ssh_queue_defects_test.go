@@ -2,7 +2,9 @@ package systemtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -187,11 +189,6 @@ func TestQueueDefects(t *testing.T) {
 		}
 		r.in(t).want(0, "4 of 4 GPUs free", "plan")
 	})
-	t.Run("Q22 a retry after the device's memory was full is on another device", func(t *testing.T) {
-		if on := ran["wordy"]; len(on) == 2 && on[0] == on[1] {
-			t.Errorf("both attempts were on GPU %s", on[0])
-		}
-	})
 	t.Run("Q23 the whole command has the GPU and the log", func(t *testing.T) {
 		out, _ := r.run("logs", "phase.both")
 		f := strings.Fields(out)
@@ -227,6 +224,43 @@ phase "new" {
 		text := strings.Join(r.lines(), "\n")
 		if strings.Count(text, "changed") != 1 || strings.Count(text, "new") != 1 || strings.Count(text, "healthy") != 1 {
 			t.Errorf("the record is %q", text)
+		}
+	})
+}
+
+// TestQueueRetriesElsewhere: on a host where nothing else runs the first free
+// device is always the same one, so that only a memory of those that failed
+// leads a retry to another.
+func TestQueueRetriesElsewhere(t *testing.T) {
+	const gpus = 4
+	h := lab.Hosts(t, 1)[0]
+	h.GPUs(gpus)
+	r := newRemote(t, []*lab.Host{h}, fmt.Sprintf(`
+campaign "elsewhere" {}
+backend "ssh" "lab" {
+  host    = "h1"
+  workdir = "FOLDER/work"
+}
+phase "p" {
+  place { candidates = [backend.ssh.lab] }
+  job {
+    command = "echo $CUDA_VISIBLE_DEVICES >> RECORD; echo 'torch.OutOfMemoryError: CUDA out of memory' >&2; exit 1"
+    resources {
+      gpus     = 1
+      walltime = "1m"
+    }
+  }
+  retry {
+    on           = ["oom"]
+    max_attempts = %d
+  }
+}
+`, gpus))
+	r.want(3, "1 failed", "apply", "-auto-approve")
+	t.Run("Q22 a retry after the device's memory was full is on another device", func(t *testing.T) {
+		got := slices.Sorted(slices.Values(r.lines()))
+		if want := []string{"0", "1", "2", "3"}; !slices.Equal(got, want) {
+			t.Errorf("%d attempts were on GPUs %v, want each once", len(got), r.lines())
 		}
 	})
 }
