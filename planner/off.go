@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/place"
 )
 
 // musterOff says what runs while muster is off, and what the rest waits for:
@@ -53,6 +56,10 @@ func (m *maker) handedOver() (first, rest []string) {
 		for _, name := range w.p.DependsOn {
 			waits = waits || stopped[name]
 		}
+		if !waits && m.waitsForEngine(w) {
+			say("jobs that read what others make")
+			waits = true
+		}
 		gate := w.pp.Smoke
 		if !waits && gate != nil && len(gate.Run) > 0 {
 			why := "a gate"
@@ -80,6 +87,19 @@ func (m *maker) handedOver() (first, rest []string) {
 		first = append(first, nickname(b)+" runs what was handed to it")
 	}
 	return first, rest
+}
+
+// waitsForEngine reports whether a phase reads what is still to be made, on a
+// backend that cannot wait for it by itself.
+func (m *maker) waitsForEngine(w *work) bool {
+	alone := slices.ContainsFunc(w.pp.Placements, func(d place.Decision) bool {
+		typ, _, _ := strings.Cut(d.Backend, ".")
+		return d.Backend != "" && !m.in.Can[typ].Dependencies
+	})
+	return alone && slices.ContainsFunc(m.works, func(from *work) bool {
+		return from.starting() && (slices.Contains(w.p.DependsOn, from.p.Name) ||
+			slices.ContainsFunc(w.p.Inputs, func(in *lang.Input) bool { return in.From.Name == from.p.Name }))
+	})
 }
 
 func smokes(n int) string {
