@@ -88,8 +88,17 @@ func (a *app) store(c *lang.Campaign) (store.Store, error) {
 
 // session takes the lease. A wait of more than 400 ms is announced.
 func (a *app) session(ctx context.Context, s store.Store, purpose string, wait time.Duration) (store.Session, error) {
+	a.noteGone(ctx, s)
 	defer a.slow("Waiting for the state lock…")()
 	return s.Acquire(ctx, purpose, wait)
+}
+
+// noteGone tells of a muster that went without giving the state's lock back.
+// What stands in the way of reading it is told by whoever needs the lock.
+func (a *app) noteGone(ctx context.Context, s store.Store) {
+	if h, err := s.Holder(ctx); err == nil && h != nil && h.Gone() {
+		a.notef("%s\n", h.Left())
+	}
 }
 
 // slowNotice is after how long a wait says what it waits for.

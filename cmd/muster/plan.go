@@ -142,6 +142,7 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.noteGone(ctx, s)
 	return a.planWith(ctx, c, st, p)
 }
 

@@ -13,6 +13,7 @@ import (
 // scripts, and as the processes muster starts of itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "provider" {
+		serveReaper()
 		os.Exit(Main())
 	}
 	testscript.Main(m, map[string]func(){"muster": func() { os.Exit(Main()) }})

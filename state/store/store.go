@@ -23,6 +23,9 @@ type Store interface {
 	// Acquire takes the lease, or returns *LockedError. Wait is how long to
 	// keep trying; purpose is shown to whoever finds it taken.
 	Acquire(ctx context.Context, purpose string, wait time.Duration) (Session, error)
+	// Holder says who holds the lease and how that looks from here; nil when
+	// nobody does. It takes no lock.
+	Holder(ctx context.Context) (*LockedError, error)
 	// ForceUnlock clears the lease with the given id. Its holder, if alive
 	// after all, is fenced out.
 	ForceUnlock(ctx context.Context, id string) error
@@ -87,6 +90,16 @@ type LockedError struct {
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("state locked by %s on %s (pid %d, %s)", e.Lease.Who, e.Lease.Host, e.Lease.PID, e.Lease.Purpose)
+}
+
+// Gone reports whether the holder looks dead from here.
+func (e *LockedError) Gone() bool { return e.Alive == "dead" }
+
+// Left says who went without giving the lease back, and what becomes of it.
+func (e *LockedError) Left() string {
+	l := e.Lease
+	return fmt.Sprintf("%s on %s (pid %d) took the state's lock on %s for %s and is gone; last sign of life %s. On that machine the next apply takes it over by itself; elsewhere, \"muster force-unlock %s\" does, once you are sure.",
+		l.Who, l.Host, l.PID, l.Since.Format(time.DateTime), l.Purpose, l.Heartbeat.Format(time.DateTime), l.ID)
 }
 
 // ErrLost says that the lease was taken over: nothing more may be written.

@@ -9,6 +9,16 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
+// Holder says who holds the lease, nil when nobody does.
+func (s *Store) Holder(context.Context) (*store.LockedError, error) {
+	old, err := s.readLease(s.lock())
+	if err != nil || old == nil || !old.held {
+		return nil, err
+	}
+	looks, _ := s.self.judge(old.lease, s.opt.Now().UTC())
+	return &store.LockedError{Lease: old.lease, Where: s.lock(), Alive: looks}, nil
+}
+
 // ForceUnlock clears the lease with the given id, held by whom it may: a
 // holder that is alive after all finds its lease gone and stops. What the
 // lease says was acknowledged stays on record.

@@ -73,6 +73,9 @@ func forceUnlock(t *testing.T, open func() store.Store) {
 	if !errors.As(err, &l) {
 		t.Fatal(err)
 	}
+	if h, err := open().Holder(ctx); err != nil || h == nil || h.Lease.ID != l.Lease.ID || h.Gone() {
+		t.Fatalf("the holder: %+v, %v", h, err)
+	}
 	if open().ForceUnlock(ctx, "no such id") == nil {
 		t.Fatal("any id unlocks")
 	}
@@ -84,6 +87,9 @@ func forceUnlock(t *testing.T, open func() store.Store) {
 	}
 	if open().ForceUnlock(ctx, l.Lease.ID) == nil {
 		t.Error("a lease that is not held is unlocked again")
+	}
+	if h, err := open().Holder(ctx); err != nil || h != nil {
+		t.Errorf("the holder of a lease that is free: %+v, %v", h, err)
 	}
 	n := acquire(t, open())
 	if len(n.State().Jobs) != 1 {
