@@ -205,7 +205,7 @@ func (h *host) refused(exit sshx.Exit) error {
 		where = "~/.cache/muster/bin"
 	}
 	e := &providers.Error{Class: providers.Invalid, Detail: lastLines(exit.Stderr),
-		Hint: "Set install_dir in the backend to a folder of yours on " + h.name + " that has room for 20 MiB and lets programs run."}
+		Hint: "Set install_dir in the backend to a folder of yours on " + h.name + " that has room for 32 MiB and lets programs run."}
 	switch exit.Code {
 	case 41:
 		e.Summary = fmt.Sprintf("The folder %s cannot be made on %s", where, h.name)
