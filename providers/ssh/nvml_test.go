@@ -10,15 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers/host/gpu/gputest"
 )
 
 // TestHostAsksNVML holds that the program that is put on hosts, which is
 // static, asks NVML there, and nvidia-smi where NVML does not load.
 func TestHostAsksNVML(t *testing.T) {
-	if os.Getenv("MUSTER_SYSTEM_TESTS") != "1" {
-		t.Skip("builds what is put on hosts, and runs OpenSSH's server: make test-system")
-	}
+	needs.System(t, "builds what is put on hosts, and runs OpenSSH's server")
 	bin := t.TempDir()
 	build := exec.Command("go", "run", "../../cmd/muster-host/pack", bin, runtime.GOARCH)
 	if out, err := build.CombinedOutput(); err != nil || len(out) > 0 {
