@@ -95,7 +95,8 @@ func TestNothingRunsImages(t *testing.T) {
 	}
 }
 
-// TestRealImage runs a folder as an image by the runtime of this machine.
+// TestRealImage runs a folder as an image by the runtime of this machine. It is
+// skipped where there is none, in system tests, too: Debian stable has none.
 func TestRealImage(t *testing.T) {
 	if _, err := exec.LookPath("apptainer"); err != nil {
 		t.Skip("this machine has no apptainer")
