@@ -57,7 +57,7 @@ func slurmCeiling(t *testing.T) {
 			if detached {
 				c.must("apply", "-detach", "-auto-approve")
 				c.idle(4 * time.Minute)
-				out, _ = c.run("apply", "-once", "-auto-approve")
+				out, _ = c.run("apply", "-auto-approve")
 			} else {
 				out, _ = c.run("apply", "-auto-approve")
 			}
@@ -74,7 +74,7 @@ func slurmCeiling(t *testing.T) {
 			if err1 != nil || err2 != nil || to-from < 60 {
 				t.Errorf("three launches within %d s", to-from)
 			}
-			if n := strings.Count(out, "the same error 3 times in a row"); n != 1 {
+			if n := strings.Count(out, "starts nothing more"); n != 1 || !strings.Contains(out, "the same error 3 times in a row") {
 				t.Errorf("it is told of %d times:\n%s", n, out)
 			}
 			sent := 0
@@ -171,7 +171,7 @@ func slurm5000(t *testing.T) {
 	if got := c.slurm("squeue", "-h", "-j", neighbour, "-o", "%T"); got != "RUNNING" && got != "PENDING" {
 		t.Errorf("the neighbour's job is %q", got)
 	}
-	if out := c.must("status"); !strings.Contains(out, "hold on phase.many") {
-		t.Errorf("the phase is not held:\n%s", out)
+	if out := c.must("plan"); !strings.Contains(out, "0 to run") || !strings.Contains(out, "5,000 held") {
+		t.Errorf("the next plan would start them again:\n%s", out)
 	}
 }

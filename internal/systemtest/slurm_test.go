@@ -22,11 +22,13 @@ func TestSlurm(t *testing.T) {
 	}
 	slurmLab(t)
 	t.Run("conformance", slurmConforms)
+	t.Run("starter", slurmStarter)
 	t.Run("detached", slurmDetached)
 	t.Run("held back", slurmHeldBack)
 	t.Run("preempted and requeued", slurmRequeued)
 	t.Run("one element of an array", slurmElement)
 	t.Run("back under a new id", slurmReturns)
+	t.Run("room for a few", slurmRoom)
 	t.Run("runaway chain", slurmRunaway)
 	t.Run("ceiling of equal errors", slurmCeiling)
 	t.Run("own sbatch", slurmOwnSbatch)
