@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -29,13 +30,13 @@ type sum struct {
 
 type sums map[string]*sum
 
-// addCosts fills Lines, ByPhase, ByBackend and ByScope. Lists for people leave
+// addCosts fills Lines, ByPhase, ByBackend, ByPool and ByScope. Lists for people leave
 // out CPU-hours beside GPU-hours; a scope has every unit, for a budget may
 // limit any.
 func (f *Forecast) addCosts(in Input) {
-	total, phases, backends, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
+	total, phases, backends, pools, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
 	eachGroup(in, func(phase string, g Group, n int) {
-		for _, s := range []sums{total, at(phases, phase), at(backends, g.Decision.Backend)} {
+		for _, s := range []sums{total, at(phases, phase), at(backends, g.Decision.Backend), at(pools, strings.TrimSuffix(g.Decision.Backend+" "+g.Decision.Pool, " "))} {
 			s.add(g, n)
 		}
 		for _, sc := range in.Scopes {
@@ -50,6 +51,9 @@ func (f *Forecast) addCosts(in Input) {
 	}
 	for name, s := range backends {
 		f.ByBackend[name] = s.lines(false)
+	}
+	for name, s := range pools {
+		f.ByPool[name] = s.lines(false)
 	}
 	for name, s := range scopes {
 		f.ByScope[name] = s.lines(true)

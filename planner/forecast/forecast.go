@@ -44,6 +44,7 @@ type Forecast struct {
 	Critical  []string // phases, first to last
 	ByPhase   map[string][]Line
 	ByBackend map[string][]Line
+	ByPool    map[string][]Line // "slurm.alpine aa100"
 	ByScope   map[string][]Line // by Input.Scopes, every unit
 	Basis     []string          // "no history yet: expected is half of each walltime, …"
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,6 +40,9 @@ type Document struct {
 	Other     []Other        `json:"other,omitempty"` // rows about jobs not wanted and resources
 	Transfers []Transfer     `json:"transfers,omitempty"`
 	Cost      []Cost         `json:"cost"`
+	ByPhase   []CostOf       `json:"cost_by_phase,omitempty"`
+	ByBackend []CostOf       `json:"cost_by_backend,omitempty"`
+	ByPool    []CostOf       `json:"cost_by_pool,omitempty"`
 	Walltime  Walltime       `json:"walltime"`
 	Critical  []string       `json:"critical_path,omitempty"`
 	Faster    []Faster       `json:"faster,omitempty"`
@@ -189,6 +193,24 @@ type Transfer struct {
 	After     string `json:"known_after,omitempty"`
 }
 
+// CostOf is what a phase, a backend or a pool takes of it.
+type CostOf struct {
+	Of   string `json:"of"`
+	Cost []Cost `json:"cost"`
+}
+
+// costsOf are the parts of a sum, by name.
+func costsOf(parts map[string][]forecast.Line) (out []CostOf) {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		c := CostOf{Of: name, Cost: []Cost{}}
+		for _, l := range parts[name] {
+			c.Cost = append(c.Cost, Cost{l.Unit, figure(l.Expected), figure(l.P90), figure(l.AtMost)})
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 // Cost is one unit of the cost table.
 type Cost struct {
 	Unit     string `json:"unit"`
@@ -245,6 +267,7 @@ func (h Head) document() Document {
 	for _, t := range h.Transfers {
 		d.Transfers = append(d.Transfers, transfer(t))
 	}
+	d.ByPhase, d.ByBackend, d.ByPool = costsOf(h.Forecast.ByPhase), costsOf(h.Forecast.ByBackend), costsOf(h.Forecast.ByPool)
 	for _, l := range h.Forecast.Lines {
 		d.Cost = append(d.Cost, Cost{l.Unit, figure(l.Expected), figure(l.P90), figure(l.AtMost)})
 	}

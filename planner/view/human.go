@@ -52,6 +52,7 @@ func (h Human) Print(w io.Writer, p *planner.Plan) error {
 		h.section(lw, h.basis(p))
 		h.section(lw, h.gantt(p))
 		if h.Verbose {
+			h.section(lw, h.costParts(p))
 			h.section(lw, h.faster(p))
 		}
 	}

@@ -34,6 +34,7 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 	markdownAllows(&b, p)
 	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
 	if forecasts {
+		fence(&b, "What costs what", false, h.costParts(p))
 		fence(&b, "When", false, h.gantt(p))
 		fence(&b, "What would be sooner", false, h.faster(p))
 	}
