@@ -509,7 +509,10 @@ func (b *backend) pool(s *siteFacts, l *livePartition) offer.Pool {
 	lower := strings.ToLower(l.name)
 	p.Testing = p.Testing || strings.Contains(lower, "test") || strings.Contains(lower, "debug")
 	for _, q := range b.qualities(s, l, "") {
-		p.MaxSubmit, p.MaxJobs = least(p.MaxSubmit, q.maxSubmit), least(p.MaxJobs, q.maxJobs)
+		p.MaxJobs = least(p.MaxJobs, q.maxJobs)
+	}
+	for _, most := range b.submitLimits(s, l, "") {
+		p.MaxSubmit = least(p.MaxSubmit, most.most)
 	}
 	noteArchs(&p, l.archs)
 	if !l.up {

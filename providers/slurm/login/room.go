@@ -20,20 +20,16 @@ type limit struct {
 	has  func(queueRow) bool // whether a job counts
 }
 
-// limits are those that bind the jobs of a batch and are known: of its qos, of
-// its partition's, of the account, and of the controller. slurm.conf(5),
+// submitLimits are those that bind jobs of a qos, "" for the usual one, on a
+// partition and are known: of the qos, of the partition's, of the account, and of the controller. slurm.conf(5),
 // MaxJobCount; sacctmgr(1), MaxSubmitJobs, GrpSubmitJobs.
-func (b *backend) submitLimits(s *siteFacts, k *batch) (list []limit) {
+func (b *backend) submitLimits(s *siteFacts, l *livePartition, qos string) (list []limit) {
 	add := func(who string, most int, has func(queueRow) bool) {
 		if most > 0 {
 			list = append(list, limit{who, most, has})
 		}
 	}
-	l := s.partition(k.Pool)
-	if l == nil {
-		return nil
-	}
-	own := b.qosName(s, l, k.options().QoS)
+	own := b.qosName(s, l, qos)
 	if q := s.quality(own); q != nil {
 		add("qos "+q.name, q.submitted(), func(r queueRow) bool { return r.qos == q.name })
 	}
@@ -63,24 +59,28 @@ func (b *batch) options() jobOptions {
 }
 
 // room is how many jobs of a batch may be handed over now, as far as limits
-// are known; none is an error of class quota.
-func (b *backend) room(ctx context.Context, k *batch) (int, error) {
+// are known, and why it is not all; none is an error of class quota.
+func (b *backend) room(ctx context.Context, k *batch) (n int, why string, err error) {
 	c := b.campaign
 	if err := c.crowded(k); err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	s, err := b.siteWithin(ctx, limitsLast)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	n := len(k.Indexes)
-	list := b.submitLimits(s, k)
+	n = len(k.Indexes)
+	l := s.partition(k.Pool)
+	if l == nil {
+		return n, why, nil
+	}
+	list := b.submitLimits(s, l, k.options().QoS)
 	if len(list) == 0 {
-		return n, nil
+		return n, why, nil
 	}
 	rows, err := c.queued(ctx)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	for _, l := range list {
 		mine := 0
@@ -89,11 +89,14 @@ func (b *backend) room(ctx context.Context, k *batch) (int, error) {
 				mine++
 			}
 		}
-		if n = min(n, l.most-mine); n <= 0 {
-			return 0, providers.Errorf(providers.Quota, "%s lets you have %d jobs submitted", l.who, l.most)
+		if left := l.most - mine; left < n {
+			n, why = left, fmt.Sprintf("%s lets you have %d jobs submitted", l.who, l.most)
+		}
+		if n <= 0 {
+			return 0, why, &providers.Error{Class: providers.Quota, Summary: why}
 		}
 	}
-	return n, nil
+	return n, why, nil
 }
 
 // queued is the queue, as it was seen a moment ago if nothing was submitted

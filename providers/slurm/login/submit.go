@@ -318,13 +318,16 @@ func (s *Slurm) hand(ctx context.Context, b *backend, k *batch, hold bool) (*bat
 	if err != nil || len(jobs) == 0 {
 		return k, err
 	}
-	n, err := b.room(ctx, k)
+	n, why, err := b.room(ctx, k)
 	if err != nil {
 		return k, err
 	}
 	if n < len(jobs) {
 		part, err := c.split(k, k.Indexes[:n])
 		if err != nil {
+			return k, err
+		}
+		if err := c.tell(k.waiting(why)...); err != nil {
 			return k, err
 		}
 		k, jobs = part, jobs[:n]

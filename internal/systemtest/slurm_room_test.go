@@ -1,0 +1,54 @@
+package systemtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// slurmRoomy is ten jobs of an account that may have four submitted.
+const slurmRoomy = `campaign "room" {}
+backend "slurm" "lab" {
+  workdir = "WORKDIR"
+  account = "peak"
+}
+phase "a" {
+  grid { axes = { n = range(0, 10) } }
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo a ${cell.n} >> RECORD; echo 1 > ${output.r}"
+    output "r" { path = "out/${cell.n}" }
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+`
+
+// slurmRoom: an array longer than the account may have submitted, one of
+// somebody's own among them, goes in parts as room appears.
+func slurmRoom(t *testing.T) {
+	c := onSlurm(t, slurmRoomy)
+	limit := func(n string) {
+		c.slurm("sacctmgr", "-i", "modify", "user", "root", "where", "account=peak", "set", "MaxSubmitJobs="+n)
+	}
+	limit("4")
+	defer limit("-1")
+	own := c.slurm("sbatch", "--parsable", "-A", "peak", "-H", "-o", "/dev/null", "--wrap=true")
+	defer c.slurm("scancel", own)
+	out := c.must("apply", "-detach", "-auto-approve")
+	if !strings.Contains(out, "Waits for muster: backend.slurm.lab lets you have 4 jobs submitted to amilan") {
+		t.Errorf("the hand-over says\n%s", out)
+	}
+	c.until("first part", time.Minute, func() bool { return len(c.ran()) == 3 })
+	c.idle(time.Minute)
+	if n := len(c.ran()); n != 3 {
+		t.Errorf("with muster off %d ran, where 3 had room", n)
+	}
+	if out := c.must("status", "-refresh"); !strings.Contains(out, "account peak lets you have 4 jobs submitted") {
+		t.Errorf("status does not say what the rest waits for:\n%s", out)
+	}
+	c.must("apply", "-auto-approve")
+	c.wantRan("a", 10)
+}
