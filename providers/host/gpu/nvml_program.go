@@ -46,7 +46,7 @@ var (
 type program struct {
 	text []byte
 	busy chan struct{} // holds one token while a question is open
-	now  *loaded      // nil: none; whose token it is may use it
+	now  *loaded       // nil: none; whose token it is may use it
 }
 
 var _ Reader = (*program)(nil)
