@@ -178,8 +178,8 @@ type Input struct {
 // An Output is a file a job must leave behind.
 type Output struct {
 	Name     string        `json:"name"`
-	Kind     string        `json:"kind"` // "path", "glob", "dir"
-	Path     string        `json:"path"` // relative to the workdir, or absolute
+	Kind     string        `json:"kind"`                // "path", "glob", "dir"
+	Path     string        `json:"path"`                // relative to the workdir, or absolute
 	MinCount int           `json:"min_count,omitempty"` // of a glob: 0 is 1; NoneNeeded
 	MinSize  int64         `json:"min_size,omitempty"`
 	Verify   []VerifyCheck `json:"verify,omitempty"`
