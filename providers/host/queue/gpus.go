@@ -97,10 +97,14 @@ func (q *queue) takeGPUs(p *place, j *job) ([]taken, wait) {
 			good = append(good, d)
 		}
 	}
-	// Another device first after one that failed this job.
-	slices.SortStableFunc(good, func(a, b gpu.Device) int {
-		return rank(slices.Contains(j.Avoid, a.ID())) - rank(slices.Contains(j.Avoid, b.ID()))
-	})
+	// Another device first after one that failed this job, also if jobs of ours
+	// have to end before there is one.
+	failed := func(id string) bool { return slices.Contains(j.Avoid, id) }
+	others := slices.DeleteFunc(slices.Clone(good), func(d gpu.Device) bool { return failed(d.ID()) })
+	if soon := len(slices.DeleteFunc(slices.Clone(own), failed)); len(good) >= s.GPUs && len(others) < s.GPUs && len(others)+soon >= s.GPUs {
+		return nil, wait{why: fmt.Sprintf("it failed on GPU %s; %s", strings.Join(j.Avoid, ", "), strings.Join(q.ours(p, own), "; ")), short: gpus}
+	}
+	slices.SortStableFunc(good, func(a, b gpu.Device) int { return rank(failed(a.ID())) - rank(failed(b.ID())) })
 	var lost []string
 	if len(good) >= s.GPUs { // else nobody else need miss them for a moment
 		var got []taken

@@ -169,6 +169,23 @@ func TestGPUJobsDoNotWaitForCores(t *testing.T) {
 	}
 }
 
+// TestAnotherGPUAfterOOMWhenItIsFree: a retry waits for a device that a job of
+// ours has, rather than go back to the one that failed it.
+func TestAnotherGPUAfterOOMWhenItIsFree(t *testing.T) {
+	b := twoGPUs(token())
+	q, p := inside(t, b)
+	long := gpuJob(p, `touch began; while [ ! -e go ]; do sleep 0.02; done`)
+	j := gpuJob(p, `echo "$CUDA_VISIBLE_DEVICES" >> dev; test $(wc -l < dev) = 2 || { while [ ! -e began ]; do sleep 0.02; done; echo 'CUDA out of memory' >&2; exit 1; }`)
+	j.Retry = providers.Retry{On: []string{"oom_gpu"}, Max: 2}
+	submitInside(t, q, p, j, long)
+	eventually(t, q, j.Token, func(o offer.Observation) bool { return strings.HasPrefix(o.Reason, "it failed on GPU 0") })
+	os.WriteFile(filepath.Join(p.Workdir, "go"), nil, 0o644)
+	eventually(t, q, j.Token, is(offer.Completed))
+	if got, _ := os.ReadFile(filepath.Join(p.Workdir, "dev")); string(got) != "0\n1\n" {
+		t.Errorf("it ran on %q", got)
+	}
+}
+
 func TestAnotherGPUAfterOOM(t *testing.T) {
 	b := twoGPUs(token())
 	q, p := inside(t, b)
