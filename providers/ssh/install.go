@@ -174,7 +174,7 @@ func (h *host) send(ctx context.Context, b *binary, way copying) (path string, e
 		return "", err
 	case exit.Code == 45:
 		return "", errNoGzip
-	case exit.Code == 43:
+	case exit.Code == 43, exit.Code == 48: // cut short, and yet the line held: another writes to the same place
 		return "", errDamaged
 	case exit.Code == 0 && exit.Signal == "" && path != "":
 		return path, nil

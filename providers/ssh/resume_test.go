@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/muster-run/muster/internal/lab"
+	"github.com/muster-run/muster/internal/needs"
 )
 
 // TestCopyGoesOn: a link that breaks under the first copy of the program costs
@@ -52,5 +55,43 @@ func TestCopyGoesOn(t *testing.T) {
 	found, err := os.ReadDir(install)
 	if err != nil || len(found) != 1 || strings.HasPrefix(found[0].Name(), ".") {
 		t.Errorf("there is %v, %v", found, err)
+	}
+}
+
+// TestCopiersMeet: many that put the program into one folder at once, as two
+// people's first applies do, all find it there.
+func TestCopiersMeet(t *testing.T) {
+	t.Parallel()
+	h := newTestHost(t)
+	install := t.TempDir()
+	var wg sync.WaitGroup
+	for range 6 {
+		s, b := provider(t, h), backendOn(t, h, install)
+		wg.Go(func() {
+			if err := asked(t, s, b); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	found, err := os.ReadDir(install)
+	if err != nil || len(found) != 1 || strings.HasPrefix(found[0].Name(), ".") {
+		t.Errorf("there is %v, %v", found, err)
+	}
+}
+
+// TestCopyThatAnotherBeginsAnew: who has taken the half of a copy away is
+// another that copies, and the next copy has a place of its own.
+func TestCopyThatAnotherBeginsAnew(t *testing.T) {
+	t.Parallel()
+	h := newTestHost(t)
+	install := t.TempDir()
+	once := filepath.Join(t.TempDir(), "once")
+	h.tool("cat", fmt.Sprintf(`cat=%s; [ ! -t 0 ] && [ $# = 0 ] && ln -s x %s 2>/dev/null && { $cat >/dev/null; echo another; exit; }; exec $cat "$@"`, needs.Program(t, "cat"), once))
+	if err := asked(t, provider(t, h), backendOn(t, h, install)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(once); err != nil {
+		t.Errorf("nobody has disturbed it: %v", err)
 	}
 }
