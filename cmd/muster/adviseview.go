@@ -123,7 +123,7 @@ func proposalText(n int, p advice.Proposal, width int) string {
 		b.WriteString(wrapped("     saves: ", "            ", savingText(s), width))
 	}
 	if len(p.Saves) == 0 {
-		b.WriteString("     saves: nothing that is charged, as far as is known; smaller jobs find room sooner\n")
+		b.WriteString("     saves: nothing that counts, as far as is known\n")
 	}
 	return b.String()
 }

@@ -32,8 +32,8 @@ func (t tally) add(unit string, v decimal.Decimal) {
 func (t tally) list(of string, atMost bool) []Saving {
 	var out []Saving
 	for _, u := range savedUnits {
-		if v := t[u]; v.IsPositive() {
-			out = append(out, Saving{Unit: u, Amount: v.Round(3).String(), Of: of, AtMost: atMost})
+		if v := t[u].Round(3); v.IsPositive() { // less is nothing to act upon
+			out = append(out, Saving{Unit: u, Amount: v.String(), Of: of, AtMost: atMost})
 		}
 	}
 	return out
