@@ -8,32 +8,58 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
 )
+
+// A start is a launch that a plan intends.
+type start struct {
+	cell    int
+	variant lang.Variant
+	at      place.Decision
+}
+
+// starts are the launches that a plan intends of a phase, smokes first.
+func starts(pp *planner.PhasePlan) (list []start) {
+	if g := pp.Smoke; g != nil {
+		for _, cell := range g.Run {
+			list = append(list, start{cell, lang.SmokeRun, g.Place})
+		}
+	}
+	for i, kind := range pp.Kind {
+		if kind.Starts() {
+			list = append(list, start{i, lang.Run, pp.Decision(i)})
+		}
+	}
+	return list
+}
 
 // printScripts shows the command of every job that would start, as it would
 // run where it is placed; paths that only the backend knows stand by name.
 func (a *app) printScripts(w *work) error {
 	for _, pp := range w.plan.Phases {
-		if err := a.printSlurm(w, pp); err != nil {
+		list := starts(pp)
+		if err := a.printSlurm(w, pp, list); err != nil {
 			return err
 		}
-		for i, kind := range pp.Kind {
-			if !kind.Starts() {
-				continue
-			}
-			r, diags := pp.Phase.Render(i, a.siteOf(w, pp, i))
+		for _, s := range list {
+			r, diags := pp.Phase.Render(s.cell, siteOfStart(w, pp, s))
 			if diags.HasErrors() {
 				return a.report(diags)
 			}
-			a.printf("# %s\n%s\n", term.CleanLine(pp.Phase.Address(i)), scriptText(r))
+			address := pp.Phase.Address(s.cell)
+			if s.variant == lang.SmokeRun {
+				address = state.SmokeAddress(address)
+			}
+			a.printf("# %s\n%s\n", term.CleanLine(address), scriptText(r))
 		}
 	}
 	return nil
 }
 
-func (a *app) siteOf(w *work, pp *planner.PhasePlan, i int) lang.Site {
-	d := pp.Decision(i)
-	s := lang.Site{Variant: lang.Run, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
+func siteOfStart(w *work, pp *planner.PhasePlan, at start) lang.Site {
+	d := at.at
+	s := lang.Site{Variant: at.variant, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
 	for _, b := range w.campaign.Backends {
 		if b.Address() == d.Backend {
 			s.Workdir = site.Workdir(w.campaign, b)
@@ -42,7 +68,7 @@ func (a *app) siteOf(w *work, pp *planner.PhasePlan, i int) lang.Site {
 	if pp.Phase.Source != nil {
 		s.SourceDir = path.Join(s.Workdir, ".muster/source", pp.Source.Digest)
 	}
-	s.Input = func(name string) []string { return inputPaths(pp.Phase, i, name, s.Workdir) }
+	s.Input = func(name string) []string { return inputPaths(pp.Phase, at.cell, name, s.Workdir) }
 	return s
 }
 

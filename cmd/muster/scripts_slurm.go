@@ -15,38 +15,55 @@ import (
 	"github.com/muster-run/muster/providers/slurm/login"
 )
 
-// likeJobs are jobs of a phase that go to Slurm as one array.
+// likeJobs are jobs of a phase that go to Slurm as one array, or smokes that go
+// one after another.
 type likeJobs struct {
 	backend providers.Backend
 	job     providers.Job
 	count   int
+	apart   bool
+}
+
+func (l *likeJobs) what() string {
+	switch {
+	case l.job.Smoke && l.apart && l.count > 1:
+		return fmt.Sprintf("smokes of phase.%s: %d, one after another,", l.job.Phase, l.count)
+	case l.job.Smoke:
+		return fmt.Sprintf("smoke of phase.%s: %d", l.job.Phase, l.count)
+	}
+	return fmt.Sprintf("phase.%s: %d", l.job.Phase, l.count)
 }
 
 // printSlurm shows what sbatch would be given for a phase. Ids, and paths that
 // hold one, are known only then.
-func (a *app) printSlurm(w *work, pp *planner.PhasePlan) error {
-	for _, like := range a.arrays(w, pp) {
-		text, err := login.Preview(like.backend, &like.job, like.count, mayReturn(pp.Phase))
+func (a *app) printSlurm(w *work, pp *planner.PhasePlan, list []start) error {
+	for _, like := range arrays(w, pp.Phase, list) {
+		elements := like.count
+		if like.apart {
+			elements = 1
+		}
+		text, err := login.Preview(like.backend, &like.job, elements, mayReturn(pp.Phase))
 		if err != nil {
 			return fmt.Errorf("script of phase.%s: %w", pp.Phase.Name, err)
 		}
-		a.printf("# sbatch of phase.%s: %d on partition %s\n%s\n", pp.Phase.Name, like.count, like.job.Pool, term.Clean(text))
+		a.printf("# sbatch of %s on partition %s\n%s\n", like.what(), like.job.Pool, term.Clean(text))
 	}
 	return nil
 }
 
-// arrays gathers the jobs of a phase that would start on Slurm by what they
-// have in common.
-func (a *app) arrays(w *work, pp *planner.PhasePlan) (out []*likeJobs) {
-	for i, kind := range pp.Kind {
-		d := pp.Decision(i)
-		if !kind.Starts() || !strings.HasPrefix(d.Backend, "slurm.") {
+// arrays gathers what would start on Slurm by what it has in common.
+func arrays(w *work, p *lang.Phase, list []start) (out []*likeJobs) {
+	for _, s := range list {
+		if !strings.HasPrefix(s.at.Backend, "slurm.") {
 			continue
 		}
-		p := pp.Phase
-		options := p.Requests(lang.Run)[p.RequestOf(i, lang.Run)].Options["slurm"]
-		j := providers.Job{Phase: p.Name, Pool: d.Pool, Shape: relaunch.Segment(d.Shape, d.Segments), Options: options, Cap: p.MaxParallel,
+		smoke, d := s.variant == lang.SmokeRun, s.at
+		options := p.Requests(s.variant)[p.RequestOf(s.cell, s.variant)].Options["slurm"]
+		j := providers.Job{Phase: p.Name, Pool: d.Pool, Shape: relaunch.Segment(d.Shape, d.Segments), Options: options, Cap: p.MaxParallel, Smoke: smoke,
 			Retry: providers.Retry{Max: relaunch.Launches(p.Retry, d.Segments)}}
+		if smoke {
+			j.Retry.Max = 1 // retry does not apply to it
+		}
 		if c := p.Checkpoint; c != nil {
 			j.Checkpoint = providers.Checkpoint{Signal: c.Signal, Grace: c.Grace}
 		}
@@ -56,7 +73,7 @@ func (a *app) arrays(w *work, pp *planner.PhasePlan) (out []*likeJobs) {
 		}
 		for _, b := range w.campaign.Backends {
 			if b.Address() == d.Backend {
-				like := &likeJobs{backend: site.Backend(w.campaign, b, ""), job: j, count: 1}
+				like := &likeJobs{backend: site.Backend(w.campaign, b, ""), job: j, count: 1, apart: smoke && !p.Smoke.Parallel}
 				like.job.Workdir, like.job.Setup, like.job.After = site.Workdir(w.campaign, b), []string{b.Setup}, after(p)
 				if b.Setup == "" {
 					like.job.Setup = nil
@@ -69,9 +86,9 @@ func (a *app) arrays(w *work, pp *planner.PhasePlan) (out []*likeJobs) {
 }
 
 func sameArray(list []*likeJobs, j *providers.Job) *likeJobs {
-	want, _ := json.Marshal([]any{j.Pool, j.Shape, j.Options})
+	want, _ := json.Marshal([]any{j.Smoke, j.Pool, j.Shape, j.Options})
 	for _, l := range list {
-		if have, _ := json.Marshal([]any{l.job.Pool, l.job.Shape, l.job.Options}); bytes.Equal(have, want) {
+		if have, _ := json.Marshal([]any{l.job.Smoke, l.job.Pool, l.job.Shape, l.job.Options}); bytes.Equal(have, want) {
 			return l
 		}
 	}

@@ -74,7 +74,7 @@ func (a *app) jobTable(jobs []jobStatus, every bool) string {
 		if seen[j.Status]++; seen[j.Status] > shownJobs && !every {
 			continue
 		}
-		t.Row(j.Status, term.CleanLine(j.Address)+j.more(), place(j), since(j, now))
+		t.Row(j.Status, term.CleanLine(j.Address)+j.more(), placed(j), since(j, now))
 		shown = append(shown, j)
 	}
 	if len(shown) == 0 {
@@ -150,7 +150,7 @@ func since(j jobStatus, now time.Time) string {
 	return d + " ago"
 }
 
-func place(j jobStatus) string {
+func placed(j jobStatus) string {
 	s := j.Backend
 	if j.Pool != "" {
 		s += ", " + j.Pool

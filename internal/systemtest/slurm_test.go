@@ -27,6 +27,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("held back", slurmHeldBack)
 	t.Run("preempted and requeued", slurmRequeued)
 	t.Run("one element of an array", slurmElement)
+	t.Run("from a smoke to an array", slurmPipeline)
 	t.Run("back under a new id", slurmReturns)
 	t.Run("room for a few", slurmRoom)
 	t.Run("runaway chain", slurmRunaway)
