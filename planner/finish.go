@@ -8,7 +8,6 @@ import (
 	"hash"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // finish counts, notes assumptions and gives the plan its id.
@@ -39,9 +38,7 @@ func (m *maker) note() {
 	}
 	for _, w := range m.works {
 		for _, d := range w.pp.Placements {
-			if d.Backend != "" && d.Wait < 0 {
-				m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not known and counted as none.", strings.TrimSuffix(d.Backend+" "+d.Pool, " ")))
-			}
+			m.noteWait(&d)
 		}
 	}
 	m.noteSpills()

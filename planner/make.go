@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"time"
+
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/evidence"
@@ -25,6 +27,7 @@ type maker struct {
 	loose       []*state.Job           // records of jobs that are not wanted, by address
 	ended       []*state.Job           // those of them that a destroy leaves alone
 	smokes      map[string]*state.Job
+	waits       map[poolName][]time.Duration // in queues, before; nil until asked for
 	holds       []hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
 	urgent      bool

@@ -23,6 +23,9 @@ type Input struct {
 	// Can is what each type of backend can do; rentals are told by it.
 	Can map[string]offer.Capabilities
 	Now time.Time
+	// Waited is how long this campaign's jobs stood in the queue of a pool, where
+	// that is known; it stands in for a wait that is not quoted. May be nil.
+	Waited func(backend, pool string) (time.Duration, bool)
 }
 
 // A Group is like jobs of one phase: same resources, options and candidates.

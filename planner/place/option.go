@@ -67,6 +67,11 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 			o.bad = &misfit{why: q.Why, would: q.Would}
 		}
 	}
+	if o.wait < 0 && in.Waited != nil {
+		if d, ok := in.Waited(p.Backend, p.Name); ok {
+			o.wait = d
+		}
+	}
 	if o.bad == nil {
 		o.bad = otherPool(g, p)
 	}
