@@ -54,6 +54,38 @@ func TestRooms(t *testing.T) {
 	}
 }
 
+// walls are within a room of rules: a package, and what of the same room it must
+// not import.
+var walls = []struct {
+	room string
+	not  []string
+}{
+	// What Slurm's commands answer knows nothing of what is done with it.
+	{"providers/slurm/cluster", []string{"providers/slurm/login", "providers/slurm/node", "providers/host", "providers/ssh"}},
+}
+
+func TestWalls(t *testing.T) {
+	pkgs := list(t)
+	for _, w := range walls {
+		stands := false
+		for _, p := range pkgs {
+			name := strings.TrimPrefix(p.ImportPath, module)
+			if !within(name, w.room) {
+				continue
+			}
+			stands = true
+			for _, imp := range p.Imports {
+				if dep, ours := strings.CutPrefix(imp, module); ours && under(dep, w.not) {
+					t.Errorf("%s must not import %s", name, dep)
+				}
+			}
+		}
+		if !stands {
+			t.Errorf("there is no %s: its wall holds nothing", w.room)
+		}
+	}
+}
+
 // pure are the rooms of the planner that only compute.
 var pure = []string{
 	"planner", "planner/advice", "planner/amount", "planner/evidence", "planner/faster", "planner/forecast", "planner/hosts", "planner/launches", "planner/observed", "planner/place", "planner/questions", "planner/result",

@@ -297,21 +297,3 @@ func loadBatch(dir string) (*batch, []node.Element, error) {
 	}
 	return b, elements, nil
 }
-
-// indexList writes indexes as sbatch --array takes them.
-func indexList(indexes []int) string {
-	var parts []string
-	for i := 0; i < len(indexes); {
-		k := i
-		for k+1 < len(indexes) && indexes[k+1] == indexes[k]+1 {
-			k++
-		}
-		if k > i {
-			parts = append(parts, fmt.Sprintf("%d-%d", indexes[i], indexes[k]))
-		} else {
-			parts = append(parts, fmt.Sprint(indexes[i]))
-		}
-		i = k + 1
-	}
-	return strings.Join(parts, ",")
-}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -26,7 +27,7 @@ import (
 // spool, and what was told of their jobs. The spool is its only memory.
 type campaign struct {
 	spool   string
-	cluster *cluster
+	cluster *cluster.Commands
 
 	mu      sync.Mutex
 	loaded  bool
@@ -51,7 +52,7 @@ type campaign struct {
 		n  int
 		at time.Time
 	}
-	rows   []queueRow // the queue as it was at rowsAt, if nothing was submitted since
+	rows   []cluster.QueueRow // the queue as it was at rowsAt, if nothing was submitted since
 	rowsAt time.Time
 }
 
@@ -62,7 +63,7 @@ type told struct {
 	Note *providers.Note   `json:"note,omitempty"`
 }
 
-func newCampaign(spool string, c *cluster) *campaign {
+func newCampaign(spool string, c *cluster.Commands) *campaign {
 	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]time.Time{},
 		heirs: map[string]string{}, unpointed: map[string]bool{}}
 }

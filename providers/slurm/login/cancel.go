@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // Cancel ends jobs of ours and no others: it names ids that the spool knows.
@@ -53,7 +54,7 @@ func (c *campaign) second(ctx context.Context, handles []string) error {
 	if len(handles) == 0 {
 		return nil
 	}
-	rows, err := c.cluster.queue(ctx)
+	rows, err := c.cluster.Queue(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,16 +64,16 @@ func (c *campaign) second(ctx context.Context, handles []string) error {
 	}
 	var ids []string
 	for _, r := range rows {
-		id, ours := names[r.name]
-		if ours && id != r.array && !ended(r.state) && slices.ContainsFunc(handles, func(h string) bool { return h == r.array || strings.HasPrefix(h, r.array+"_") }) &&
-			!slices.Contains(ids, r.array) {
-			ids = append(ids, r.array)
+		id, ours := names[r.Name]
+		if ours && id != r.Array && !cluster.Ended(r.State) && slices.ContainsFunc(handles, func(h string) bool { return h == r.Array || strings.HasPrefix(h, r.Array+"_") }) &&
+			!slices.Contains(ids, r.Array) {
+			ids = append(ids, r.Array)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	return c.cluster.cancel(ctx, ids)
+	return c.cluster.Cancel(ctx, ids)
 }
 
 func (c *campaign) cancel(ctx context.Context, list []*job) error {
@@ -99,7 +100,7 @@ func (c *campaign) cancel(ctx context.Context, list []*job) error {
 		}
 	}
 	if ids := cancelIDs(list); len(ids) > 0 {
-		if err := c.cluster.cancel(ctx, ids); err != nil && !gone(err) {
+		if err := c.cluster.Cancel(ctx, ids); err != nil && !cluster.Gone(err) {
 			return err
 		}
 	}
@@ -109,14 +110,14 @@ func (c *campaign) cancel(ctx context.Context, list []*job) error {
 // neverRan tells the end of those that Slurm has dropped before they started;
 // the others write it down themselves.
 func (c *campaign) neverRan(ctx context.Context, list []*job) error {
-	rows, err := c.cluster.queue(ctx)
+	rows, err := c.cluster.Queue(ctx)
 	if err != nil {
 		return err
 	}
-	here := map[place]bool{}
+	here := map[cluster.Place]bool{}
 	for _, r := range rows {
-		if !ended(r.state) {
-			here[place{r.array, r.index}] = true
+		if !cluster.Ended(r.State) {
+			here[cluster.Place{Array: r.Array, Index: r.Index}] = true
 		}
 	}
 	var ends []offer.Observation
@@ -156,7 +157,7 @@ func cancelIDs(list []*job) (ids []string) {
 			ids = append(ids, k.id)
 			continue
 		}
-		ids = append(ids, fmt.Sprintf("%s_[%s]", k.id, indexList(by[k])))
+		ids = append(ids, fmt.Sprintf("%s_[%s]", k.id, cluster.FormatIndexes(by[k])))
 	}
 	return ids
 }
@@ -215,7 +216,7 @@ func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string
 		if hold {
 			verb = "hold"
 		}
-		if err := c.cluster.scontrol(ctx, verb, strings.Join(ids, ",")); err != nil && !gone(err) {
+		if err := c.cluster.Scontrol(ctx, verb, strings.Join(ids, ",")); err != nil && !cluster.Gone(err) {
 			return err
 		}
 	}

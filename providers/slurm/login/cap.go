@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // spread gives the arrays of one phase, sizes jobs each, what they may run at
@@ -175,7 +176,7 @@ func (c *campaign) throttle(ctx context.Context, phase string, limit int) error 
 // no limit.
 func (c *campaign) setThrottle(ctx context.Context, k *batch, n int) error {
 	if k.Array && k.id != "" && n != k.Cap {
-		if err := c.cluster.scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(n)); err != nil && !gone(err) {
+		if err := c.cluster.Scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(n)); err != nil && !cluster.Gone(err) {
 			return fmt.Errorf("change how many of %s may run: %w", k.Name, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // An edge set says what the jobs of a group come after, by batch.
@@ -136,7 +137,7 @@ func afterok(b *batch, indexes []int) string {
 	var s strings.Builder
 	s.WriteString("afterok")
 	for _, i := range indexes {
-		s.WriteString(":" + b.id + "_" + indexList([]int{i}))
+		s.WriteString(":" + b.id + "_" + cluster.FormatIndexes([]int{i}))
 	}
 	return s.String()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -35,13 +36,13 @@ type busySlurm struct {
 	batches      func() []*batch
 }
 
-func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (result, error) {
+func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (cluster.Result, error) {
 	switch argv[0] {
 	case "squeue":
 		f.note(argv)
 		var out strings.Builder
 		f.each(func(k *batch, i, n int) {
-			fields := make([]string, queueWidth)
+			fields := make([]string, printedQueue)
 			fields[0], fields[1], fields[6], fields[24] = k.id, fmt.Sprint(i), fmt.Sprint(f.began.Unix()), k.Name
 			switch start := f.began.Add(time.Duration(n) * f.every); {
 			case time.Since(start) < 0:
@@ -51,9 +52,9 @@ func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (resul
 			default:
 				return
 			}
-			out.WriteString(strings.Join(fields, fieldEnd) + recordEnd + "\n")
+			out.WriteString(strings.Join(fields, printedField) + printedRecord + "\n")
 		})
-		return result{out: []byte(out.String())}, nil
+		return cluster.Result{Out: []byte(out.String())}, nil
 	case "sacct":
 		f.note(argv)
 		var out strings.Builder
@@ -62,11 +63,11 @@ func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (resul
 			if time.Since(end) < 0 || !strings.Contains(","+argv[len(argv)-3]+",", ","+k.id+",") {
 				return
 			}
-			fields := make([]string, strings.Count(accountFields, ",")+1)
+			fields := make([]string, printedAccount)
 			fields[0], fields[2], fields[3], fields[5], fields[8], fields[25] = fmt.Sprintf("%s_%d", k.id, i), "NODE_FAIL", "1:0", fmt.Sprint(f.began.Unix()), fmt.Sprint(end.Unix()), k.Name
-			out.WriteString(strings.Join(fields, fieldEnd) + fieldEnd + "\n")
+			out.WriteString(strings.Join(fields, printedField) + printedField + "\n")
 		})
-		return result{out: []byte(out.String())}, nil
+		return cluster.Result{Out: []byte(out.String())}, nil
 	}
 	return f.fakeSlurm.Run(ctx, argv, stdin)
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -25,12 +24,6 @@ const (
 	lostCycles = 2
 )
 
-// place is where Slurm keeps one element.
-type place struct {
-	array string
-	index int
-}
-
 // look asks the queue once about everything, and accounting about what has
 // left it without a word.
 func (c *campaign) look(ctx context.Context) error {
@@ -38,25 +31,25 @@ func (c *campaign) look(ctx context.Context) error {
 	if len(open) == 0 {
 		return nil
 	}
-	rows, err := c.cluster.queue(ctx)
+	rows, err := c.cluster.Queue(ctx)
 	if err != nil {
 		return err
 	}
 	c.looked = time.Now()
 	c.rows, c.rowsAt = rows, c.looked
-	by := make(map[place]*queueRow, len(rows))
+	by := make(map[cluster.Place]*cluster.QueueRow, len(rows))
 	for i := range rows {
-		by[place{rows[i].array, rows[i].index}] = &rows[i]
+		by[cluster.Place{Array: rows[i].Array, Index: rows[i].Index}] = &rows[i]
 	}
 	var list []offer.Observation
 	var gone []*job
 	for _, j := range open {
 		row := by[j.place()]
-		if row != nil && row.name != j.batch.Name {
+		if row != nil && row.Name != j.batch.Name {
 			row = nil // the id was given out again
 		}
 		switch {
-		case row == nil, ended(row.state):
+		case row == nil, cluster.Ended(row.State):
 			if j.asked.IsZero() {
 				j.asked = c.missingSince(j)
 			}
@@ -91,20 +84,20 @@ func (c *campaign) unfinished() (open []*job) {
 	return open
 }
 
-func (j *job) place() place {
+func (j *job) place() cluster.Place {
 	if j.batch.Array {
-		return place{j.batch.id, j.index}
+		return cluster.Place{Array: j.batch.id, Index: j.index}
 	}
-	return place{j.batch.id, -1}
+	return cluster.Place{Array: j.batch.id, Index: -1}
 }
 
 // inQueue is what a row says of a job that has not ended, if it is news.
-func (j *job) inQueue(r *queueRow) (offer.Observation, bool) {
-	o := offer.Observation{Token: j.token, Handle: j.elementID(), Attempt: j.last.Attempt, Pool: r.pool}
-	switch r.state {
+func (j *job) inQueue(r *cluster.QueueRow) (offer.Observation, bool) {
+	o := offer.Observation{Token: j.token, Handle: j.elementID(), Attempt: j.last.Attempt, Pool: r.Partition}
+	switch r.State {
 	case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING":
-		o.Status, o.Reason, o.Expected = offer.Queued, waitReason(r.reason), r.start
-		if r.state == "SPECIAL_EXIT" || r.state == "REQUEUE_HOLD" {
+		o.Status, o.Reason, o.Expected = offer.Queued, cluster.Reason(r.Reason), r.Start
+		if r.State == "SPECIAL_EXIT" || r.State == "REQUEUE_HOLD" {
 			o.Reason = "held by Slurm after its last start; `scontrol release` lets it go"
 		}
 		if j.last.Status == offer.Running || j.last.Status == offer.Verifying {
@@ -116,8 +109,8 @@ func (j *job) inQueue(r *queueRow) (offer.Observation, bool) {
 		}
 		return o, o.Reason != j.last.Reason || moved(j.last.Expected, o.Expected)
 	case "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING":
-		o.Status, o.Started, o.Node = offer.Running, r.start, r.nodes
-		return o, j.last.Status == offer.Queued && r.state == "RUNNING"
+		o.Status, o.Started, o.Node = offer.Running, r.Start, r.Nodes
+		return o, j.last.Status == offer.Queued && r.State == "RUNNING"
 	}
 	return o, false
 }
@@ -174,7 +167,7 @@ func (c *campaign) back(j *job) {
 
 // leftQueue finds out what became of jobs that are no more in the queue. A
 // watch gives them time to write it down themselves; who asks once does not.
-func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[place]*queueRow) (list []offer.Observation, err error) {
+func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Place]*cluster.QueueRow) (list []offer.Observation, err error) {
 	recordLag := recordLag
 	if !c.watched {
 		recordLag = 0
@@ -195,11 +188,11 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[place]*que
 	if len(gone) == 0 {
 		return nil, nil
 	}
-	rows, err := c.cluster.account(ctx, ids)
+	rows, err := c.cluster.Account(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	acct := accounts(rows)
+	acct := cluster.Histories(rows)
 	for _, j := range gone {
 		o, ok := c.ending(j, acct[j.place()], by[j.place()])
 		if ok {
@@ -230,67 +223,28 @@ func (c *campaign) mayAccount() bool {
 	return true
 }
 
-// history is what accounting has of one element: its rows, oldest first, and
-// its steps.
-type history struct {
-	rows  []accountRow
-	steps []accountRow
-}
-
-func accounts(rows []accountRow) map[place]*history {
-	out := map[place]*history{}
-	for _, r := range rows {
-		k := place{r.array, r.index}
-		h := out[k]
-		if h == nil {
-			h = &history{}
-			out[k] = h
-		}
-		if r.step == "" {
-			h.rows = append(h.rows, r)
-		} else {
-			h.steps = append(h.steps, r)
-		}
-	}
-	return out
-}
-
-// last is the newest row that is this batch's: ids are given out again, and a
-// row that is not complete yet has no name.
-func (h *history) last(b *batch) *accountRow {
-	if h == nil {
-		return nil
-	}
-	for i := len(h.rows) - 1; i >= 0; i-- {
-		if r := &h.rows[i]; r.name == b.Name && !r.submit.Before(b.tried.Add(-time.Minute)) {
-			return r
-		}
-	}
-	return nil
-}
-
 // ending is how a job ended that is gone from the queue, if that is certain.
-func (c *campaign) ending(j *job, h *history, row *queueRow) (offer.Observation, bool) {
+func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow) (offer.Observation, bool) {
 	o := j.last
 	o.Handle, o.Ended, o.Reason, o.Expected = j.elementID(), time.Now(), "", time.Time{}
-	r := h.last(j.batch)
+	r := h.Last(j.batch.Name, j.batch.tried)
 	state, exit, sig := "", 0, 0
 	switch {
-	case r != nil && r.final() && time.Since(r.end) < recordLag && time.Since(j.asked) < recordLag:
+	case r != nil && r.Final() && time.Since(r.End) < recordLag && time.Since(j.asked) < recordLag:
 		return o, false // its own record may be on its way
-	case r != nil && r.final():
-		state, exit, sig = r.state, r.exit, r.signal
-		o.Usage = usageOf(r, h.steps)
-		if !r.start.IsZero() {
-			o.Started, o.Node = r.start, r.nodes
+	case r != nil && r.Final():
+		state, exit, sig = r.State, r.Exit, r.Signal
+		o.Usage = h.Usage(r)
+		if !r.Start.IsZero() {
+			o.Started, o.Node = r.Start, r.Nodes
 		}
-		if !r.end.IsZero() {
-			o.Ended = r.end
+		if !r.End.IsZero() {
+			o.Ended = r.End
 		}
 	case time.Since(j.asked) < lostAfter || j.cycles < lostCycles:
 		return o, false // accounting is late: it is not known yet
-	case row != nil && ended(row.state):
-		state = row.state
+	case row != nil && cluster.Ended(row.State):
+		state = row.State
 	case j.last.Status == offer.Queued && h == nil:
 		state = "CANCELLED" // an element cancelled before it started has no row of its own
 		if exists(c.path("claims", j.token)) {
@@ -306,7 +260,7 @@ func (c *campaign) ending(j *job, h *history, row *queueRow) (offer.Observation,
 
 // judge gives an end that Slurm tells its status and class.
 func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig int) offer.Observation {
-	word := firstWord(state)
+	word := cluster.StateWord(state)
 	if word == "CANCELLED" {
 		o.Status, o.Class = offer.Cancelled, ""
 		switch {
@@ -314,7 +268,7 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 		case c.hasFailedBefore(j):
 			o.Reason = offer.Blocked
 		default:
-			o.Class, o.Reason = failure.CancelledOutside, "cancelled in Slurm"+byWhom(state)
+			o.Class, o.Reason = failure.CancelledOutside, "cancelled in Slurm"+cluster.ByWhom(state)
 		}
 		return o
 	}
@@ -324,7 +278,7 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 		o.Exit, ev.Exit = &exit, &exit
 	}
 	if sig > 0 && exit == 0 {
-		o.Signal = signalName(sig)
+		o.Signal = cluster.SignalName(sig)
 		ev.Signal = o.Signal
 	}
 	if o.Started.IsZero() || word == "BOOT_FAIL" {
@@ -361,41 +315,4 @@ func (c *campaign) hasFailedBefore(j *job) bool {
 		}
 	}
 	return false
-}
-
-func byWhom(state string) string {
-	f := strings.Fields(state)
-	if len(f) == 3 && f[1] == "by" {
-		if f[2] == strconv.Itoa(os.Getuid()) {
-			return " by yourself"
-		}
-		return " by user " + f[2]
-	}
-	return ""
-}
-
-// usageOf is what accounting says that a start used.
-func usageOf(r *accountRow, steps []accountRow) *offer.Usage {
-	u := &offer.Usage{Elapsed: r.elapsed, CPU: r.cpu, MaxRSS: -1, GPUMaxMem: -1}
-	for _, s := range steps {
-		if s.submit.Before(r.submit) {
-			continue // of an earlier start
-		}
-		u.MaxRSS = max(u.MaxRSS, s.rss)
-	}
-	if gpus, err := strconv.ParseFloat(r.tres["gres/gpu"], 64); err == nil {
-		u.GPUSeconds = gpus * r.elapsed.Seconds()
-	}
-	if b, err := strconv.ParseFloat(r.tres["billing"], 64); err == nil {
-		u.Billed = fmt.Sprintf("%.0f billing-seconds", b*r.elapsed.Seconds())
-	}
-	return u
-}
-
-func signalName(n int) string {
-	names := map[int]string{1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1", 11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM"}
-	if s := names[n]; s != "" {
-		return s
-	}
-	return strconv.Itoa(n)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 func emptyJob(s offer.Shape) *providers.Job { return &providers.Job{Shape: s} }
@@ -61,33 +62,33 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 }
 
 // preflightSite checks what the backend block names.
-func (b *backend) preflightSite(s *siteFacts, tell func(int, string, string, ...any)) {
-	names := make([]string, len(s.partitions))
-	for i, p := range s.partitions {
-		names[i] = p.name
+func (b *backend) preflightSite(s *cluster.Facts, tell func(int, string, string, ...any)) {
+	names := make([]string, len(s.Partitions))
+	for i, p := range s.Partitions {
+		names[i] = p.Name
 	}
 	for _, p := range b.config.Partitions {
 		if !slices.Contains(names, p) {
-			tell(-1, "There is no such partition", "backend.%s names %s; %s", b.Name, p, meant("partitions", p, slices.Clone(names)))
+			tell(-1, "There is no such partition", "backend.%s names %s; %s", b.Name, p, cluster.Meant("partitions", p, slices.Clone(names)))
 		}
 	}
-	if s.enforced && len(s.assoc) == 0 {
-		tell(-1, "You have no account here", "Slurm takes jobs of this cluster's accounts only, and user %s is in none; the site's support adds you to one", b.cluster.user)
+	if s.Enforced && len(s.Associations) == 0 {
+		tell(-1, "You have no account here", "Slurm takes jobs of this cluster's accounts only, and user %s is in none; the site's support adds you to one", b.cluster.User)
 	}
-	if s.closed {
+	if s.Closed {
 		return
 	}
 	var accounts []string
-	for _, a := range s.assoc {
-		if !slices.Contains(accounts, a.account) {
-			accounts = append(accounts, a.account)
+	for _, a := range s.Associations {
+		if !slices.Contains(accounts, a.Account) {
+			accounts = append(accounts, a.Account)
 		}
 	}
 	if a := b.config.Account; a != "" && !slices.Contains(accounts, a) {
 		tell(-1, "The account is not yours", "backend.%s names account %s; %s", b.Name, a, yours(a, accounts))
 	}
-	if q := b.config.QoS; q != "" && !slices.Contains(s.qosNames(b.config.Account), q) {
-		tell(-1, "The qos is not yours", "backend.%s names qos %s; %s", b.Name, q, yours(q, s.qosNames(b.config.Account)))
+	if q := b.config.QoS; q != "" && !slices.Contains(s.QoSNames(b.config.Account), q) {
+		tell(-1, "The qos is not yours", "backend.%s names qos %s; %s", b.Name, q, yours(q, s.QoSNames(b.config.Account)))
 	}
 }
 
@@ -101,7 +102,7 @@ func yours(given string, names []string) string {
 }
 
 // preflightJob checks what like jobs ask for on the partition they go to.
-func (b *backend) preflightJob(s *siteFacts, i int, c providers.Check, tell func(int, string, string, ...any)) {
+func (b *backend) preflightJob(s *cluster.Facts, i int, c providers.Check, tell func(int, string, string, ...any)) {
 	o, err := parseOptions(c.Options)
 	if err != nil {
 		tell(i, "Options cannot be read", "%v", err)
@@ -110,12 +111,12 @@ func (b *backend) preflightJob(s *siteFacts, i int, c providers.Check, tell func
 	if bad := ownOption(o.Extra); bad != "" {
 		tell(i, "An option is muster's own", `options "slurm": extra holds %s, which muster sets itself`, bad)
 	}
-	all := make([]offer.Pool, 0, len(s.partitions))
-	for k := range s.partitions {
-		all = append(all, b.pool(s, &s.partitions[k]))
+	all := make([]offer.Pool, 0, len(s.Partitions))
+	for k := range s.Partitions {
+		all = append(all, b.pool(s, &s.Partitions[k]))
 	}
-	if o.Partition != "" && s.partition(o.Partition) == nil {
-		tell(i, "There is no such partition", `options "slurm" names %s; %s`, o.Partition, meant("partitions", o.Partition, poolNames(all)))
+	if o.Partition != "" && s.Partition(o.Partition) == nil {
+		tell(i, "There is no such partition", `options "slurm" names %s; %s`, o.Partition, cluster.Meant("partitions", o.Partition, poolNames(all)))
 		return
 	}
 	k := slices.IndexFunc(all, func(p offer.Pool) bool { return p.Name == c.Pool })

@@ -10,37 +10,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // Nodes may have another processor than the login node: Grace nodes below an
 // x86 one, and the reverse. Their jobs need another program than this one.
-
-// machines are uname's names of the processors that muster is built for.
-var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
-
-// parseArchs reads scontrol -o show nodes: the processors of each partition's
-// nodes, as Go names them. Nodes that are down do not tell.
-func parseArchs(out string) map[string][]string {
-	by := map[string][]string{}
-	for line := range strings.Lines(out) {
-		f := parseWords(line)
-		for arch, name := range machines {
-			if f["Arch"] != name {
-				continue
-			}
-			for _, p := range nameList(f["Partitions"]) {
-				if !slices.Contains(by[p], arch) {
-					by[p] = append(by[p], arch)
-				}
-			}
-		}
-	}
-	return by
-}
 
 const archNote = "nodes of another processor than the login node's: "
 
@@ -48,7 +25,7 @@ const archNote = "nodes of another processor than the login node's: "
 func noteArchs(p *offer.Pool, archs []string) {
 	for _, arch := range archs {
 		if arch != runtime.GOARCH {
-			p.Notes = append(slices.Clone(p.Notes), archNote+machines[arch])
+			p.Notes = append(slices.Clone(p.Notes), archNote+cluster.Machines[arch])
 		}
 	}
 }
@@ -59,7 +36,7 @@ func ForeignArchs(pools []offer.Pool) []string {
 	found := map[string]bool{}
 	for _, p := range pools {
 		for _, n := range p.Notes {
-			for arch, name := range machines {
+			for arch, name := range cluster.Machines {
 				if n == archNote+name {
 					found[arch] = true
 				}
@@ -83,8 +60,8 @@ func (s *Slurm) otherAgents(b *backend, pool string) (map[string][]string, error
 	b.facts.mu.Lock()
 	var archs []string
 	if f := b.facts.site; f != nil {
-		if l := f.partition(pool); l != nil {
-			archs = l.archs
+		if l := f.Partition(pool); l != nil {
+			archs = l.Archs
 		}
 	}
 	b.facts.mu.Unlock()
@@ -100,7 +77,7 @@ func (s *Slurm) otherAgents(b *backend, pool string) (map[string][]string, error
 		if out == nil {
 			out = map[string][]string{}
 		}
-		out[machines[arch]] = []string{path, "node"} // muster-host's own word
+		out[cluster.Machines[arch]] = []string{path, "node"} // muster-host's own word
 	}
 	return out, nil
 }
@@ -135,7 +112,7 @@ func (s *Slurm) foreign(b *backend, arch string) (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", &providers.Error{Class: providers.Invalid, Summary: fmt.Sprintf("There is no program for nodes with an %s processor here", machines[arch]),
+		return "", &providers.Error{Class: providers.Invalid, Summary: fmt.Sprintf("There is no program for nodes with an %s processor here", cluster.Machines[arch]),
 			Detail: programName(arch, "DIGEST") + " is not in " + filepath.Join(b.Workdir, ".muster", "bin"), Hint: "name a partition whose nodes are like the login node, or build muster with `make build`"}
 	}
 	return newest, os.Chmod(newest, 0o755) // pushed files are not programs

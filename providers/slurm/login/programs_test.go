@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // otherArch is a processor that this machine has not.
@@ -25,13 +26,13 @@ func otherArch() string {
 func TestForeignNodes(t *testing.T) {
 	t.Parallel()
 	other := otherArch()
-	nodes := "NodeName=n1 Arch=" + machines[runtime.GOARCH] + " Partitions=amilan OS=Linux 6.1 #1 SMP\nNodeName=n2 Arch=" + machines[other] +
+	nodes := "NodeName=n1 Arch=" + cluster.Machines[runtime.GOARCH] + " Partitions=amilan OS=Linux 6.1 #1 SMP\nNodeName=n2 Arch=" + cluster.Machines[other] +
 		" CoresPerSocket=72 Partitions=amilan,gh200 \nNodeName=n3 State=DOWN Partitions=amilan\n"
 	bench := func(t *testing.T, programs func(string) ([]byte, error)) *bench {
 		k := newBench(t)
-		k.f.answer = func(argv []string) *result {
+		k.f.answer = func(argv []string) *cluster.Result {
 			if slices.Contains(argv, "nodes") {
-				return &result{out: []byte(nodes)}
+				return &cluster.Result{Out: []byte(nodes)}
 			}
 			return nil
 		}
@@ -45,7 +46,7 @@ func TestForeignNodes(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		text := strings.NewReplacer("exec ", "echo ").Replace(script)
-		for machine, want := range map[string]string{machines[other]: "muster-host-linux-" + other, machines[runtime.GOARCH]: "provider node -batch"} {
+		for machine, want := range map[string]string{cluster.Machines[other]: "muster-host-linux-" + other, cluster.Machines[runtime.GOARCH]: "provider node -batch"} {
 			if err := os.WriteFile(filepath.Join(dir, "uname"), []byte("#!/bin/sh\necho "+machine+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}

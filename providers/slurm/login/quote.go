@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // testsMost is how many `sbatch --test-only` one Quote may run.
@@ -40,8 +39,8 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 		}
 		for _, p := range pools {
 			q := offer.Quote{Backend: name, Pool: p.Name, Shape: i, Price: p.Price, Wait: -1}
-			if l := live.partitionOf(p.Name); l != nil && !b.Price.Known {
-				q.Price = charged(p.Price, b.perBilling(p.Name), live.billing(l, shape), shape)
+			if l := live.Partition(p.Name); l != nil && !b.Price.Known {
+				q.Price = charged(p.Price, b.perBilling(p.Name), live.Billing(l, shape), shape)
 			}
 			q.Why, q.Would = unfit(shape, o, p, pools)
 			if q.Why == "" && liveErr == nil {
@@ -77,7 +76,7 @@ func optionsOf(text string) (jobOptions, error) {
 func unfit(s offer.Shape, o jobOptions, p offer.Pool, all []offer.Pool) (why, would string) {
 	if o.Partition != "" && o.Partition != p.Name {
 		if !slices.ContainsFunc(all, func(p offer.Pool) bool { return p.Name == o.Partition }) {
-			return fmt.Sprintf("there is no partition %s here; %s", o.Partition, meant("partitions", o.Partition, poolNames(all))), ""
+			return fmt.Sprintf("there is no partition %s here; %s", o.Partition, cluster.Meant("partitions", o.Partition, poolNames(all))), ""
 		}
 		return fmt.Sprintf("the job is for partition %s only", o.Partition), ""
 	}
@@ -143,83 +142,28 @@ func poolNames(all []offer.Pool) (names []string) {
 }
 
 // limits says why a quality of service or a partition's rules forbid a shape.
-func (b *backend) limits(s *siteFacts, shape offer.Shape, o jobOptions, p offer.Pool) (why, would string) {
-	l := s.partition(p.Name)
+func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o jobOptions, p offer.Pool) (why, would string) {
+	l := s.Partition(p.Name)
 	if l == nil {
 		return "", ""
 	}
 	name := b.qosName(s, l, o.QoS)
-	if asked := o.QoS + b.config.QoS; asked != "" && !s.closed && s.quality(name) == nil {
-		return fmt.Sprintf("there is no qos %s here; %s", name, meant("qos", name, s.qosNames(b.config.Account))), ""
+	if asked := o.QoS + b.config.QoS; asked != "" && !s.Closed && s.Quality(name) == nil {
+		return fmt.Sprintf("there is no qos %s here; %s", name, cluster.Meant("qos", name, s.QoSNames(b.config.Account))), ""
 	}
-	if o.QoS != "" && !s.closed && !slices.Contains(s.qosNames(b.config.Account), o.QoS) {
-		return fmt.Sprintf("qos %s is not yours", o.QoS), "yours are " + strings.Join(s.qosNames(b.config.Account), ", ")
+	if o.QoS != "" && !s.Closed && !slices.Contains(s.QoSNames(b.config.Account), o.QoS) {
+		return fmt.Sprintf("qos %s is not yours", o.QoS), "yours are " + strings.Join(s.QoSNames(b.config.Account), ", ")
 	}
-	if why, would := l.excluded(s.groups); why != "" {
+	if why, would := s.Forbids(b.config.Account, name, shape, l); why != "" {
 		return why, would
 	}
-	if name != "" && (l.allowQoS != nil && !slices.Contains(l.allowQoS, name) || slices.Contains(l.denyQoS, name)) {
-		return fmt.Sprintf("partition %s does not take qos %s", p.Name, name), "it takes " + strings.Join(l.allowQoS, ", ")
-	}
-	if a := b.config.Account; a != "" && l.accounts != nil && !slices.Contains(l.accounts, a) {
-		return fmt.Sprintf("partition %s is not for account %s", p.Name, a), "it is for " + strings.Join(l.accounts, ", ")
-	}
-	for _, q := range b.qualities(s, l, o.QoS) {
-		if q.maxWall > 0 && shape.Walltime > q.maxWall {
-			return fmt.Sprintf("qos %s ends jobs at %s", q.name, units.FormatDuration(q.maxWall)), b.longerQoS(s, l, shape.Walltime)
-		}
-		if q.maxGPUs > 0 && shape.GPUs > q.maxGPUs {
-			return fmt.Sprintf("qos %s gives a user %d GPUs at most", q.name, q.maxGPUs), ""
-		}
-		if q.jobGPUs > 0 && shape.GPUs > q.jobGPUs {
-			return fmt.Sprintf("qos %s gives a job %d GPUs at most", q.name, q.jobGPUs), ""
-		}
-	}
-	if a := s.association(b.config.Account, l.name); a != nil && a.maxWall > 0 && shape.Walltime > a.maxWall {
-		return fmt.Sprintf("account %s ends jobs at %s", a.account, units.FormatDuration(a.maxWall)), "shorten walltime, or let checkpoint split the work into segments"
-	}
-	return s.wishes(b.cluster.user, shape, o, l)
+	return s.Unmet(b.cluster.User, shape, cluster.Wishes{Constraint: o.Constraint, Reservation: o.Reservation, Licenses: o.Licenses}, l)
 }
-
-// longerQoS names the qualities of service that would allow a walltime.
-func (b *backend) longerQoS(s *siteFacts, l *livePartition, walltime time.Duration) string {
-	var names []string
-	mine := s.qosNames(b.config.Account)
-	for _, q := range s.qos {
-		if (q.maxWall == 0 || q.maxWall >= walltime) && slices.Contains(mine, q.name) && (l.allowQoS == nil || slices.Contains(l.allowQoS, q.name)) {
-			names = append(names, q.name)
-		}
-	}
-	if len(names) == 0 {
-		return "shorten walltime, or let checkpoint split the work into segments"
-	}
-	return "set qos = \"" + strings.Join(names, `" or "`) + `" in options "slurm"`
-}
-
-// qosNames are the qualities of service that the user may ask for.
-func (s *siteFacts) qosNames(account string) (names []string) {
-	for _, a := range s.assoc {
-		if account != "" && a.account != account {
-			continue
-		}
-		for _, q := range a.qos {
-			if !slices.Contains(names, q) {
-				names = append(names, q)
-			}
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// startsAt is what sbatch --test-only says, on stderr. It obeys
-// SLURM_TIME_FORMAT.
-var startsAt = regexp.MustCompile(`to start at (\d+) using`)
 
 // wait asks Slurm when a job would start that were submitted now; -1 = it
 // does not say.
 func (b *backend) wait(ctx context.Context, s offer.Shape, o jobOptions, pool string) time.Duration {
-	argv := []string{"sbatch", "--test-only", "--partition=" + pool}
+	argv := []string{"--partition=" + pool}
 	add := func(name, value string) {
 		if value != "" {
 			argv = append(argv, "--"+name+"="+value)
@@ -235,21 +179,11 @@ func (b *backend) wait(ctx context.Context, s offer.Shape, o jobOptions, pool st
 	add("constraint", o.Constraint)
 	add("reservation", o.Reservation)
 	if s.Walltime > 0 {
-		add("time", limitText(s.Walltime))
+		add("time", cluster.FormatLimit(s.Walltime))
 	}
-	c := b.cluster
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, stop := context.WithTimeout(ctx, askTimeout)
-	defer stop()
-	res, err := c.Run(ctx, append(argv, "--wrap=true"), nil)
-	if err != nil || res.code != 0 {
+	at := b.cluster.WouldStart(ctx, append(argv, "--wrap=true")...)
+	if at.IsZero() {
 		return -1
 	}
-	m := startsAt.FindSubmatch(res.err)
-	if m == nil {
-		return -1
-	}
-	at, _ := strconv.ParseInt(string(m[1]), 10, 64)
-	return max(time.Until(time.Unix(at, 0)).Round(time.Second), 0)
+	return max(time.Until(at).Round(time.Second), 0)
 }

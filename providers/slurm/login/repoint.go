@@ -3,7 +3,6 @@ package login
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -140,15 +140,14 @@ func (c *campaign) point(ctx context.Context, k *batch, terms string, jobs []*jo
 	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(a.index, b.index) })
 	var blocked []offer.Observation
 	for _, id := range cancelIDs(jobs) {
-		err := c.cluster.scontrol(ctx, "update", "JobId="+id, "Dependency="+terms)
-		var pe *providers.Error
+		err := c.cluster.Scontrol(ctx, "update", "JobId="+id, "Dependency="+terms)
 		switch {
-		case err == nil, gone(err):
+		case err == nil, cluster.Gone(err):
 			continue
-		case !errors.As(err, &pe) || refusedFor(pe) == "":
+		case !cluster.Unchangeable(err):
 			return err // it was not heard
 		}
-		if err := c.cluster.cancel(ctx, []string{id}); err != nil && !gone(err) {
+		if err := c.cluster.Cancel(ctx, []string{id}); err != nil && !cluster.Gone(err) {
 			return err
 		}
 		for _, j := range jobs {
@@ -156,18 +155,6 @@ func (c *campaign) point(ctx context.Context, k *batch, terms string, jobs []*jo
 		}
 	}
 	return c.tell(blocked...)
-}
-
-// refusedFor is what Slurm said that cannot be done to a job, "" if it said
-// nothing of the kind.
-func refusedFor(e *providers.Error) string {
-	text := strings.ToLower(e.Detail)
-	for _, words := range []string{"no longer pending", "dependency problem", "access/permission denied", "disabled"} {
-		if strings.Contains(text, words) {
-			return words
-		}
-	}
-	return ""
 }
 
 // dependency is what one job comes after by now, in Slurm's terms: those that

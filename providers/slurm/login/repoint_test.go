@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -84,9 +85,9 @@ func TestRepoint(t *testing.T) {
 		t.Parallel()
 		k := newBench(t)
 		teachers := start(k)
-		k.f.answer = func(argv []string) *result {
+		k.f.answer = func(argv []string) *cluster.Result {
 			if argv[0] == "scontrol" && argv[1] == "update" {
-				return &result{code: 1, err: []byte("Job is no longer pending execution for job 2_1\n")}
+				return &cluster.Result{Code: 1, Err: []byte("Job is no longer pending execution for job 2_1\n")}
 			}
 			return nil
 		}
@@ -106,8 +107,8 @@ func TestRepoint(t *testing.T) {
 		t.Parallel()
 		k := newBench(t)
 		teachers := start(k)
-		away := &result{code: 1, err: []byte("slurm_update error: Unable to contact slurm controller (connect failure)\n")}
-		k.f.answer = func(argv []string) *result {
+		away := &cluster.Result{Code: 1, Err: []byte("slurm_update error: Unable to contact slurm controller (connect failure)\n")}
+		k.f.answer = func(argv []string) *cluster.Result {
 			if argv[0] == "scontrol" && argv[1] == "update" {
 				return away
 			}

@@ -9,41 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
-
-// A limit is one on jobs that a user has submitted: queued and running ones,
-// each element of an array.
-type limit struct {
-	who  string // "qos testing", "account ucb123"
-	most int
-	has  func(queueRow) bool // whether a job counts
-}
-
-// submitLimits are those that bind jobs of a qos, "" for the usual one, on a
-// partition and are known: of the qos, of the partition's, of the account, and of the controller. slurm.conf(5),
-// MaxJobCount; sacctmgr(1), MaxSubmitJobs, GrpSubmitJobs.
-func (b *backend) submitLimits(s *siteFacts, l *livePartition, qos string) (list []limit) {
-	add := func(who string, most int, has func(queueRow) bool) {
-		if most > 0 {
-			list = append(list, limit{who, most, has})
-		}
-	}
-	own := b.qosName(s, l, qos)
-	if q := s.quality(own); q != nil {
-		add("qos "+q.name, q.submitted(), func(r queueRow) bool { return r.qos == q.name })
-	}
-	if q := s.quality(l.qos); q != nil && q.name != own {
-		add("qos "+q.name+" of partition "+l.name, q.submitted(), func(r queueRow) bool { return r.pool == l.name })
-	}
-	if a := s.association(b.config.Account, l.name); a != nil {
-		add("account "+a.account, a.maxSubmit, func(r queueRow) bool {
-			return r.account == a.account && (a.partition == "" || r.pool == a.partition)
-		})
-	}
-	add("the cluster", s.maxJobs, func(queueRow) bool { return true })
-	return list
-}
 
 // options are those of a batch's jobs.
 func (b *batch) options() jobOptions {
@@ -70,11 +38,11 @@ func (b *backend) room(ctx context.Context, k *batch) (n int, why string, err er
 		return 0, "", err
 	}
 	n = len(k.Indexes)
-	l := s.partition(k.Pool)
+	l := s.Partition(k.Pool)
 	if l == nil {
 		return n, why, nil
 	}
-	list := b.submitLimits(s, l, k.options().QoS)
+	list := s.SubmitLimits(b.config.Account, b.qosName(s, l, k.options().QoS), l)
 	if len(list) == 0 {
 		return n, why, nil
 	}
@@ -85,12 +53,12 @@ func (b *backend) room(ctx context.Context, k *batch) (n int, why string, err er
 	for _, l := range list {
 		mine := 0
 		for _, r := range rows {
-			if !ended(r.state) && l.has(r) {
+			if !cluster.Ended(r.State) && l.Has(r) {
 				mine++
 			}
 		}
-		if left := l.most - mine; left < n {
-			n, why = left, fmt.Sprintf("%s lets you have %d jobs submitted", l.who, l.most)
+		if left := l.Most - mine; left < n {
+			n, why = left, fmt.Sprintf("%s lets you have %d jobs submitted", l.Who, l.Most)
 		}
 		if n <= 0 {
 			return 0, why, &providers.Error{Class: providers.Quota, Summary: why}
@@ -101,11 +69,11 @@ func (b *backend) room(ctx context.Context, k *batch) (n int, why string, err er
 
 // queued is the queue, as it was seen a moment ago if nothing was submitted
 // since.
-func (c *campaign) queued(ctx context.Context) ([]queueRow, error) {
+func (c *campaign) queued(ctx context.Context) ([]cluster.QueueRow, error) {
 	if time.Since(c.rowsAt) < lookFresh {
 		return c.rows, nil
 	}
-	rows, err := c.cluster.queue(ctx)
+	rows, err := c.cluster.Queue(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +83,10 @@ func (c *campaign) queued(ctx context.Context) ([]queueRow, error) {
 
 // fitting finds out from Slurm itself how many jobs of a batch that it refused
 // for a limit it would take: a limit may be one that is not told, or shared
-// with others. sbatch --test-only holds arrays against the same limits.
+// with others.
 func (c *campaign) fitting(ctx context.Context, k *batch, script string) int {
 	takes := func(n int) bool {
-		_, err := c.cluster.told(ctx, askTimeout, "sbatch", "--test-only", "--array="+indexList(k.Indexes[:n]), script)
-		return err == nil
+		return c.cluster.WouldTake(ctx, "--array="+cluster.FormatIndexes(k.Indexes[:n]), script)
 	}
 	if !k.Array || len(k.Indexes) < 2 || !takes(1) {
 		return 0

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // row is a record of squeue.
 func row(id, index, state, pool, account, qos, name string) string {
-	f := make([]string, queueWidth)
+	f := make([]string, printedQueue)
 	f[0], f[1], f[4], f[11], f[12], f[13], f[24] = id, index, state, pool, account, qos, name
-	return strings.Join(f, fieldEnd) + recordEnd + "\n"
+	return strings.Join(f, printedField) + printedRecord + "\n"
 }
 
 // TestRoom: an array is cut to the room that limits on submitted jobs leave,
@@ -45,14 +45,14 @@ func TestRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *result {
+			k.f.answer = func(argv []string) *cluster.Result {
 				switch line := strings.Join(argv, " "); {
 				case strings.Contains(line, "show qos"):
-					return &result{out: []byte(tt.qos)}
+					return &cluster.Result{Out: []byte(tt.qos)}
 				case strings.Contains(line, "show assoc"):
-					return &result{out: []byte(tt.assoc)}
+					return &cluster.Result{Out: []byte(tt.assoc)}
 				case strings.Contains(line, "show config"):
-					return &result{out: []byte("MaxArraySize = 101\n" + tt.config)}
+					return &cluster.Result{Out: []byte("MaxArraySize = 101\n" + tt.config)}
 				}
 				return nil
 			}
@@ -86,13 +86,13 @@ func TestUnknownLimit(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	room := 7
-	refused := result{code: 1, err: []byte("sbatch: error: AssocGrpSubmitJobsLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")}
-	k.f.refuse = func(argv []string) *result {
+	refused := cluster.Result{Code: 1, Err: []byte("sbatch: error: AssocGrpSubmitJobsLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")}
+	k.f.refuse = func(argv []string) *cluster.Result {
 		n := 20
 		test := slices.Contains(argv, "--test-only")
 		for _, a := range argv {
 			if list, ok := strings.CutPrefix(a, "--array="); ok {
-				indexes, err := parseIndexes(list)
+				indexes, err := cluster.ParseIndexes(list)
 				if err != nil {
 					t.Error(err)
 				}
@@ -101,7 +101,7 @@ func TestUnknownLimit(t *testing.T) {
 		}
 		if !test {
 			text := directive(lastScript(t, argv), "array")
-			indexes, err := parseIndexes(text)
+			indexes, err := cluster.ParseIndexes(text)
 			if err != nil {
 				t.Error(err)
 			}
@@ -111,7 +111,7 @@ func TestUnknownLimit(t *testing.T) {
 		case n > room:
 			return &refused
 		case test:
-			return &result{}
+			return &cluster.Result{}
 		}
 		room -= n
 		return nil
@@ -134,7 +134,7 @@ func TestUnknownLimit(t *testing.T) {
 	}
 	seen := map[int]bool{}
 	for _, s := range k.f.scripts[3:] {
-		list, err := parseIndexes(directive(s, "array"))
+		list, err := cluster.ParseIndexes(directive(s, "array"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,26 +165,4 @@ func lastScript(t *testing.T, argv []string) string {
 		t.Error(err)
 	}
 	return string(text)
-}
-
-// TestLimitReasons: a limit on how many jobs are submitted is waited out; one
-// that a job can never meet is an error. The sentence is the same for both,
-// the reason before it tells: slurm_errno.c, ESLURM_ACCOUNTING_POLICY.
-func TestLimitReasons(t *testing.T) {
-	t.Parallel()
-	const sentence = "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n"
-	for reason, want := range map[string]providers.ErrorClass{
-		"QOSMaxSubmitJobPerUserLimit": providers.Quota, "QOSMaxSubmitJobPerAccountLimit": providers.Quota, "QOSGrpSubmitJobsLimit": providers.Quota,
-		"AssocMaxSubmitJobLimit": providers.Quota, "AssocGrpSubmitJobsLimit": providers.Quota, "MaxSubmitJobsPerAccount": providers.Quota, "": providers.Quota,
-		"QOSMaxWallDurationPerJobLimit": providers.Invalid, "AssocMaxWallDurationPerJobLimit": providers.Invalid, "QOSMaxNodePerUserLimit": providers.Invalid,
-		"QOSMaxGRESPerJob": providers.Invalid, "QOSMaxCpuPerJobLimit": providers.Invalid, "QOSMinGRES": providers.Invalid, "AssocMaxMemPerJob": providers.Invalid,
-	} {
-		text := sentence
-		if reason != "" {
-			text = "sbatch: error: " + reason + "\n" + sentence
-		}
-		if e := refusal("sbatch", result{err: []byte(text), code: 1}); e.Class != want || e.Hint == "" {
-			t.Errorf("%s: %s: %s (%s), want class %s", reason, e.Class, e.Summary, e.Hint, want)
-		}
-	}
 }

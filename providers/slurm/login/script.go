@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -70,7 +70,7 @@ func (r request) script() (string, error) {
 	}
 	set := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", name, word(value))
+			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", name, cluster.Quote(value))
 		}
 	}
 	flag := func(name string, on bool) {
@@ -87,7 +87,7 @@ func (r request) script() (string, error) {
 	set("constraint", o.Constraint)
 	set("licenses", o.Licenses)
 	if r.batch.Array {
-		list := indexList(r.batch.Indexes)
+		list := cluster.FormatIndexes(r.batch.Indexes)
 		if r.batch.Cap > 0 && r.batch.Cap < r.count {
 			list += "%" + strconv.Itoa(r.batch.Cap)
 		}
@@ -96,7 +96,7 @@ func (r request) script() (string, error) {
 	r.resources(set, o)
 	flag("exclusive", o.Exclusive)
 	if w := r.job.Shape.Walltime; w > 0 {
-		set("time", limitText(w))
+		set("time", cluster.FormatLimit(w))
 	}
 	if c := r.job.Checkpoint; c.Signal != "" && c.Grace > 0 {
 		set("signal", fmt.Sprintf("B:%s@%d", strings.TrimPrefix(c.Signal, "SIG"), int(c.Grace.Seconds())))
@@ -126,7 +126,7 @@ func (r request) script() (string, error) {
 	set("output", filepath.Join(r.spool, "out", out))
 	set("open-mode", "append")
 	for _, x := range o.Extra {
-		fmt.Fprintf(&b, "#SBATCH %s\n", word(x))
+		fmt.Fprintf(&b, "#SBATCH %s\n", cluster.Quote(x))
 	}
 	r.body(&b)
 	return b.String(), nil
@@ -153,7 +153,7 @@ func Preview(b providers.Backend, like *providers.Job, count int, await bool) (s
 	spool := filepath.Join(like.Workdir, ".muster", "slurm", "CAMPAIGN")
 	k.dir = node.Batch(filepath.Join(spool, "batches", k.Name))
 	r := request{batch: k, job: like, count: count, campaign: b.Campaign, account: c.Account, qos: o.QoS, depend: like.After, await: await,
-		spool: spool, agent: []string{filepath.Join(like.Workdir, ".muster", "bin", "muster"), "provider", "node"}, gres: plainGres(like.Shape)}
+		spool: spool, agent: []string{filepath.Join(like.Workdir, ".muster", "bin", "muster"), "provider", "node"}, gres: cluster.Gres(nil, like.Shape)}
 	if r.qos == "" {
 		r.qos = c.QoS
 	}
@@ -203,27 +203,6 @@ func command(argv []string) string {
 		words[i] = quote(w)
 	}
 	return strings.Join(words, " ")
-}
-
-// limitText is a time limit in whole minutes, as the smallest is one.
-func limitText(d time.Duration) string {
-	minutes := int64((d + time.Minute - 1) / time.Minute)
-	return fmt.Sprintf("%d-%02d:%02d:00", minutes/(24*60), minutes/60%24, minutes%60)
-}
-
-// word is a value as #SBATCH takes it: one with spaces is quoted, without
-// line ends.
-func word(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
-	if s != "" && !strings.ContainsAny(s, " \t\"'#\\$`") {
-		return s
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
 func quote(s string) string {

@@ -2,12 +2,10 @@ package login
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // settled is how long after an sbatch that did not say what became of it a
@@ -22,47 +20,35 @@ const lookFresh = 3 * time.Second
 
 // search finds out whether Slurm has a batch whose sbatch did not say.
 func (c *campaign) search(ctx context.Context, k *batch) (id string, where offer.Presence, err error) {
-	rows, err := c.cluster.queue(ctx)
+	rows, err := c.cluster.Queue(ctx)
 	if err != nil {
 		return "", offer.Unknown, err
 	}
 	for _, r := range rows {
-		if r.name == k.Name {
-			return r.array, offer.Found, nil
+		if r.Name == k.Name {
+			return r.Array, offer.Found, nil
 		}
 	}
 	since := k.tried
 	if t, err := time.Parse(time.RFC3339Nano, k.noted("failed")); err == nil {
 		since = t
-	} else if submitting(string(k.dir)) {
+	} else if cluster.Submitting(string(k.dir) + "/script.sh") {
 		return "", offer.Unknown, nil
 	}
 	if wait := settled - time.Since(since); wait > 0 {
 		return "", offer.Unknown, nil
 	}
-	old, err := c.cluster.accountNamed(ctx, k.Name, k.tried)
+	old, err := c.cluster.AccountNamed(ctx, k.Name, k.tried)
 	if err != nil {
 		return "", offer.Unknown, err
 	}
 	for _, r := range old {
 		// A refused sbatch may burn an id and leave a row of a job that never was.
-		if r.name == k.Name && r.step == "" && !r.submit.Before(k.tried.Add(-time.Minute)) && !(firstWord(r.state) == "FAILED" && r.start.IsZero()) {
-			return r.array, offer.Found, nil
+		if r.Name == k.Name && r.Step == "" && !r.Submit.Before(k.tried.Add(-time.Minute)) && !(cluster.StateWord(r.State) == "FAILED" && r.Start.IsZero()) {
+			return r.Array, offer.Found, nil
 		}
 	}
 	return "", offer.Absent, nil
-}
-
-// submitting reports whether an sbatch of a batch still runs on this machine.
-func submitting(dir string) bool {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, l := range lines {
-		b, err := os.ReadFile(l)
-		if err == nil && strings.HasPrefix(string(b), "sbatch\x00") && strings.Contains(string(b), dir+"/script.sh") {
-			return true
-		}
-	}
-	return false
 }
 
 // Find says for each token whether the backend knows it.

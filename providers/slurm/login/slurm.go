@@ -21,6 +21,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/profiles"
 )
 
@@ -47,7 +48,7 @@ type Options struct {
 	// Environ is what Slurm's commands get, and with it every job, if they are
 	// not those of this process.
 	Environ func() []string
-	runner  runner
+	runner  cluster.Runner
 	// Floor is the least time between two looks at the queue; default 15 s.
 	Floor time.Duration
 }
@@ -56,7 +57,7 @@ type Options struct {
 type backend struct {
 	providers.Backend
 	config   settings
-	cluster  *cluster
+	cluster  *cluster.Commands
 	campaign *campaign
 	facts    cachedFacts
 	profile  *profiles.Profile
@@ -81,7 +82,7 @@ func NewWith(o Options) *Slurm {
 		o.Agent = []string{"provider", "node"}
 	}
 	if o.runner == nil {
-		o.runner = here{o.Environ}
+		o.runner = cluster.Here{Environ: o.Environ}
 	}
 	s := &Slurm{options: o, backends: map[string]*backend{}, agents: map[string]string{}}
 	s.Files.Workdir = s.workdir
@@ -134,7 +135,7 @@ func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
 	if old := s.backends[b.Name]; old != nil && old.campaign.spool == spool {
 		k.campaign, k.cluster = old.campaign, old.cluster
 	} else {
-		k.cluster = &cluster{runner: s.options.runner, user: name}
+		k.cluster = cluster.New(s.options.runner, name)
 		k.campaign = newCampaign(spool, k.cluster)
 	}
 	s.backends[b.Name] = k

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 	"github.com/muster-run/muster/providers/wrapper"
 )
@@ -366,7 +367,7 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 	if err := errors.Join(k.note("failed", ""), k.note("tried", k.tried.Format(time.RFC3339Nano))); err != nil {
 		return k, fmt.Errorf("note the submission: %w", err)
 	}
-	id, unclear, err := c.cluster.submit(ctx, append(argv, script))
+	id, unclear, err := c.cluster.Submit(ctx, append(argv, script))
 	c.rowsAt = time.Time{}
 	if err != nil {
 		if unclear {
@@ -418,9 +419,9 @@ func (c *campaign) narrow(ctx context.Context, k *batch, e edges) error {
 	for _, d := range order {
 		id := k.id
 		if k.Array {
-			id = fmt.Sprintf("%s_[%s]", k.id, indexList(by[d]))
+			id = fmt.Sprintf("%s_[%s]", k.id, cluster.FormatIndexes(by[d]))
 		}
-		if err := c.cluster.scontrol(ctx, "update", "JobId="+id, "Dependency="+d); err != nil {
+		if err := c.cluster.Scontrol(ctx, "update", "JobId="+id, "Dependency="+d); err != nil {
 			return err
 		}
 	}
@@ -442,7 +443,7 @@ func (c *campaign) release(ctx context.Context) *providers.Error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := c.cluster.scontrol(ctx, "release", strings.Join(ids, ",")); err != nil && !gone(err) {
+	if err := c.cluster.Scontrol(ctx, "release", strings.Join(ids, ",")); err != nil && !cluster.Gone(err) {
 		return asError(err)
 	}
 	for _, k := range list {
@@ -452,13 +453,6 @@ func (c *campaign) release(ctx context.Context) *providers.Error {
 		}
 	}
 	return nil
-}
-
-// gone reports whether Slurm refused something since the job has ended.
-func gone(err error) bool {
-	text := strings.ToLower(err.Error())
-	return strings.Contains(text, "already completed") || strings.Contains(text, "already finished") || strings.Contains(text, "invalid job id") ||
-		strings.Contains(text, "job/step already")
 }
 
 // waiting is what there is to tell of jobs that wait on the spool, where it is

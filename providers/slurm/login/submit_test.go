@@ -15,23 +15,31 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
+
+// How the commands of a fake cluster print: what stands after a field and after
+// a record of squeue, and how many fields squeue and sacct are asked for.
+const (
+	printedField, printedRecord  = "\x1f", "\x1e"
+	printedQueue, printedAccount = 26, 27
+)
 
 // A fakeSlurm answers as Slurm's commands would; sbatch gives ids out in order.
 type fakeSlurm struct {
 	mu      sync.Mutex
 	calls   []string
 	last    int
-	refuse  func(argv []string) *result // of sbatch; nil = it is taken
-	answer  func(argv []string) *result // of any other; nil = the usual
-	queued  []string                    // records of squeue
+	refuse  func(argv []string) *cluster.Result // of sbatch; nil = it is taken
+	answer  func(argv []string) *cluster.Result // of any other; nil = the usual
+	queued  []string                            // records of squeue
 	scripts []string
 }
 
-func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (result, error) {
+func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (cluster.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, strings.Join(argv, " "))
@@ -43,13 +51,13 @@ func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (result, err
 	switch argv[0] {
 	case "scontrol":
 		if slices.Contains(argv, "partition") {
-			return result{out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 MaxNodes=UNLIMITED TotalNodes=2 State=UP Default=YES\n")}, nil
+			return cluster.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 MaxNodes=UNLIMITED TotalNodes=2 State=UP Default=YES\n")}, nil
 		}
 		if slices.Contains(argv, "config") {
-			return result{out: []byte("MaxArraySize = 101\n")}, nil
+			return cluster.Result{Out: []byte("MaxArraySize = 101\n")}, nil
 		}
 	case "squeue":
-		return result{out: []byte(strings.Join(f.queued, ""))}, nil
+		return cluster.Result{Out: []byte(strings.Join(f.queued, ""))}, nil
 	case "sbatch":
 		if f.refuse != nil {
 			if r := f.refuse(argv); r != nil {
@@ -59,9 +67,9 @@ func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (result, err
 		f.last++
 		text, _ := os.ReadFile(argv[len(argv)-1])
 		f.scripts = append(f.scripts, string(text))
-		return result{out: fmt.Appendf(nil, "%d\n", f.last)}, nil
+		return cluster.Result{Out: fmt.Appendf(nil, "%d\n", f.last)}, nil
 	}
-	return result{}, nil
+	return cluster.Result{}, nil
 }
 
 // sent are the submissions, by what follows the script's folder.
@@ -241,11 +249,11 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	full := true
-	k.f.refuse = func([]string) *result {
+	k.f.refuse = func([]string) *cluster.Result {
 		if !full {
 			return nil
 		}
-		return &result{code: 1, err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
+		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
 	}
 	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 2, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)
 	for _, r := range k.submit("batch0123456789", jobs...) {
@@ -269,8 +277,8 @@ func TestLimit(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.refuse = func([]string) *result {
-		return &result{code: 1, err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
+	k.f.refuse = func([]string) *cluster.Result {
+		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
 	}
 	jobs := k.jobs("a", 2, nil)
 	for _, r := range k.submit("batch0123456789", jobs...) {
@@ -291,9 +299,9 @@ func TestLostAnswer(t *testing.T) {
 	// The controller thaws, and has it.
 	name := k.s.backends[k.b.Name].campaign.batches[0].Name
 	for i := range 2 {
-		f := make([]string, queueWidth)
+		f := make([]string, printedQueue)
 		f[0], f[1], f[4], f[6], f[24] = "77", fmt.Sprint(i), "PENDING", fmt.Sprint(time.Now().Unix()), name
-		k.f.queued = append(k.f.queued, strings.Join(f, fieldEnd)+recordEnd+"\n")
+		k.f.queued = append(k.f.queued, strings.Join(f, printedField)+printedRecord+"\n")
 	}
 	seen, err = k.s.Find(t.Context(), k.b.Name, []string{"a0", "a1"})
 	if err != nil || seen[1].Presence != offer.Found {
@@ -309,8 +317,8 @@ func TestLostAnswer(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.refuse = func([]string) *result {
-		return &result{code: 1, err: []byte("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified")}
+	k.f.refuse = func([]string) *cluster.Result {
+		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified")}
 	}
 	out := k.submit("batch0123456789", k.jobs("a", 1, nil)...)
 	if e := out[0].Err; e == nil || e.Class != providers.Invalid || e.Hint == "" {

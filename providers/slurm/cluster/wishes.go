@@ -1,10 +1,8 @@
-package login
+package cluster
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +11,14 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
 )
+
+// Wishes are options of a job that name things of the cluster, as sbatch(1)
+// has them; "" for none.
+type Wishes struct {
+	Constraint  string // --constraint
+	Reservation string // --reservation
+	Licenses    string // --licenses
+}
 
 // A reservation is nodes set aside for some users and a time.
 type reservation struct {
@@ -47,42 +53,32 @@ func parseLicenses(out string) map[string]int {
 	return list
 }
 
-// parseWords reads "Name=value Name=value".
-func parseWords(line string) map[string]string {
-	out := map[string]string{}
-	for _, w := range strings.Fields(line) {
-		if name, value, ok := strings.Cut(w, "="); ok {
-			out[name] = value
-		}
-	}
-	return out
-}
-
-// wishes says why the options of a job cannot be met on a partition: features,
-// licenses and reservations that are not there.
-func (s *siteFacts) wishes(me string, shape offer.Shape, o jobOptions, l *livePartition) (why, would string) {
+// Unmet says why what a user's job of a shape wishes for cannot be had on a
+// partition, and what would help: features, licenses and reservations that are
+// not there. "" if it can, or if the site does not tell.
+func (s *Facts) Unmet(me string, shape offer.Shape, o Wishes, l *Partition) (why, would string) {
 	for _, feature := range features(o.Constraint) {
 		if slices.Contains(l.features, feature) {
 			continue
 		}
 		var where, all []string
-		for _, p := range s.partitions {
+		for _, p := range s.Partitions {
 			if slices.Contains(p.features, feature) {
-				where = append(where, p.name)
+				where = append(where, p.Name)
 			}
 			all = append(all, p.features...)
 		}
 		if len(where) > 0 {
-			return fmt.Sprintf("no node of partition %s has feature %s", l.name, feature), "choose partition " + strings.Join(where, " or ")
+			return fmt.Sprintf("no node of partition %s has feature %s", l.Name, feature), "choose partition " + strings.Join(where, " or ")
 		}
-		return fmt.Sprintf("no node here has feature %s; %s", feature, meant("features", feature, all)), ""
+		return fmt.Sprintf("no node here has feature %s; %s", feature, Meant("features", feature, all)), ""
 	}
 	for name, n := range licenses(o.Licenses) {
 		total, ok := s.licenses[name]
 		switch {
 		case s.licenses == nil:
 		case !ok:
-			return fmt.Sprintf("there is no license %s here; %s", name, meant("licenses", name, slices.Collect(maps.Keys(s.licenses)))), ""
+			return fmt.Sprintf("there is no license %s here; %s", name, Meant("licenses", name, slices.Collect(maps.Keys(s.licenses)))), ""
 		case n > total:
 			return fmt.Sprintf("there are %d licenses %s, %d are asked for", total, name, n), ""
 		}
@@ -94,7 +90,7 @@ func (s *siteFacts) wishes(me string, shape offer.Shape, o jobOptions, l *livePa
 }
 
 // reserved says why a job cannot run in a reservation.
-func (s *siteFacts) reserved(me string, shape offer.Shape, name string, l *livePartition) (why, would string) {
+func (s *Facts) reserved(me string, shape offer.Shape, name string, l *Partition) (why, would string) {
 	var names []string
 	for _, r := range *s.reservations {
 		names = append(names, r.name)
@@ -105,7 +101,7 @@ func (s *siteFacts) reserved(me string, shape offer.Shape, name string, l *liveP
 		case !r.end.IsZero() && time.Until(r.end) < shape.Walltime:
 			left := time.Until(r.end).Truncate(time.Minute)
 			return fmt.Sprintf("reservation %s ends in %s, the walltime is %s", name, units.FormatDuration(left), units.FormatDuration(shape.Walltime)), "shorten walltime"
-		case r.partition != "" && r.partition != "(null)" && r.partition != l.name:
+		case r.partition != "" && r.partition != "(null)" && r.partition != l.Name:
 			return fmt.Sprintf("reservation %s is of partition %s", name, r.partition), "choose partition " + r.partition
 		case len(r.users) > 0 && len(r.accounts) == 0 && !slices.Contains(r.users, me) && !strings.HasPrefix(r.users[0], "-"):
 			return fmt.Sprintf("reservation %s is for users %s", name, strings.Join(r.users, ", ")), ""
@@ -113,7 +109,7 @@ func (s *siteFacts) reserved(me string, shape offer.Shape, name string, l *liveP
 			return "", ""
 		}
 	}
-	return fmt.Sprintf("there is no reservation %s here, it may have expired; %s", name, meant("reservations", name, names)), ""
+	return fmt.Sprintf("there is no reservation %s here, it may have expired; %s", name, Meant("reservations", name, names)), ""
 }
 
 // features are the words of a constraint: "intel&gpu", "[rack1*2&rack2*4]",
@@ -144,9 +140,9 @@ func licenses(text string) map[string]int {
 	return out
 }
 
-// meant is what to say of a name that is not known: the one that was meant, or
-// those that there are.
-func meant(what, given string, names []string) string {
+// Meant is what to say of a name that is not known: the one that was meant, or
+// those that there are; what is their plural. names is put in order.
+func Meant(what, given string, names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(slices.DeleteFunc(names, func(n string) bool { return n == "" }))
 	switch {
@@ -156,31 +152,4 @@ func meant(what, given string, names []string) string {
 		return fmt.Sprintf("did you mean %s?", diag.Suggest(given, names))
 	}
 	return "there are " + strings.Join(names, ", ")
-}
-
-// groupNames are the groups that this user is in; nil for root, whom no
-// partition keeps out.
-func groupNames() (names []string) {
-	u, err := user.Current()
-	if err != nil || u.Uid == "0" {
-		return nil
-	}
-	ids, err := u.GroupIds()
-	if err != nil {
-		return nil
-	}
-	for _, id := range ids {
-		if g, err := user.LookupGroupId(id); err == nil {
-			names = append(names, g.Name)
-		}
-	}
-	return names
-}
-
-// excluded says why a partition is not for this user's groups.
-func (l *livePartition) excluded(mine []string) (why, would string) {
-	if mine == nil || l.groups == nil || slices.ContainsFunc(mine, func(g string) bool { return slices.Contains(l.groups, g) }) {
-		return "", ""
-	}
-	return fmt.Sprintf("partition %s is for groups %s only", l.name, strings.Join(l.groups, ", ")), "yours are " + cmp.Or(strings.Join(mine, ", "), "none")
 }

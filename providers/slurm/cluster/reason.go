@@ -1,4 +1,4 @@
-package login
+package cluster
 
 import "strings"
 
@@ -34,9 +34,9 @@ var reasons = map[string]string{
 	"InvalidAccount": "the account is not valid", "InvalidQOS": "the qos is not valid", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "nodes that it needs are down, drained or reserved",
 }
 
-// waitReason is why a job waits, in words; one that is not known is shown as
+// Reason is why a job waits, in words; one that is not known is shown as
 // Slurm says it.
-func waitReason(code string) string {
+func Reason(code string) string {
 	code = strings.Trim(code, "()")
 	if words, ok := reasons[code]; ok {
 		return words

@@ -1,4 +1,4 @@
-package login
+package cluster
 
 import (
 	"testing"
@@ -17,20 +17,10 @@ func TestBilling(t *testing.T) {
 		"(null)":                            {4, 4},
 		"CPU=0.5,Mem=0.001,GRES/gpu:a100=3": {16, 8},
 	} {
-		l := &livePartition{name: "aa100", gpus: map[string]int{"a100": 3}, weights: parseWeights(text)}
-		sum, most := (&siteFacts{}).billing(l, shape), (&siteFacts{maxTRES: true}).billing(l, shape)
+		l := &Partition{Name: "aa100", GPUs: map[string]int{"a100": 3}, weights: parseWeights(text)}
+		sum, most := (&Facts{}).Billing(l, shape), (&Facts{maxTRES: true}).Billing(l, shape)
 		if sum != want[0] || most != want[1] {
 			t.Errorf("%q: %d and %d, want %d", text, sum, most, want)
 		}
-	}
-	p := charged(offer.Price{Known: true}, "0.5", 26, shape)
-	if p.SUPerGPUHour != "6.5" || p.SUPerCPUHour != "" {
-		t.Errorf("26 units at 0.5 are %+v", p)
-	}
-	if p := charged(offer.Price{}, "0.5", 4, offer.Shape{CPUs: 4}); p.SUPerCPUHour != "0.5" || !p.Known {
-		t.Errorf("cores: %+v", p)
-	}
-	if p := charged(offer.Price{SUPerGPUHour: "7"}, "", 4, shape); p.SUPerGPUHour != "7" {
-		t.Errorf("a site that charges otherwise: %+v", p)
 	}
 }

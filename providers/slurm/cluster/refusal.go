@@ -1,160 +1,13 @@
-package login
+package cluster
 
 import (
-	"bytes"
-	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/muster-run/muster/providers"
 )
-
-// Bounds of Slurm's commands. A missing slurm.conf hangs 60 s, a hung
-// slurmctld MessageTimeout, a hung slurmdbd 55 s: seen on 22.05.
-const (
-	askTimeout     = 90 * time.Second
-	accountTimeout = 2 * time.Minute
-	// sbatch is never ended early: one that is may have submitted all the same.
-	submitTimeout = 10 * time.Minute
-)
-
-// accountIDs is how many ids go into one sacct call.
-const accountIDs = 500
-
-// A cluster is Slurm as its commands show it.
-type cluster struct {
-	runner
-	user string
-	mu   sync.Mutex // one command at a time: nobody polls a controller to death
-}
-
-// ask runs a command that only looks.
-func (c *cluster) ask(ctx context.Context, limit time.Duration, argv ...string) (result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, stop := context.WithTimeout(ctx, limit)
-	defer stop()
-	r, err := c.Run(ctx, argv, nil)
-	if err != nil {
-		return r, &providers.Error{Class: providers.Unreachable, Summary: "Slurm cannot be asked", Detail: err.Error(), Hint: hintFor(err.Error())}
-	}
-	return r, nil
-}
-
-// told is ask for a command that must succeed.
-func (c *cluster) told(ctx context.Context, limit time.Duration, argv ...string) ([]byte, error) {
-	r, err := c.ask(ctx, limit, argv...)
-	if err != nil {
-		return nil, err
-	}
-	if r.code != 0 {
-		return r.out, refusal(argv[0], r)
-	}
-	return r.out, nil
-}
-
-// queue is every job of this user that the controller knows, ended ones too
-// for as long as it does: one call for everything. squeue -j fails as a whole
-// for one id that was forgotten.
-func (c *cluster) queue(ctx context.Context) ([]queueRow, error) {
-	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.user, "-o", queueFormat)
-	if err != nil {
-		return nil, err
-	}
-	rows, unread := parseQueue(out)
-	if unread > 0 {
-		return nil, providers.Errorf(providers.Unreachable, "squeue said %d things that cannot be read", unread)
-	}
-	return rows, nil
-}
-
-// account is what accounting has of some ids.
-func (c *cluster) account(ctx context.Context, ids []string) (rows []accountRow, err error) {
-	for part := range slices.Chunk(ids, accountIDs) {
-		out, err := c.told(ctx, accountTimeout, "sacct", "-n", "-p", "-D", "-a", "--delimiter="+fieldEnd, "-j", strings.Join(part, ","), "-o", accountFields)
-		if err != nil {
-			return rows, err
-		}
-		more, unread := parseAccount(out)
-		if unread > 0 {
-			return rows, providers.Errorf(providers.Unreachable, "sacct said %d things that cannot be read", unread)
-		}
-		rows = append(rows, more...)
-	}
-	return rows, nil
-}
-
-// accountNamed is what accounting has of a job name since a time.
-func (c *cluster) accountNamed(ctx context.Context, name string, since time.Time) ([]accountRow, error) {
-	out, err := c.told(ctx, accountTimeout, "sacct", "-n", "-p", "-D", "-X", "--delimiter="+fieldEnd, "--name="+name,
-		"-S", since.Add(-5*time.Minute).Format("2006-01-02T15:04:05"), "-E", "now", "-s", allStates, "-o", accountFields)
-	if err != nil {
-		return nil, err
-	}
-	rows, _ := parseAccount(out)
-	return rows, nil
-}
-
-// allStates finds jobs that were never eligible, too. sacct(1), -s.
-const allStates = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"
-
-// submit runs sbatch to its end, whoever waits for it, and returns the id.
-// unclear says that the job may have been submitted all the same.
-func (c *cluster) submit(ctx context.Context, argv []string) (id string, unclear bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
-	defer stop()
-	r, err := c.Run(ctx, argv, nil)
-	if err != nil {
-		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "sbatch did not come to an end", Detail: err.Error()}
-	}
-	// "ID" or "ID;CLUSTER". sbatch(1), --parsable.
-	id, _, _ = strings.Cut(strings.TrimSpace(string(r.out)), ";")
-	if r.code == 0 && isID(id) {
-		return id, false, nil
-	}
-	if r.code == 0 {
-		return "", true, providers.Errorf(providers.Unreachable, "sbatch said no id but %q", firstLine(r.out))
-	}
-	e := refusal("sbatch", r)
-	if r.code > signalled || len(bytes.TrimSpace(r.err)) == 0 {
-		e.Class = providers.Unreachable // it was killed, or did not come to say anything
-	}
-	return "", e.Class == providers.Unreachable, e
-}
-
-// signalled is what a shell adds to the number of the signal that ended a
-// command: a site's own sbatch may be a script.
-const signalled = 128
-
-func isID(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// scontrol changes something of ours.
-func (c *cluster) scontrol(ctx context.Context, args ...string) error {
-	_, err := c.told(ctx, askTimeout, append([]string{"scontrol"}, args...)...)
-	return err
-}
-
-// cancel tells Slurm to end jobs. Its status means nothing: 0 also for ids
-// that are unknown.
-func (c *cluster) cancel(ctx context.Context, ids []string) error {
-	for part := range slices.Chunk(ids, accountIDs) {
-		r, err := c.ask(ctx, askTimeout, append([]string{"scancel", "--"}, part...)...)
-		if err != nil {
-			return err
-		}
-		if r.code != 0 {
-			return refusal("scancel", r)
-		}
-	}
-	return nil
-}
 
 // A said is what a message of Slurm's means.
 type said struct {
@@ -219,9 +72,9 @@ func hintFor(text string) string {
 }
 
 // refusal is a command's failure as a diagnostic.
-func refusal(command string, r result) *providers.Error {
-	text := strings.ToLower(string(r.err) + string(r.out))
-	detail := fmt.Sprintf("%s: %s", command, message(command, r.err))
+func refusal(command string, r Result) *providers.Error {
+	text := strings.ToLower(string(r.Err) + string(r.Out))
+	detail := fmt.Sprintf("%s: %s", command, message(command, r.Err))
 	for _, m := range messages {
 		if strings.Contains(text, m.text) {
 			return &providers.Error{Class: m.class, Summary: m.means, Detail: detail, Hint: m.hint}
@@ -231,7 +84,7 @@ func refusal(command string, r result) *providers.Error {
 	if command != "sbatch" {
 		class = providers.Unreachable // what only looks has said nothing
 	}
-	return &providers.Error{Class: class, Summary: fmt.Sprintf("%s ended with status %d", command, r.code), Detail: detail}
+	return &providers.Error{Class: class, Summary: fmt.Sprintf("%s ended with status %d", command, r.Code), Detail: detail}
 }
 
 // message is what a command said on stderr, without its name before each line.
@@ -253,4 +106,25 @@ func message(command string, text []byte) string {
 func firstLine(b []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	return line
+}
+
+// Gone reports whether an error is Slurm's refusal to do something to a job that
+// has ended.
+func Gone(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "already completed") || strings.Contains(text, "already finished") || strings.Contains(text, "invalid job id") ||
+		strings.Contains(text, "job/step already")
+}
+
+// Unchangeable reports whether Slurm heard what was to be changed of a job and
+// refused it: the job waits no more, or the site does not let users do it.
+func Unchangeable(err error) bool {
+	var e *providers.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	text := strings.ToLower(e.Detail)
+	return slices.ContainsFunc([]string{"no longer pending", "dependency problem", "access/permission denied", "disabled"}, func(words string) bool {
+		return strings.Contains(text, words)
+	})
 }

@@ -1,4 +1,4 @@
-package login
+package cluster
 
 import (
 	"os"
@@ -15,11 +15,11 @@ func TestRunnerPath(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "squeue"), []byte("#!/bin/sh\necho here\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h := here{func() []string { return []string{"PATH=/nowhere:" + dir + ":/bin:/usr/bin"} }}
-	if r, err := h.Run(t.Context(), []string{"squeue"}, nil); err != nil || string(r.out) != "here\n" {
+	h := Here{func() []string { return []string{"PATH=/nowhere:" + dir + ":/bin:/usr/bin"} }}
+	if r, err := h.Run(t.Context(), []string{"squeue"}, nil); err != nil || string(r.Out) != "here\n" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	h = here{func() []string { return []string{"PATH=/nowhere"} }}
+	h = Here{func() []string { return []string{"PATH=/nowhere"} }}
 	if _, err := h.Run(t.Context(), []string{"squeue"}, nil); err == nil || !strings.Contains(err.Error(), "executable file not found") {
 		t.Errorf("a command that is not there: %v", err)
 	}

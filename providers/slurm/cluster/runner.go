@@ -1,4 +1,4 @@
-package login
+package cluster
 
 import (
 	"bytes"
@@ -16,19 +16,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A runner runs a command where Slurm's are.
-type runner interface {
-	Run(ctx context.Context, argv []string, stdin []byte) (result, error)
+// A Runner runs a command where Slurm's are. An error says that it did not come
+// to its end; a status other than 0 is none.
+type Runner interface {
+	Run(ctx context.Context, argv []string, stdin []byte) (Result, error)
 }
 
-// A result is what a command that ran to its end said.
-type result struct {
-	out, err []byte
-	code     int
+// A Result is what a command that ran to its end said.
+type Result struct {
+	Out, Err []byte // stdout and stderr
+	Code     int    // exit status
 }
 
-// here runs commands on this machine, which then is a login node.
-type here struct{ environ func() []string }
+// Here runs commands on this machine, which then is a login node.
+type Here struct {
+	// Environ is what commands get, as "NAME=value", without what changes their
+	// output; nil: what this process has.
+	Environ func() []string
+}
 
 // siteDefaults are variables by which sites and people change what Slurm's
 // commands print and ask for. squeue(1), sacct(1), sbatch(1), ENVIRONMENT.
@@ -56,15 +61,15 @@ func environ(own []string) []string {
 // reap is how long a command that was told to end is waited for.
 const reap = 2 * time.Second
 
-func (h here) Run(ctx context.Context, argv []string, stdin []byte) (result, error) {
+func (h Here) Run(ctx context.Context, argv []string, stdin []byte) (Result, error) {
 	own := os.Environ()
-	if h.environ != nil {
-		own = h.environ()
+	if h.Environ != nil {
+		own = h.Environ()
 	}
 	env := environ(own)
 	program, err := lookPath(argv[0], env)
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	cmd := exec.CommandContext(ctx, program, argv[1:]...)
 	cmd.Args[0] = argv[0]
@@ -80,13 +85,13 @@ func (h here) Run(ctx context.Context, argv []string, stdin []byte) (result, err
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
-	r := result{out.Bytes(), errs.Bytes(), 0}
+	r := Result{out.Bytes(), errs.Bytes(), 0}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return r, fmt.Errorf("%s: %w", argv[0], ctx.Err())
 	case errors.As(err, &exit) && exit.Exited():
-		r.code = exit.ExitCode()
+		r.Code = exit.ExitCode()
 		return r, nil
 	case err != nil:
 		return r, fmt.Errorf("%s: %w", argv[0], err)
@@ -114,4 +119,16 @@ func lookPath(name string, env []string) (string, error) {
 func isDir(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.IsDir()
+}
+
+// Submitting reports whether an sbatch of a script still runs on this machine.
+func Submitting(script string) bool {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, l := range lines {
+		b, err := os.ReadFile(l)
+		if err == nil && strings.HasPrefix(string(b), "sbatch\x00") && strings.Contains(string(b), script) {
+			return true
+		}
+	}
+	return false
 }

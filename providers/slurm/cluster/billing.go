@@ -1,11 +1,9 @@
-package login
+package cluster
 
 import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -40,11 +38,11 @@ func last(s string) string {
 	return s[len(s)-1:]
 }
 
-// billing is the billing TRES of a job, as Slurm reckons it from a partition's
+// Billing is the billing TRES of a job on a partition, in units of the site's, as Slurm reckons it from a partition's
 // weights; where there are none it is the number of cores. slurm.conf(5),
 // TRESBillingWeights; PriorityFlags, MAX_TRES: the largest of what a node
 // gives counts, and not the sum.
-func (s *siteFacts) billing(l *livePartition, shape offer.Shape) int {
+func (s *Facts) Billing(l *Partition, shape offer.Shape) int {
 	nodes := max(shape.Nodes, 1)
 	cpus := max(shape.CPUs, nodes)
 	if len(l.weights) == 0 {
@@ -52,7 +50,7 @@ func (s *siteFacts) billing(l *livePartition, shape offer.Shape) int {
 	}
 	gpus := l.weights["gres/gpu"]
 	for name, w := range l.weights {
-		if model, ok := strings.CutPrefix(name, "gres/gpu:"); ok && l.gpus[model] > 0 {
+		if model, ok := strings.CutPrefix(name, "gres/gpu:"); ok && l.GPUs[model] > 0 {
 			gpus = max(gpus, w)
 		}
 	}
@@ -65,38 +63,4 @@ func (s *siteFacts) billing(l *livePartition, shape offer.Shape) int {
 		sum = most
 	}
 	return int(sum)
-}
-
-// charged is a partition's price for a shape: one for each unit of billing is
-// turned into one for each GPU, or core, of this shape.
-func charged(p offer.Price, perBilling string, billing int, shape offer.Shape) offer.Price {
-	rate, err := decimal.NewFromString(perBilling)
-	if perBilling == "" || err != nil {
-		return p
-	}
-	hour := rate.Mul(decimal.NewFromInt(int64(billing)))
-	if shape.GPUs > 0 {
-		p.SUPerGPUHour = hour.DivRound(decimal.NewFromInt(int64(shape.GPUs)), 9).String()
-	} else {
-		p.SUPerCPUHour = hour.DivRound(decimal.NewFromInt(int64(max(shape.CPUs, shape.Nodes, 1))), 9).String()
-	}
-	p.Known = true
-	return p
-}
-
-// perBilling is what the profile charges for an hour of one unit of billing on
-// a partition, "" if it says nothing.
-func (b *backend) perBilling(pool string) string {
-	if b.profile == nil {
-		return ""
-	}
-	return b.profile.PerBilling[pool]
-}
-
-// partitionOf is partition for facts that may not be there.
-func (s *siteFacts) partitionOf(name string) *livePartition {
-	if s == nil {
-		return nil
-	}
-	return s.partition(name)
 }

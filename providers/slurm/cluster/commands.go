@@ -1,0 +1,170 @@
+// Package cluster is what Slurm's commands answer: the queue and accounting by
+// rows, what a cluster says of its partitions and limits, why a job waits, and
+// what a refusal means. It keeps nothing of its own: what muster does with the
+// answers is package login's.
+//
+// Outputs are read as Slurm 22.05 prints them, of which recordings are in
+// testdata; formats are asked for by fields that older and newer versions have.
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// Bounds of Slurm's commands. A missing slurm.conf hangs 60 s, a hung
+// slurmctld MessageTimeout, a hung slurmdbd 55 s: seen on 22.05.
+const (
+	askTimeout     = 90 * time.Second
+	accountTimeout = 2 * time.Minute
+	// sbatch is never ended early: one that is may have submitted all the same.
+	submitTimeout = 10 * time.Minute
+)
+
+// accountIDs is how many ids go into one sacct call.
+const accountIDs = 500
+
+// Commands are Slurm's, run one at a time for one user. Their errors are of type
+// *providers.Error: of class unreachable where nothing is known of the outcome.
+type Commands struct {
+	runner Runner
+	User   string     // whose jobs and limits are asked for; not to be changed
+	mu     sync.Mutex // one command at a time: nobody polls a controller to death
+}
+
+// New asks by a runner, of the jobs and the limits of a user.
+func New(r Runner, user string) *Commands { return &Commands{runner: r, User: user} }
+
+// ask runs a command that only looks.
+func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string) (Result, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	r, err := c.runner.Run(ctx, argv, nil)
+	if err != nil {
+		return r, &providers.Error{Class: providers.Unreachable, Summary: "Slurm cannot be asked", Detail: err.Error(), Hint: hintFor(err.Error())}
+	}
+	return r, nil
+}
+
+// told is ask for a command that must succeed.
+func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string) ([]byte, error) {
+	r, err := c.ask(ctx, limit, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if r.Code != 0 {
+		return r.Out, refusal(argv[0], r)
+	}
+	return r.Out, nil
+}
+
+// Queue is every job of this user that the controller knows, ended ones too
+// for as long as it does: one call for everything. squeue -j fails as a whole
+// for one id that was forgotten.
+func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
+	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.User, "-o", queueFormat)
+	if err != nil {
+		return nil, err
+	}
+	rows, unread := parseQueue(out)
+	if unread > 0 {
+		return nil, providers.Errorf(providers.Unreachable, "squeue said %d things that cannot be read", unread)
+	}
+	return rows, nil
+}
+
+// Account is what accounting has of some ids of jobs or arrays, steps too. Of an
+// error, what was read before it is returned.
+func (c *Commands) Account(ctx context.Context, ids []string) (rows []AccountRow, err error) {
+	for part := range slices.Chunk(ids, accountIDs) {
+		out, err := c.told(ctx, accountTimeout, "sacct", "-n", "-p", "-D", "-a", "--delimiter="+fieldEnd, "-j", strings.Join(part, ","), "-o", accountFields)
+		if err != nil {
+			return rows, err
+		}
+		more, unread := parseAccount(out)
+		if unread > 0 {
+			return rows, providers.Errorf(providers.Unreachable, "sacct said %d things that cannot be read", unread)
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// AccountNamed is what accounting has of a job name since five minutes before a
+// time, as clocks differ. Rows that cannot be read are left out.
+func (c *Commands) AccountNamed(ctx context.Context, name string, since time.Time) ([]AccountRow, error) {
+	out, err := c.told(ctx, accountTimeout, "sacct", "-n", "-p", "-D", "-X", "--delimiter="+fieldEnd, "--name="+name,
+		"-S", since.Add(-5*time.Minute).Format("2006-01-02T15:04:05"), "-E", "now", "-s", allStates, "-o", accountFields)
+	if err != nil {
+		return nil, err
+	}
+	rows, _ := parseAccount(out)
+	return rows, nil
+}
+
+// allStates finds jobs that were never eligible, too. sacct(1), -s.
+const allStates = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"
+
+// Submit runs sbatch, the whole command line of it, to its end, whoever waits
+// for it, and returns the id. unclear says that the job may have been submitted
+// all the same; it goes with an error of class unreachable.
+func (c *Commands) Submit(ctx context.Context, argv []string) (id string, unclear bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
+	defer stop()
+	r, err := c.runner.Run(ctx, argv, nil)
+	if err != nil {
+		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "sbatch did not come to an end", Detail: err.Error()}
+	}
+	// "ID" or "ID;CLUSTER". sbatch(1), --parsable.
+	id, _, _ = strings.Cut(strings.TrimSpace(string(r.Out)), ";")
+	if r.Code == 0 && isID(id) {
+		return id, false, nil
+	}
+	if r.Code == 0 {
+		return "", true, providers.Errorf(providers.Unreachable, "sbatch said no id but %q", firstLine(r.Out))
+	}
+	e := refusal("sbatch", r)
+	if r.Code > signalled || len(bytes.TrimSpace(r.Err)) == 0 {
+		e.Class = providers.Unreachable // it was killed, or did not come to say anything
+	}
+	return "", e.Class == providers.Unreachable, e
+}
+
+// signalled is what a shell adds to the number of the signal that ended a
+// command: a site's own sbatch may be a script.
+const signalled = 128
+
+func isID(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// Scontrol changes something of ours; args are those after the command's name.
+func (c *Commands) Scontrol(ctx context.Context, args ...string) error {
+	_, err := c.told(ctx, askTimeout, append([]string{"scontrol"}, args...)...)
+	return err
+}
+
+// Cancel tells Slurm to end jobs: ids, or elements as "7_[0-3]". Its status means nothing: 0 also for ids
+// that are unknown.
+func (c *Commands) Cancel(ctx context.Context, ids []string) error {
+	for part := range slices.Chunk(ids, accountIDs) {
+		r, err := c.ask(ctx, askTimeout, append([]string{"scancel", "--"}, part...)...)
+		if err != nil {
+			return err
+		}
+		if r.Code != 0 {
+			return refusal("scancel", r)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Facts are what a cluster says of itself.
+type Facts struct {
+	Partitions   []Partition
+	qos          []QoS
+	Associations []Association // of this user
+	Closed       bool          // accounting does not answer, or not us: nothing is known of qos and accounts
+	// RequeueExits are the exit statuses that the site requeues or holds jobs
+	// for. slurm.conf(5), RequeueExit and RequeueExitHold.
+	RequeueExits []int
+	maxTRES      bool // billing is the largest of what a job has, weighted, and not the sum
+	// Enforced says that nobody may submit without an account. slurm.conf(5),
+	// AccountingStorageEnforce.
+	Enforced     bool
+	MaxArray     int            // elements of one array; 0 = not known
+	maxJobs      int            // that the controller keeps, of all users; 0 = not known
+	licenses     map[string]int // nil = not known
+	reservations *[]reservation // nil = not known
+	groups       []string       // of this user; nil = not known, or all may be used
+}
+
+// Facts asks Slurm for its partitions and nodes, and accounting for the
+// limits, which a site may close. It fails if partitions or nodes are not told.
+func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
+	s := &Facts{}
+	out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "partition")
+	if err != nil {
+		return nil, err
+	}
+	s.Partitions = parsePartitions(string(out))
+	out, err = c.told(ctx, askTimeout, "sinfo", "-h", "-a", "-N", "-O", nodeFields)
+	if err != nil {
+		return nil, err
+	}
+	addNodes(s.Partitions, string(out))
+	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
+		config := parseConfig(string(out))
+		s.RequeueExits = requeueExits(config)
+		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
+		s.Enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
+		s.MaxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
+	}
+	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "nodes"); err == nil {
+		by := parseArchs(string(out))
+		for i := range s.Partitions {
+			s.Partitions[i].Archs = by[s.Partitions[i].Name]
+		}
+	}
+	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "licenses"); err == nil {
+		s.licenses = parseLicenses(string(out))
+	}
+	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "reservation"); err == nil {
+		list := parseReservations(string(out))
+		s.reservations = &list
+	}
+	s.groups = groupNames()
+	qos, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "qos", "format="+strings.Join(qosFields, ","))
+	if err == nil {
+		s.qos = parseQoS(string(qos))
+	}
+	assoc, err2 := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "assoc", "where", "user="+c.User, "format="+strings.Join(assocFields, ","))
+	if err2 == nil {
+		s.Associations = parseAssoc(string(assoc))
+	}
+	s.Closed = err != nil || err2 != nil || len(s.Associations) == 0
+	s.Enforced = s.Enforced && err == nil && err2 == nil
+	return s, nil
+}
+
+// association is that under which a job of an account runs on a partition: the
+// one for that partition, else that for all. Without an account it is the
+// user's only one, if there is only one; nil if that is not known.
+func (s *Facts) association(account, partition string) (found *Association) {
+	for i := range s.Associations {
+		a := &s.Associations[i]
+		switch {
+		case account == "" && a.Account != s.Associations[0].Account:
+			return nil // the default one is not told
+		case account != "" && a.Account != account, a.partition != "" && a.partition != partition:
+		case found == nil, a.partition != "":
+			found = a
+		}
+	}
+	return found
+}
+
+// Partition is that of a name; nil if there is none, or no facts.
+func (s *Facts) Partition(name string) *Partition {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Partitions {
+		if s.Partitions[i].Name == name {
+			return &s.Partitions[i]
+		}
+	}
+	return nil
+}
+
+// Quality is the quality of service of a name; nil if it is not known.
+func (s *Facts) Quality(name string) *QoS {
+	for i := range s.qos {
+		if s.qos[i].name == name {
+			return &s.qos[i]
+		}
+	}
+	return nil
+}
+
+// QoSNames are the qualities of service that the user may ask for under an
+// account, "" for any, in order.
+func (s *Facts) QoSNames(account string) (names []string) {
+	for _, a := range s.Associations {
+		if account != "" && a.Account != account {
+			continue
+		}
+		for _, q := range a.qos {
+			if !slices.Contains(names, q) {
+				names = append(names, q)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Partition is what Slurm says of one, and the sum of its nodes. What is idle
+// is on nodes that take jobs now.
+type Partition struct {
+	Name              string
+	Up                bool // it takes and starts jobs
+	isDefault         bool
+	MaxTime           time.Duration // of a job; 0 = unlimited
+	MaxNodes          int           // of a job; 0 = unlimited
+	MinNodes          int           // of a job
+	QoS               string        // of the partition itself; "" = none
+	allowQoS          []string      // nil = all
+	denyQoS           []string
+	accounts          []string           // nil = all
+	groups            []string           // nil = all
+	weights           map[string]float64 // of what is billed, by lower-case name; nil = cores alone
+	Nodes             int
+	CPUs              int            // cores of the largest node
+	Memory            int64          // bytes of the largest node
+	GPUs              map[string]int // of one node, by type; "" = without type
+	AllCPUs, IdleCPUs int
+	AllGPUs, IdleGPUs int
+	features          []string
+	Archs             []string // processors of its nodes, as Go names them
+}
+
+// parsePartitions reads scontrol -o show partition.
+func parsePartitions(out string) (list []Partition) {
+	for line := range strings.Lines(out) {
+		f := parseWords(line)
+		if f["PartitionName"] == "" {
+			continue
+		}
+		p := Partition{Name: f["PartitionName"], Up: f["State"] == "UP" || f["State"] == "", isDefault: f["Default"] == "YES",
+			MaxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]),
+			groups: nameList(f["AllowGroups"]), weights: parseWeights(f["TRESBillingWeights"]), GPUs: map[string]int{}}
+		p.MaxNodes, _ = strconv.Atoi(f["MaxNodes"])
+		p.MinNodes, _ = strconv.Atoi(f["MinNodes"])
+		p.Nodes, _ = strconv.Atoi(f["TotalNodes"])
+		if q := f["QoS"]; q != "N/A" {
+			p.QoS = q
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// nodeFields are sinfo's, each of a fixed width. sinfo(1), -O.
+const nodeFields = "NodeList:64,PartitionName:64,StateLong:24,CPUsState:32,Memory:16,Gres:256,GresUsed:256,Features:256"
+
+var nodeWidths = []int{64, 64, 24, 32, 16, 256, 256, 256}
+
+// addNodes adds up nodes by partition.
+func addNodes(list []Partition, out string) {
+	for line := range strings.Lines(out) {
+		f := columns(strings.TrimRight(line, "\n"), nodeWidths)
+		i := slices.IndexFunc(list, func(p Partition) bool { return p.Name == strings.TrimSuffix(f[1], "*") })
+		if i < 0 {
+			continue
+		}
+		list[i].add(f)
+	}
+}
+
+// add adds a node, by its fields.
+func (p *Partition) add(f []string) {
+	usable := true
+	for _, bad := range []string{"down", "drain", "fail", "maint", "unknown", "*"} {
+		usable = usable && !strings.Contains(f[2], bad)
+	}
+	cpus := strings.Split(f[3], "/") // allocated/idle/other/total
+	if len(cpus) == 4 {
+		idle, _ := strconv.Atoi(cpus[1])
+		total, _ := strconv.Atoi(cpus[3])
+		p.CPUs, p.AllCPUs = max(p.CPUs, total), p.AllCPUs+total
+		if usable {
+			p.IdleCPUs += idle
+		}
+	}
+	if mib, err := strconv.ParseInt(f[4], 10, 64); err == nil {
+		p.Memory = max(p.Memory, mib<<20)
+	}
+	has, used := parseGres(f[5]), parseGres(f[6])
+	for model, n := range has {
+		p.GPUs[model] = max(p.GPUs[model], n)
+		p.AllGPUs += n
+		if usable {
+			p.IdleGPUs += n
+		}
+	}
+	for _, n := range used {
+		if usable {
+			p.IdleGPUs -= n
+		}
+	}
+	for _, feature := range nameList(f[7]) {
+		if !slices.Contains(p.features, feature) {
+			p.features = append(p.features, feature)
+		}
+	}
+}
+
+// parseGres reads "gpu:a100:3(S:0-1),gpu:a100:2(IDX:0,1),craynetwork:4": the
+// GPUs by type. Commas stand within parentheses, too.
+func parseGres(s string) map[string]int {
+	out := map[string]int{}
+	depth := 0
+	parts := strings.FieldsFunc(s, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return r == ',' && depth == 0
+	})
+	for _, part := range parts {
+		part, _, _ = strings.Cut(part, "(")
+		w := strings.Split(part, ":")
+		n, err := strconv.Atoi(w[len(w)-1])
+		switch {
+		case w[0] != "gpu", err != nil, len(w) < 2:
+		case len(w) == 2:
+			out[""] += n
+		default:
+			out[w[1]] += n
+		}
+	}
+	return out
+}
+
+// Machines are uname's names of the processors that muster is built for, by
+// Go's; nobody changes them.
+var Machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+
+// parseArchs reads scontrol -o show nodes: the processors of each partition's
+// nodes, as Go names them. Nodes that are down do not tell.
+func parseArchs(out string) map[string][]string {
+	by := map[string][]string{}
+	for line := range strings.Lines(out) {
+		f := parseWords(line)
+		for arch, name := range Machines {
+			if f["Arch"] != name {
+				continue
+			}
+			for _, p := range nameList(f["Partitions"]) {
+				if !slices.Contains(by[p], arch) {
+					by[p] = append(by[p], arch)
+				}
+			}
+		}
+	}
+	return by
+}
+
+// groupNames are the groups that this user is in; nil for root, whom no
+// partition keeps out.
+func groupNames() (names []string) {
+	u, err := user.Current()
+	if err != nil || u.Uid == "0" {
+		return nil
+	}
+	ids, err := u.GroupIds()
+	if err != nil {
+		return nil
+	}
+	for _, id := range ids {
+		if g, err := user.LookupGroupId(id); err == nil {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
+// excluded says why a partition is not for this user's groups.
+func (l *Partition) excluded(mine []string) (why, would string) {
+	if mine == nil || l.groups == nil || slices.ContainsFunc(mine, func(g string) bool { return slices.Contains(l.groups, g) }) {
+		return "", ""
+	}
+	return fmt.Sprintf("partition %s is for groups %s only", l.Name, strings.Join(l.groups, ", ")), "yours are " + cmp.Or(strings.Join(mine, ", "), "none")
+}

@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// WouldTake reports whether sbatch, asked with --test-only, would take a
+// submission with these arguments: it holds arrays against the same limits.
+func (c *Commands) WouldTake(ctx context.Context, args ...string) bool {
+	_, err := c.told(ctx, askTimeout, append([]string{"sbatch", "--test-only"}, args...)...)
+	return err == nil
+}
+
+// startsAt is what sbatch --test-only says, on stderr. It obeys
+// SLURM_TIME_FORMAT.
+var startsAt = regexp.MustCompile(`to start at (\d+) using`)
+
+// WouldStart is when a job with these arguments of sbatch would start that were
+// submitted now, as the scheduler has it; the zero time if it does not say.
+func (c *Commands) WouldStart(ctx context.Context, args ...string) time.Time {
+	r, err := c.ask(ctx, askTimeout, append([]string{"sbatch", "--test-only"}, args...)...)
+	if err != nil || r.Code != 0 {
+		return time.Time{}
+	}
+	m := startsAt.FindSubmatch(r.Err)
+	if m == nil {
+		return time.Time{}
+	}
+	at, _ := strconv.ParseInt(string(m[1]), 10, 64)
+	return time.Unix(at, 0)
+}

@@ -1,0 +1,151 @@
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/profiles"
+)
+
+// Pools are the partitions: what the profile knows, and over it what the
+// cluster says now. A cluster that cannot be asked is planned for from its
+// profile.
+func (s *Slurm) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.pools(ctx)
+}
+
+func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
+	live, err := b.site(ctx)
+	if err != nil && b.profile == nil {
+		return nil, err
+	}
+	var all []offer.Pool
+	if err != nil {
+		all = b.known(err.Error())
+	} else {
+		for i := range live.Partitions {
+			all = append(all, b.pool(live, &live.Partitions[i]))
+		}
+		standFor(all)
+	}
+	return b.chosen(all), nil
+}
+
+// known are the profile's partitions; why says that nobody else was asked.
+func (b *backend) known(why string) []offer.Pool {
+	all := slices.Clone(b.profile.Pools)
+	for i := range all {
+		all[i].Idle, all[i].Wait = -1, -1
+		all[i].Notes = append(slices.Clone(all[i].Notes), "the cluster could not be asked: "+why)
+		if b.Price.Known {
+			all[i].Price = b.Price
+		}
+	}
+	return all
+}
+
+// Known are a backend's partitions as its profile has them, for a cluster
+// that cannot be asked; nil if it has none.
+func Known(b providers.Backend, why string) []offer.Pool {
+	k := &backend{Backend: b}
+	if len(b.Config) > 0 && json.Unmarshal(b.Config, &k.config) != nil {
+		return nil
+	}
+	p, err := profiles.Load(b.Profile, b.Name)
+	if err != nil {
+		return nil
+	}
+	k.profile = &p
+	return k.chosen(k.known(why))
+}
+
+// chosen are the partitions that the backend block lets be used, in its order.
+func (b *backend) chosen(all []offer.Pool) (out []offer.Pool) {
+	for _, p := range all {
+		if slices.Contains(b.config.Exclude, p.Name) || len(b.config.Partitions) > 0 && !slices.Contains(b.config.Partitions, p.Name) {
+			continue
+		}
+		out = append(out, p)
+	}
+	if order := b.config.Partitions; len(order) > 0 {
+		slices.SortStableFunc(out, func(x, y offer.Pool) int { return slices.Index(order, x.Name) - slices.Index(order, y.Name) })
+	}
+	return out
+}
+
+// pool is one partition, the live facts over those of the profile.
+func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
+	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: offer.Price{Known: true}, Source: "live"}
+	if b.profile != nil {
+		if i := slices.IndexFunc(b.profile.Pools, func(p offer.Pool) bool { return p.Name == l.Name }); i >= 0 {
+			p = b.profile.Pools[i]
+			p.Source = "live, and profile " + b.profile.Name
+		}
+	}
+	if b.Price.Known {
+		p.Price = b.Price
+	}
+	p.Arrays, p.Wait, p.MinNodes = true, -1, max(l.MinNodes, 1)
+	if home, err := os.UserHomeDir(); err == nil {
+		p.Home = home // where a workdir's ~ is
+	}
+	p.CPUs, p.Memory, p.MaxTime = l.CPUs, l.Memory, l.MaxTime
+	if p.MaxNodes = l.Nodes; l.MaxNodes > 0 {
+		p.MaxNodes = min(l.MaxNodes, l.Nodes)
+	}
+	p.Idle, p.Total = l.IdleCPUs, l.AllCPUs
+	if l.AllGPUs > 0 {
+		p.Idle, p.Total, p.GPUs = l.IdleGPUs, l.AllGPUs, 0
+		for model, n := range l.GPUs {
+			p.GPUs = max(p.GPUs, n)
+			if p.GPUModel == "" {
+				p.GPUModel = modelName(model)
+			}
+		}
+		if p.GPUClass == "" {
+			p.GPUClass = p.GPUModel
+		}
+	}
+	lower := strings.ToLower(l.Name)
+	p.Testing = p.Testing || strings.Contains(lower, "test") || strings.Contains(lower, "debug")
+	qos := b.qosName(s, l, "")
+	for _, q := range s.Qualities(qos, l) {
+		p.MaxJobs = cluster.Least(p.MaxJobs, q.MaxJobs)
+	}
+	for _, most := range s.SubmitLimits(b.config.Account, qos, l) {
+		p.MaxSubmit = cluster.Least(p.MaxSubmit, most.Most)
+	}
+	noteArchs(&p, l.Archs)
+	if !l.Up {
+		p.Notes = append(slices.Clone(p.Notes), "the partition is closed now")
+		p.Idle = 0
+	}
+	return p
+}
+
+// standFor lets testing partitions count for those with the same devices.
+func standFor(all []offer.Pool) {
+	for i := range all {
+		if !all[i].Testing || len(all[i].StandsFor) > 0 {
+			continue
+		}
+		for _, other := range all {
+			if !other.Testing && other.GPUModel == all[i].GPUModel {
+				all[i].StandsFor = append(all[i].StandsFor, other.Name)
+			}
+		}
+	}
+}
+
+// modelName is a GPU's name as the field writes it, from a site's "a100".
+func modelName(gres string) string { return strings.ToUpper(gres) }
