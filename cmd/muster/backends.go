@@ -232,11 +232,16 @@ func poolPrice(p offer.Pool) string {
 	return "no charge"
 }
 
+// poolFacts is where a pool's facts come from, and of when those are that
+// nobody has just been asked for.
 func poolFacts(p offer.Pool) string {
-	if p.Verified != "" {
+	switch {
+	case p.Verified == "":
+		return p.Source
+	case p.Source == "":
 		return "facts of " + p.Verified
 	}
-	return p.Source
+	return p.Source + ", of " + p.Verified
 }
 
 // A cleanReport is one backend in `muster backends -cleanup -json`.
