@@ -171,4 +171,13 @@ func TestRoom(t *testing.T) {
 	if why := room(filepath.Join(dir, "to", "be", "made"), 0); !strings.Contains(why, "99 of 100 inodes are in use") {
 		t.Errorf("99 of 100 inodes: %q", why)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "0"), make([]byte, 2<<20), 0o644); err == nil {
+		t.Error("2 MiB fit into 1")
+	}
+	if why := room(dir, 0); why != "the disk is full" {
+		t.Errorf("no byte free: %q", why)
+	}
+	if why := room(dir, 2<<20); !strings.Contains(why, "the disk is full, and the jobs still to be done need 2 MiB") {
+		t.Errorf("no byte free, and 2 MiB needed: %q", why)
+	}
 }

@@ -123,6 +123,8 @@ func room(dir string, need int64) string {
 	}
 	free := int64(st.Bavail) * int64(st.Bsize)
 	switch {
+	case st.Blocks > 0 && st.Bavail == 0 && need > 0:
+		return fmt.Sprintf("the disk is full, and the jobs still to be done need %s; make room, or let workdir be on a larger volume", disk(need))
 	case need > 0 && free < need:
 		return fmt.Sprintf("%s free of %s needed by the jobs still to be done; make room, or let workdir be on a larger volume", disk(free), disk(need))
 	case st.Blocks > 0 && st.Bavail == 0:
