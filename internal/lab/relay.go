@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -52,8 +53,12 @@ func (r *Relay) Reset() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(r.open) / 2
+	// All are told first: whichever end of the relay closes first, the other
+	// has no orderly end left to give.
 	for c := range r.open {
 		c.SetLinger(0)
+	}
+	for c := range r.open {
 		c.Close()
 	}
 	clear(r.open)
@@ -128,14 +133,15 @@ type piece struct {
 const window = 256
 
 // carry takes what one side sends to the other, late. The line is taken up by
-// each piece for as long as its bytes need.
+// each piece for as long as its bytes need. Only the end of what was sent is
+// passed on as an end: a side that was cut off cuts off the other.
 func (r *Relay) carry(to, from *net.TCPConn) {
 	way := make(chan piece, window)
+	ended := false // written before way is closed, read after
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	defer close(way)
 	sending.Go(func() {
-		defer to.CloseWrite()
 		for p := range way {
 			time.Sleep(time.Until(p.due))
 			if _, err := to.Write(p.bytes); err != nil {
@@ -145,6 +151,12 @@ func (r *Relay) carry(to, from *net.TCPConn) {
 			r.carried.Add(int64(len(p.bytes)))
 		}
 		for range way { // what is left has nowhere to go
+		}
+		if ended {
+			to.CloseWrite()
+		} else {
+			to.SetLinger(0)
+			to.Close()
 		}
 	})
 	free := time.Now() // when the line is
@@ -159,6 +171,7 @@ func (r *Relay) carry(to, from *net.TCPConn) {
 			way <- piece{b[:n], free.Add(r.latency)}
 		}
 		if err != nil {
+			ended = err == io.EOF
 			return
 		}
 	}
