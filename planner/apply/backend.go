@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
@@ -36,8 +37,9 @@ type backend struct {
 	*contact
 	line.Feed
 	line.Calls
-	pool string // "" for all
-	ord  int
+	pool  string // "" for all
+	ord   int
+	berth *freight.Berth // the same, for files
 
 	outbox []*flight // minted, to be submitted
 	quiet  time.Time // nothing is submitted before; after an error
@@ -66,6 +68,8 @@ func (e *engine) at(name, pool string) *backend {
 		return b
 	}
 	b := &backend{contact: c, pool: pool, ord: len(e.backends)}
+	b.berth = &freight.Berth{Place: &c.Place, Calls: &b.Calls, Title: b.title(),
+		Lost: func(err error) { e.unreachable(b, err) }, Back: func() { e.reachable(b) }}
 	e.backends[key] = b
 	e.inOrder = append(e.inOrder, b)
 	c.lines = append(c.lines, b)
@@ -216,7 +220,7 @@ func (e *engine) configure(b *contact) error {
 
 func (e *engine) greet(c *contact, a line.Acquaintance) {
 	c.Meet(a)
-	e.oneSpot = nil
+	e.freight.Met()
 	for i := range a.Pools {
 		e.at(c.Name, a.Pools[i].Name)
 	}

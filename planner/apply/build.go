@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
@@ -37,7 +38,7 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 	shape := e.scaled(f, req.Shape)
 	workdir := f.spot().Workdir
 	r, diags := p.Render(cell, lang.Site{
-		Variant: v, Workdir: workdir, SourceDir: p.code.dir(workdir), Spool: path.Join(workdir, ".muster", "lists", f.token),
+		Variant: v, Workdir: workdir, SourceDir: freight.SourceDir(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.token),
 		Input: func(name string) []string { return e.inputPaths(f, name) }, Backend: f.b.Name, Pool: f.pool,
 		GPUs: shape.GPUs, CPUs: shape.CPUs,
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -93,7 +94,7 @@ func (e *engine) deleted(ds []planner.Deletion) {
 		if j == nil {
 			continue
 		}
-		if o := outputNamed(j, d.Output); o != nil {
+		if o := freight.OutputNamed(j, d.Output); o != nil {
 			gone := *o
 			gone.Missing = true
 			e.emit(state.OutputsSeen{Address: d.Address, Outputs: []state.Output{gone}, At: e.Clock()})

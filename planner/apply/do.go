@@ -41,9 +41,8 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 // backends have of ours is being looked up; call what it returns at the end.
 func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	c.Mode, c.Requests = Once, ""
-	e := newEngine(c)
+	e := newEngine(ctx, c)
 	e.halted, e.approval = Hold, c.Plan.ID // no starts
-	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	done := func() { e.stop(); e.drainUntilGone() }
 	e.report.begin(e)
 	e.loadPhases()

@@ -3,18 +3,18 @@ package apply
 import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/freight"
 )
 
 // An edge joins a producer phase to the groups of cells that read it.
 type edge struct {
-	cells.Groups
+	freight.Edge
 	from, to *phase
-	facts    map[feedAt]*fed
-	bytes    map[int32]string // by group: the digest of what is read
 }
 
-func newEdge(in *lang.Input, from, to *phase) *edge {
-	return &edge{Groups: cells.NewGroups(in, len(from.At), len(to.At)), from: from, to: to, facts: map[feedAt]*fed{}}
+func (e *engine) newEdge(in *lang.Input, from, to *phase) *edge {
+	groups := cells.NewGroups(in, len(from.At), len(to.At))
+	return &edge{Edge: freight.NewEdge(groups, func(late []int32) { e.unpark(to, late) }), from: from, to: to}
 }
 
 // arrive tells that a producer's files are verified.
@@ -67,7 +67,7 @@ func (e *engine) unchain(p *phase, cell int32) {
 // completed tells the cells that wait for this one.
 func (e *engine) completed(p *phase, cell int32) {
 	for _, ed := range p.edges {
-		if !e.together() {
+		if !e.freight.Together() {
 			e.carryAhead(ed, cell)
 		}
 		e.arrive(ed, cell)

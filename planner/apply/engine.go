@@ -29,6 +29,7 @@ import (
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/state"
@@ -64,11 +65,8 @@ type engine struct {
 	holds    brake.Holds
 	retries  retryQueue
 	rate     brake.Rate
-	lanes    map[string]*lane // by the spots they join
-	cargoes  map[cargoKey]*cargo
-	delayed  int   // cargoes that are tried again later
-	opening  int   // spare candidates that have yet to answer
-	oneSpot  *bool // see together; nil: to be worked out
+	freight  *freight.Freight
+	opening  int // spare candidates that have yet to answer
 	report   reporter
 	approval string // plan id that new attempts are recorded under
 
@@ -80,15 +78,15 @@ type engine struct {
 	wake      time.Time // earliest timer
 	handed    int
 	cancelled int
-	shipments map[shipmentKey]*shipment
-	shippings int    // of these, on their way
 	removed   int    // outputs that a destroy deleted
 	undeleted int    // and that it could not
 	first     string // first thing that needs muster, in a hand-over
 	spent     ledger.Amounts
 }
 
-func newEngine(c Config) *engine {
+// newEngine is an engine before its first turn. Its calls outlive ctx: those
+// under way are given time to end when the caller leaves.
+func newEngine(ctx context.Context, c Config) *engine {
 	if c.Time == nil {
 		c.Time = clock.Wall
 	}
@@ -101,11 +99,14 @@ func newEngine(c Config) *engine {
 	if c.Secrets == nil {
 		c.Secrets = site.Secret
 	}
-	return &engine{
+	e := &engine{
 		Config: c, st: c.Session.State(), inbox: make(chan func(), inboxSize),
 		byName: map[string]*phase{}, contacts: map[string]*contact{}, backends: map[string]*backend{},
-		flights: map[string]*flight{}, byJob: map[string]*flight{}, lanes: map[string]*lane{}, cargoes: map[cargoKey]*cargo{}, shipments: map[shipmentKey]*shipment{},
+		flights: map[string]*flight{}, byJob: map[string]*flight{},
 	}
+	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
+	e.freight = e.newFreight()
+	return e
 }
 
 // mint makes a token: 128 random bits as 32 hex digits.
@@ -119,9 +120,7 @@ func mint() string {
 // it stops driving and leaves jobs alone; the outcome says what still runs.
 // An error means that the run could not go on; the outcome is filled even so.
 func Run(ctx context.Context, c Config) (Outcome, error) {
-	e := newEngine(c)
-	// Calls in flight are given time to end when the caller leaves.
-	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
+	e := newEngine(ctx, c)
 	defer func() { e.stop(); e.drainUntilGone() }()
 	e.report.begin(e)
 	if err := e.open(); err != nil {
@@ -184,7 +183,7 @@ func (e *engine) loop(ctx context.Context) {
 func (e *engine) turn() {
 	e.wake = time.Time{}
 	e.releaseRetries()
-	e.releaseTransfers()
+	e.freight.Release()
 	e.dispatch()
 	if e.handingOver() {
 		e.handOver()
@@ -387,7 +386,7 @@ func (e *engine) finished() bool {
 	if e.halted == None && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return e.moving() == 0 && len(e.retries) == 0 && !e.transferring() && !e.shipping() && !e.asking() && !e.waitsForBackend()
+	return e.moving() == 0 && len(e.retries) == 0 && !e.freight.Moving() && !e.waitsForBackend()
 }
 
 // waitsForBackend reports whether something could start if only its backend

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/providers"
@@ -192,7 +193,7 @@ func TestFilesMoveToWhereTheyAreRead(t *testing.T) {
 		}
 	}
 	rec := f.state().Jobs[`phase.make["n=2"]`]
-	o := outputNamed(rec, "o")
+	o := freight.OutputNamed(rec, "o")
 	if len(o.Copies) != 2 || o.Copies[0].Digest != o.Digest || o.Workdir != filepath.Join(f.far.root, "a/w") {
 		t.Errorf("output %s", text(o))
 	}

@@ -15,7 +15,7 @@ func (e *engine) handingOver() bool { return e.Mode != Drive }
 // ready, and what comes after jobs that lie on the same backend. It stops, in
 // each phase, at the first thing that needs the engine, and names it.
 func (e *engine) handOver() {
-	if e.halted != None || e.recovered > 0 || e.holds.All || e.shipping() {
+	if e.halted != None || e.recovered > 0 || e.holds.All || e.freight.Shipping() {
 		return
 	}
 	for _, p := range e.phases {
@@ -95,7 +95,7 @@ func (e *engine) ridesAfter(p *phase, cell int32) string {
 		}
 		for _, m := range ed.In.Members(ed.In.GroupOf(int(cell))) {
 			switch from := ed.from; {
-			case from.At[m].Satisfied() && (e.together() || e.lies(ed, int32(m), b.Spot(d.Pool))):
+			case from.At[m].Satisfied() && (e.freight.Together() || e.freight.Lies(&ed.Edge, int32(m), b.Spot(d.Pool))):
 			case from.At[m].Satisfied():
 				return fmt.Sprintf("files of phase.%s move between backends", from.Name)
 			case !e.on(from, int32(m), b):
@@ -190,8 +190,8 @@ func (e *engine) afterGate(f *flight) []string {
 // looked for or moved. A transfer is the engine's work, so -once sees it
 // through and -detach names it.
 func (e *engine) handedOver() bool {
-	if e.recovered > 0 || e.shipping() || e.asking() || e.sending() {
+	if e.recovered > 0 || e.freight.Shipping() || e.freight.Asking() || e.sending() {
 		return false
 	}
-	return !e.transferring()
+	return !e.freight.Transferring()
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/haul"
 )
 
@@ -61,7 +62,7 @@ func TestMovedJobsTakeTheirFilesAlong(t *testing.T) {
 			if st.Jobs[`phase.old["n=1"]`] != nil && st.Jobs[`phase.old["n=1"]`].Status != "forgotten" {
 				t.Errorf("the old record is left: %s", text(st.Jobs[`phase.old["n=1"]`]))
 			}
-			out := outputNamed(st.Jobs[`phase.new["n=1"]`], "o")
+			out := freight.OutputNamed(st.Jobs[`phase.new["n=1"]`], "o")
 			if where != "" {
 				if out.Path != "out/old1.txt" || f.read("a", "w/out/old1.txt") != "1\n" {
 					t.Errorf("elsewhere the record points to where the file is: %s", text(out))

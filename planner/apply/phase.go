@@ -30,7 +30,7 @@ type phase struct {
 
 	gate     cells.Gate
 	breaker  brake.Breaker
-	code     code // its source
+	source   string // digest of its source; "" without one
 	defined  string
 	base     sheet.Spec                // what all jobs of the phase share
 	baseOn   *backend                  // where base is for
@@ -51,7 +51,7 @@ func (e *engine) loadPhases() {
 			if from == nil {
 				continue
 			}
-			ed := newEdge(in, from, p)
+			ed := e.newEdge(in, from, p)
 			from.edges = append(from.edges, ed)
 			p.inputs = append(p.inputs, ed)
 		}

@@ -97,7 +97,12 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		return 0, "", err
 	}
 	e.clearHolds(r)
-	e.forgetBroken()
+	e.freight.ForgetBroken()
+	for _, p := range e.phases {
+		for _, ed := range p.inputs {
+			ed.ForgetBroken()
+		}
+	}
 	var closed []string
 	n := 0
 	for _, p := range e.phases {

@@ -1,33 +1,21 @@
-package apply
+package freight
 
 import (
 	"github.com/muster-run/muster/planner/apply/haul"
 	"github.com/muster-run/muster/planner/apply/site"
-	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
-func (f *flight) spot() site.Spot { return f.b.Spot(f.pool) }
-
-// goesTo is where a decision puts a job's files.
-func (e *engine) goesTo(d *place.Decision) (site.Spot, bool) {
-	b := e.contacts[d.Backend]
-	if b == nil {
-		return site.Spot{}, false
-	}
-	return b.Spot(d.Pool), true
-}
-
-// together reports whether all that this run may look at has the same files:
+// Together reports whether all that this run may look at has the same files:
 // the common case, in which nothing is ever moved.
-func (e *engine) together() bool {
-	if e.oneSpot != nil {
-		return *e.oneSpot
+func (fr *Freight) Together() bool {
+	if fr.oneSpot != nil {
+		return *fr.oneSpot
 	}
 	one, first := true, ""
-	for _, b := range e.contacts {
+	for b := range fr.Places() {
 		pools := b.Offers
 		if len(pools) == 0 {
 			pools = []offer.Pool{{}} // it cannot be asked
@@ -38,13 +26,13 @@ func (e *engine) together() bool {
 			first = files
 		}
 	}
-	e.oneSpot = &one
+	fr.oneSpot = &one
 	return one
 }
 
 // An origin is a place to read an output from.
 type origin struct {
-	b       *backend
+	b       *Berth
 	spot    site.Spot
 	workdir string
 	path    string
@@ -56,13 +44,12 @@ func (s *origin) end() haul.End {
 
 // origins are where an output lies, as recorded: first where it was made,
 // then its copies. Backends that are not in this run are left out.
-func (e *engine) origins(rec *state.Job, o *state.Output) (out []origin) {
-	if e.contacts[o.Backend] != nil && !o.Missing {
-		pool := ""
-		if a := rec.Last(); a != nil && a.Backend == o.Backend {
-			pool = a.Pool
-		}
-		b := e.at(o.Backend, pool)
+func (fr *Freight) origins(rec *state.Job, o *state.Output) (out []origin) {
+	pool := ""
+	if a := rec.Last(); a != nil && a.Backend == o.Backend {
+		pool = a.Pool
+	}
+	if b := fr.At(o.Backend, pool); b != nil && !o.Missing {
 		s := origin{b: b, spot: b.Spot(pool), workdir: site.AtHome(o.Workdir, b.Offers, pool), path: o.Path}
 		if o.Workdir == "" {
 			s.workdir = s.spot.Workdir
@@ -72,7 +59,7 @@ func (e *engine) origins(rec *state.Job, o *state.Output) (out []origin) {
 	for i := range o.Copies {
 		c := &o.Copies[i]
 		name, pool := providers.CutAt(c.Backend)
-		if b := e.at(name, pool); b != nil && c.Digest == o.Digest {
+		if b := fr.At(name, pool); b != nil && c.Digest == o.Digest {
 			spot := b.Spot(pool)
 			out = append(out, origin{b: b, spot: spot, workdir: spot.Workdir, path: c.Path})
 		}
@@ -81,8 +68,8 @@ func (e *engine) origins(rec *state.Job, o *state.Output) (out []origin) {
 }
 
 // pathAt is the path of an output as jobs at a spot see it, if it lies there.
-func (e *engine) pathAt(rec *state.Job, o *state.Output, at site.Spot) (string, bool) {
-	for _, s := range e.origins(rec, o) {
+func (fr *Freight) pathAt(rec *state.Job, o *state.Output, at site.Spot) (string, bool) {
+	for _, s := range fr.origins(rec, o) {
 		switch {
 		case !s.spot.Sees(at):
 		case s.workdir == s.spot.Workdir && s.spot.Backend != at.Backend && !s.b.Here():

@@ -1,0 +1,252 @@
+package freight
+
+import (
+	"context"
+	"slices"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/haul"
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/site"
+	hashes "github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+// An Edge is an input of a phase, and what is known of the files that it
+// stands for.
+type Edge struct {
+	cells.Groups
+	// Freed is told the cells that waited for files when it is known what became
+	// of these; -1-cell is a cell's smoke.
+	Freed func(late []int32)
+	facts map[feedAt]*fed
+	bytes map[int32]string // by group: the digest of what is read
+}
+
+// NewEdge is an input of which nothing is known.
+func NewEdge(gs cells.Groups, freed func([]int32)) Edge {
+	return Edge{Groups: gs, Freed: freed, facts: map[feedAt]*fed{}}
+}
+
+// A group of an edge at one spot.
+type feedAt struct {
+	group int32
+	files string
+}
+
+// fed is what is known of one group of an edge at one spot: worked out once
+// and shared by all its consumers.
+type fed struct {
+	at      site.Spot
+	b       *Berth
+	paths   []string
+	known   bool   // paths are
+	here    bool   // its files are
+	missing int    // cargoes that have yet to arrive
+	broken  *cargo // one that does not
+	asking  bool
+	parked  []int32 // cells that wait; -1-cell for a smoke
+}
+
+// keepPaths is the least number of producers from which a group's paths are
+// kept: below it they are cheaper to work out again than to hold.
+const keepPaths = 2
+
+// Paths are the absolute paths of the files that a cell reads through an edge
+// where it runs, in key order.
+func (fr *Freight) Paths(ed *Edge, cell int32, b *Berth, at site.Spot) []string {
+	g := ed.In.GroupOf(int(cell))
+	k := ed.facts[feedAt{int32(g), at.Files()}]
+	if k != nil && k.known {
+		return k.paths
+	}
+	members := ed.In.Members(g)
+	paths := make([]string, 0, len(members))
+	for _, m := range members {
+		paths = append(paths, fr.outputPath(ed, int32(m), at))
+	}
+	if len(members) >= keepPaths && !fr.HandsOver {
+		if k == nil {
+			k = feed(ed, int32(g), b, at)
+		}
+		k.paths, k.known = paths, true
+	}
+	return paths
+}
+
+func feed(ed *Edge, g int32, b *Berth, at site.Spot) *fed {
+	key := feedAt{g, at.Files()}
+	k := ed.facts[key]
+	if k == nil {
+		k = &fed{at: at, b: b}
+		ed.facts[key] = k
+	}
+	return k
+}
+
+// outputPath is where a producer's output lies for jobs at a spot: as
+// recorded, else as declared.
+func (fr *Freight) outputPath(ed *Edge, producer int32, at site.Spot) string {
+	if rec := fr.State.Jobs[ed.In.From.Address(int(producer))]; rec != nil && rec.Status == state.Completed {
+		if o := OutputNamed(rec, ed.In.Output); o != nil {
+			if p, ok := fr.pathAt(rec, o, at); ok {
+				return p
+			}
+		}
+	}
+	return haul.Absolute(at.Workdir, ed.In.From.OutputPath(int(producer), ed.In.Output, lang.Run))
+}
+
+// OutputNamed is an output of a record, nil if it has none of that name.
+func OutputNamed(rec *state.Job, name string) *state.Output {
+	for i := range rec.Outputs {
+		if rec.Outputs[i].Name == name {
+			return &rec.Outputs[i]
+		}
+	}
+	return nil
+}
+
+// Bytes is the digest of the bytes that a cell reads through an edge, "" if
+// it is not known.
+func (fr *Freight) Bytes(ed *Edge, cell int32) string {
+	g := ed.In.GroupOf(int(cell))
+	text, ok := ed.bytes[int32(g)]
+	if !ok {
+		text = fr.groupBytes(ed, g)
+		if len(ed.In.Members(g)) >= keepPaths && !fr.HandsOver {
+			if ed.bytes == nil {
+				ed.bytes = map[int32]string{}
+			}
+			ed.bytes[int32(g)] = text
+		}
+	}
+	return text
+}
+
+func (fr *Freight) groupBytes(ed *Edge, g int) string {
+	members := ed.In.Members(g)
+	digests := make([]string, len(members))
+	for i, m := range members {
+		if rec := fr.State.Jobs[ed.In.From.Address(m)]; rec != nil {
+			if o := OutputNamed(rec, ed.In.Output); o != nil {
+				digests[i] = o.Digest
+			}
+		}
+	}
+	return hashes.InputBytes(digests)
+}
+
+// Found reports whether all that a cell reads through an edge is known to be
+// where it runs.
+func (fr *Freight) Found(ed *Edge, cell int32, at site.Spot) bool {
+	g := ed.In.GroupOf(int(cell))
+	glob := ed.globs()
+	if !glob && fr.Together() || ed.Need[g] > 0 {
+		return true
+	}
+	k := ed.facts[feedAt{int32(g), at.Files()}]
+	return k != nil && k.here && (!glob || k.known)
+}
+
+// A Verdict says whether what a job reads is where it is to run.
+type Verdict int
+
+// The verdicts.
+const (
+	Here   Verdict = iota
+	Coming         // who waits is told through Freed
+	Never          // it cannot come
+)
+
+// Bring sees that what a cell reads through an edge is where it is to run, and
+// its paths are known. What lies elsewhere is moved, globs are looked up where
+// they lie; the cell is told when it may look again. Why is said with Never.
+func (fr *Freight) Bring(ed *Edge, cell int32, b *Berth, pool string, smoke bool) (v Verdict, why string) {
+	glob := ed.globs()
+	if !glob && fr.Together() {
+		return Here, ""
+	}
+	g := int32(ed.In.GroupOf(int(cell)))
+	if ed.Need[g] > 0 {
+		return Here, "" // handed over to come after them, on one queue
+	}
+	k := feed(ed, g, b, b.Spot(pool))
+	if !k.here && !fr.fetch(ed, g, k) {
+		if k.broken != nil {
+			return Never, k.undelivered(ed)
+		}
+		k.park(cell, smoke)
+		return Coming, ""
+	}
+	if glob && !k.known {
+		k.park(cell, smoke)
+		fr.askGlob(ed, g, k)
+		return Coming, ""
+	}
+	return Here, ""
+}
+
+func (ed *Edge) globs() bool {
+	out := sheet.OutputOf(ed.In.From, ed.In.Output, -1)
+	return out != nil && out.Kind == lang.Glob
+}
+
+func (k *fed) park(cell int32, smoke bool) {
+	if smoke {
+		cell = -1 - cell
+	}
+	if !slices.Contains(k.parked, cell) {
+		k.parked = append(k.parked, cell)
+	}
+}
+
+// askGlob resolves the patterns of one group where they are read.
+func (fr *Freight) askGlob(ed *Edge, g int32, k *fed) {
+	if k.asking {
+		return
+	}
+	k.asking = true
+	fr.asking++
+	answered := func() { k.asking = false; fr.asking-- }
+	var patterns []string
+	for _, m := range ed.In.Members(int(g)) {
+		patterns = append(patterns, fr.outputPath(ed, int32(m), k.at))
+	}
+	var files []providers.FileInfo
+	var err error
+	b := k.b
+	b.Call(func() {
+		ctx, cancel := context.WithTimeout(fr.Ctx, line.AskTimeout)
+		defer cancel()
+		files, err = b.Provider.List(ctx, k.at.Name(), patterns)
+	}, func() {
+		if err != nil {
+			if line.ClassOf(err) != "" {
+				b.Lost(err)
+				fr.Later(line.BackoffMin*5, func() { answered(); fr.askGlob(ed, g, k) })
+			}
+			return
+		}
+		answered()
+		b.Back()
+		k.paths = k.paths[:0]
+		for _, f := range files {
+			if !f.Dir {
+				k.paths = append(k.paths, f.Path)
+			}
+		}
+		slices.Sort(k.paths)
+		k.known = true
+		ed.unpark(k)
+	})
+}
+
+func (ed *Edge) unpark(k *fed) {
+	late := k.parked
+	k.parked = nil
+	ed.Freed(late)
+}
