@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -22,12 +21,7 @@ const mostChecked = 10_000
 // preconditions, every expression of the first job of each kind, secrets, and
 // what the refresh found.
 func (m *maker) preflight() {
-	for _, f := range m.in.Observed.Findings {
-		if w := m.byPhase[strings.TrimPrefix(f.Address, "phase.")]; w != nil && w.nowhere && strings.Contains(f.Summary, "GPU") {
-			continue // that no place has them is said already
-		}
-		m.diags.Append(f)
-	}
+	m.findings()
 	if m.in.Options.Destroy {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -54,7 +55,9 @@ func TestNoPlaceIsToldOnce(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1", gpus: 3})
 	in := input(c, nil)
-	in.Observed.Findings = diag.List{{Summary: "There are not enough healthy GPUs", Address: "phase.a"}, {Summary: "the disk is full", Address: "phase.a"}}
+	in.Observed.Findings = []observed.Finding{
+		{Diagnostic: diag.Diagnostic{Summary: "There are not enough healthy GPUs", Address: "phase.a"}, Phase: "a"},
+		{Diagnostic: diag.Diagnostic{Summary: "the disk is full", Address: "phase.a"}, Phase: "a"}}
 	_, said := Make(in)
 	var lines []string
 	for _, d := range said {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -243,6 +244,7 @@ type Breaker struct {
 type SubmitRequest struct {
 	Backend string
 	Fence   uint64
+	Holder  string // of the lease that Fence numbers; "" = not told
 	Batch   string // token of the batch
 	Jobs    []Job
 }
@@ -283,6 +285,7 @@ type Note struct {
 type CancelRequest struct {
 	Backend string
 	Fence   uint64
+	Holder  string // of the lease that Fence numbers; "" = not told
 	Tokens  []string
 	// Handles are ended beside Tokens: second jobs of tokens that go on
 	// (offer.Observation, Duplicate). They have no outcome.
@@ -301,6 +304,7 @@ type Outcome struct {
 type ControlRequest struct {
 	Backend string
 	Fence   uint64
+	Holder  string         // of the lease that Fence numbers; "" = not told
 	Hold    *bool          // stop or resume starts of this campaign
 	Tokens  []string       // only these; empty = all
 	Cap     *int           // campaign's cap on this backend
@@ -341,6 +345,7 @@ type FileInfo struct {
 type RemoveRequest struct {
 	Backend string
 	Fence   uint64
+	Holder  string // of the lease that Fence numbers; "" = not told
 	Paths   []string
 	To      string // folder to move to; "" deletes
 }
@@ -355,8 +360,20 @@ type Check struct {
 	Pool      string
 	Options   json.RawMessage
 	Require   []Require
-	Disk      int64
+	Disk      int64  // bytes that must be free where workdir lies
+	Keep      int64  // bytes that would be needed there if every job kept all it declares: less is worth a warning
 	Image     string // "" = none
+}
+
+// SetupEnv are the variables that the setup names: those on which whether it
+// works may depend.
+func (c Check) SetupEnv() (out []EnvVar) {
+	for _, e := range c.Env {
+		if slices.ContainsFunc(c.Setup, func(line string) bool { return strings.Contains(line, e.Name) }) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // A Finding is what preflight found wrong, or worth saying.

@@ -6,7 +6,6 @@ package observed
 import (
 	"time"
 
-	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -27,9 +26,8 @@ type Refresh struct {
 	// Sources are the content digests of source trees by lang.Source.Key.
 	Sources map[string]result.Source
 	// Secrets names the secrets that could not be read, with the reason.
-	Secrets map[string]string
-	// Findings are what preflight found, already attached to addresses.
-	Findings diag.List
+	Secrets  map[string]string
+	Findings []Finding
 	// Orphans are rented resources tagged ours and unknown to the state.
 	Orphans []Orphan
 	// Imported are look-ups of import blocks, by target address.

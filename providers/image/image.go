@@ -5,10 +5,13 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers"
 )
@@ -33,6 +36,40 @@ func Ref(workdir, image string) (ref string, file bool) {
 		return filepath.Join(workdir, image), true
 	}
 	return "docker://" + image, false
+}
+
+// Missing says why an image that is a file could not be run, "" if it could or
+// is none: that there is no such file, or that it cannot be read.
+func Missing(workdir, image string) (what, why string) {
+	ref, file := Ref(workdir, image)
+	if image == "" || !file {
+		return "", ""
+	}
+	fi, err := os.Stat(ref)
+	if err == nil {
+		need := uint32(unix.R_OK)
+		if fi.IsDir() { // a sandbox
+			need |= unix.X_OK
+		}
+		err = unix.Access(ref, need)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "A container image is not there", "there is no file " + ref
+	case err != nil:
+		return "A container image cannot be read", ref + ": " + err.Error()
+	}
+	return "", ""
+}
+
+// Remote says what cannot be known beforehand of an image that a registry has,
+// "" of any other: the runtime asks for it when a job starts.
+func Remote(workdir, image string) (what, why string) {
+	ref, file := Ref(workdir, image)
+	if image == "" || file {
+		return "", ""
+	}
+	return "An image comes from a registry", ref + " is asked for when a job starts, which fails if it cannot be had; `apptainer pull` makes a file of it once"
 }
 
 // Script is shell source that replaces the shell with a job's command inside

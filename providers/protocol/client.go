@@ -172,7 +172,7 @@ func (c *Client) Submit(ctx context.Context, r providers.SubmitRequest) ([]provi
 	out := make([]providers.Submitted, 0, len(r.Jobs))
 	err := converse(ctx, c.wire.Submit, func(send func(*pb.SubmitRequest) error) error {
 		return splitMessages(r.Jobs, submissionOut, func(part []*pb.Submission) error {
-			return send(&pb.SubmitRequest{Backend: r.Backend, Fence: r.Fence, Batch: r.Batch, Jobs: part})
+			return send(&pb.SubmitRequest{Backend: r.Backend, Fence: r.Fence, Holder: r.Holder, Batch: r.Batch, Jobs: part})
 		})
 	}, func(m *pb.SubmitReply) { out = append(out, each(m.Results, submittedIn)...) })
 	if err == nil && len(out) != len(r.Jobs) {
@@ -236,7 +236,7 @@ func (c *Client) Watch(ctx context.Context, r providers.WatchRequest, fn func(pr
 func (c *Client) Cancel(ctx context.Context, r providers.CancelRequest) (out []providers.Outcome, err error) {
 	err = converse(ctx, c.wire.Cancel, func(send func(*pb.CancelRequest) error) error {
 		return splitStrings(r.Tokens, func(part []string) error {
-			return send(&pb.CancelRequest{Backend: r.Backend, Fence: r.Fence, Grace: int64(r.Grace), Tokens: part, Handles: r.Handles})
+			return send(&pb.CancelRequest{Backend: r.Backend, Fence: r.Fence, Holder: r.Holder, Grace: int64(r.Grace), Tokens: part, Handles: r.Handles})
 		})
 	}, func(m *pb.OutcomeReply) { out = append(out, each(m.Outcomes, outcomeIn)...) })
 	if err == nil && len(out) != len(r.Tokens) {
@@ -249,7 +249,7 @@ func (c *Client) Cancel(ctx context.Context, r providers.CancelRequest) (out []p
 func (c *Client) Control(ctx context.Context, r providers.ControlRequest) error {
 	return tell(ctx, c.wire.Control, func(send func(*pb.ControlRequest) error) error {
 		head := &pb.ControlRequest{
-			Backend: r.Backend, Fence: r.Fence, Hold: r.Hold, Resume: r.Resume,
+			Backend: r.Backend, Fence: r.Fence, Holder: r.Holder, Hold: r.Hold, Resume: r.Resume,
 			Phases: mapOf(r.Phases, func(n int) int64 { return int64(n) }),
 		}
 		if r.Cap != nil {

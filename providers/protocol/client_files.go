@@ -165,7 +165,7 @@ func (c *Client) List(ctx context.Context, backend string, patterns []string) (o
 func (c *Client) Remove(ctx context.Context, r providers.RemoveRequest) error {
 	return tell(ctx, c.wire.Remove, func(send func(*pb.RemoveRequest) error) error {
 		return splitPaths(r.Paths, func(part [][]byte) error {
-			return send(&pb.RemoveRequest{Backend: r.Backend, Fence: r.Fence, To: []byte(r.To), Paths: part})
+			return send(&pb.RemoveRequest{Backend: r.Backend, Fence: r.Fence, Holder: r.Holder, To: []byte(r.To), Paths: part})
 		})
 	})
 }

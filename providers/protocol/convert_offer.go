@@ -148,14 +148,14 @@ func backendIn(b *pb.Backend) providers.Backend {
 func checkOut(c providers.Check) *pb.Check {
 	return &pb.Check{
 		Addresses: c.Addresses, Workdir: []byte(c.Workdir), Setup: bytesOf(c.Setup), Env: each(c.Env, envOut),
-		Shape: shapeOut(c.Shape), Pool: c.Pool, Options: c.Options, Require: each(c.Require, requireOut), Disk: c.Disk, Image: c.Image,
+		Shape: shapeOut(c.Shape), Pool: c.Pool, Options: c.Options, Require: each(c.Require, requireOut), Disk: c.Disk, Keep: c.Keep, Image: c.Image,
 	}
 }
 
 func checkIn(c *pb.Check) providers.Check {
 	return providers.Check{
 		Addresses: c.Addresses, Workdir: string(c.Workdir), Setup: stringsOf(c.Setup), Env: each(c.Env, envIn),
-		Shape: shapeIn(c.Shape), Pool: c.Pool, Options: raw(c.Options), Require: each(c.Require, requireIn), Disk: c.Disk, Image: c.GetImage(),
+		Shape: shapeIn(c.Shape), Pool: c.Pool, Options: raw(c.Options), Require: each(c.Require, requireIn), Disk: c.Disk, Keep: c.GetKeep(), Image: c.GetImage(),
 	}
 }
 

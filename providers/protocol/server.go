@@ -111,7 +111,7 @@ func (s *server) Submit(st grpc.BidiStreamingServer[pb.SubmitRequest, pb.SubmitR
 	var r providers.SubmitRequest
 	if err := gatherRequest(st.Recv, func(m *pb.SubmitRequest, first bool) {
 		if first {
-			r.Backend, r.Fence, r.Batch = m.Backend, m.Fence, m.Batch
+			r.Backend, r.Fence, r.Holder, r.Batch = m.Backend, m.Fence, m.Holder, m.Batch
 		}
 		r.Jobs = append(r.Jobs, each(m.Jobs, submissionIn)...)
 	}); err != nil {
@@ -172,7 +172,7 @@ func (s *server) Cancel(st grpc.BidiStreamingServer[pb.CancelRequest, pb.Outcome
 	var r providers.CancelRequest
 	if err := gatherRequest(st.Recv, func(m *pb.CancelRequest, first bool) {
 		if first {
-			r.Backend, r.Fence, r.Grace, r.Handles = m.Backend, m.Fence, time.Duration(m.Grace), m.Handles
+			r.Backend, r.Fence, r.Holder, r.Grace, r.Handles = m.Backend, m.Fence, m.Holder, time.Duration(m.Grace), m.Handles
 		}
 		r.Tokens = append(r.Tokens, m.Tokens...)
 	}); err != nil {
@@ -210,7 +210,7 @@ func (s *server) Control(st grpc.ClientStreamingServer[pb.ControlRequest, pb.Con
 
 func controlIn(m *pb.ControlRequest) providers.ControlRequest {
 	r := providers.ControlRequest{
-		Backend: m.Backend, Fence: m.Fence, Hold: m.Hold, Tokens: m.Tokens, Resume: m.Resume,
+		Backend: m.Backend, Fence: m.Fence, Holder: m.Holder, Hold: m.Hold, Tokens: m.Tokens, Resume: m.Resume,
 		Phases: mapOf(m.Phases, func(n int64) int { return int(n) }),
 	}
 	if m.Cap != nil {

@@ -156,7 +156,7 @@ func (s *server) Remove(st grpc.ClientStreamingServer[pb.RemoveRequest, pb.Remov
 	var r providers.RemoveRequest
 	if err := gatherRequest(st.Recv, func(m *pb.RemoveRequest, first bool) {
 		if first {
-			r.Backend, r.Fence, r.To = m.Backend, m.Fence, string(m.To)
+			r.Backend, r.Fence, r.Holder, r.To = m.Backend, m.Fence, m.Holder, string(m.To)
 		}
 		r.Paths = append(r.Paths, stringsOf(m.Paths)...)
 	}); err != nil {

@@ -5,17 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/state"
 )
 
 // An ask is everything that one backend is asked.
@@ -247,49 +244,6 @@ func (o *observer) imported(ctx context.Context, a *ask) error {
 	return nil
 }
 
-// preflight checks that like jobs could run, one check for each group that
-// has work left.
-func (o *observer) preflight(ctx context.Context, a *ask) error {
-	if !o.Preflight || o.Options.Destroy || a.lang == nil {
-		return nil
-	}
-	var checks []providers.Check
-	var about []questions.Group
-	for _, g := range a.groups {
-		if o.idle[g.Phase] {
-			continue
-		}
-		if c, ok := o.check(a, g); ok {
-			checks = append(checks, c)
-			about = append(about, g)
-		}
-	}
-	if len(checks) == 0 {
-		return nil
-	}
-	checks[0].Disk = max(checks[0].Disk, o.leaves(a))
-	findings, err := a.p.Preflight(ctx, a.name, checks)
-	if err != nil {
-		return err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, f := range findings {
-		d := diag.Diagnostic{Summary: f.Summary, Detail: f.Detail, Address: "backend." + a.name}
-		if f.Warning {
-			d.Severity = diag.Warning
-		}
-		if f.Check >= 0 && f.Check < len(about) {
-			d.Address = "phase." + about[f.Check].Phase
-			if p := o.phase(about[f.Check].Phase); p != nil {
-				d.Subject = p.Range.Ptr()
-			}
-		}
-		o.out.Observed.Findings.Append(d)
-	}
-	return nil
-}
-
 func (o *observer) phase(name string) *lang.Phase {
 	for _, p := range o.Campaign.Phases {
 		if p.Name == name {
@@ -297,82 +251,4 @@ func (o *observer) phase(name string) *lang.Phase {
 		}
 	}
 	return nil
-}
-
-const mostRequired = 1000 // cells of a group whose files on the backend are looked for
-
-// check is what a group asks of a backend.
-func (o *observer) check(a *ask, g questions.Group) (providers.Check, bool) {
-	p := o.phase(g.Phase)
-	if p == nil {
-		return providers.Check{}, false
-	}
-	v := lang.Run
-	if g.Smoke {
-		v = lang.SmokeRun
-	}
-	workdir := a.conf.Workdir
-	if oneHome(a.offers) {
-		workdir = site.AtHome(workdir, a.offers, "")
-	} // else each host reads `~` as its own
-	c := providers.Check{Addresses: []string{p.Address(g.First)}, Workdir: workdir, Shape: g.Shape, Options: g.Options[a.conf.Type], Disk: g.Shape.Disk}
-	var made []string // what stands for the files of other jobs
-	at := lang.Site{Variant: v, Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
-		Input: func(name string) []string {
-			made = append(made, workdir+"/"+name)
-			return made[len(made)-1:]
-		}}
-	r, diags := p.Render(g.First, at)
-	if diags.HasErrors() {
-		return c, false // the planner says so
-	}
-	c.Setup = site.Setup(a.lang, r.Setup)
-	if !slices.Contains(made, r.Image) { // else another job makes it
-		c.Image = r.Image
-	}
-	c.Env = site.Env(a.lang)
-	for _, e := range r.Env {
-		c.Env = append(c.Env, providers.EnvVar{Name: e.Name, Value: e.Value})
-	}
-	c.Require = o.required(p, g, at)
-	return c, true
-}
-
-// oneHome reports whether `~` is the same folder in all pools.
-func oneHome(pools []offer.Pool) bool {
-	return !slices.ContainsFunc(pools, func(p offer.Pool) bool { return p.Home != pools[0].Home })
-}
-
-// required are the files that jobs of a group need on the backend.
-func (o *observer) required(p *lang.Phase, g questions.Group, at lang.Site) []providers.Require {
-	any := false
-	for i := range p.Preconditions {
-		any = any || p.Preconditions[i].OnBackend
-	}
-	if !any || g.Smoke {
-		return nil
-	}
-	seen := map[string]bool{}
-	var out []providers.Require
-	request := p.RequestOf(g.First, lang.Run)
-	for i, n := g.First, 0; i < p.Len() && n < mostRequired; i++ {
-		if p.RequestOf(i, lang.Run) != request {
-			continue
-		}
-		n++
-		if j := o.State.Jobs[p.Address(i)]; j != nil && j.Status == state.Completed {
-			continue
-		}
-		r, diags := p.Render(i, at)
-		if diags.HasErrors() {
-			continue
-		}
-		for _, f := range r.Files {
-			if !seen[f.Path] {
-				seen[f.Path] = true
-				out = append(out, providers.Require{Path: f.Path, MinSize: f.MinSize, Message: f.Message})
-			}
-		}
-	}
-	return out
 }

@@ -8,33 +8,24 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// leaves is how many bytes the jobs still to be done will leave on a backend at
-// least: of each output its min_size, or what those that are done came to on
-// average where that is more. Phases that may run elsewhere do not count.
-func (o *observer) leaves(a *ask) int64 {
-	made := map[string]*made{}
+// leavings are what the phases whose jobs all run on a backend have left there
+// so far, and so what each of their jobs is expected to leave.
+func (o *observer) leavings(a *ask) map[string]*made {
+	out := map[string]*made{}
 	for _, p := range o.Campaign.Phases {
 		if stays(p, a.name) {
-			made[p.Name] = newMade()
+			out[p.Name] = newMade()
 		}
 	}
-	if len(made) == 0 {
-		return 0
+	if len(out) == 0 || o.State == nil {
+		return out
 	}
-	if o.State != nil {
-		for _, j := range o.State.Jobs {
-			if m := made[j.Phase]; m != nil && !j.Smoke && j.Status == state.Completed {
-				m.add(j)
-			}
+	for _, j := range o.State.Jobs {
+		if m := out[j.Phase]; m != nil && !j.Smoke && j.Status == state.Completed {
+			m.add(j)
 		}
 	}
-	var sum int64
-	for _, p := range o.Campaign.Phases {
-		if m := made[p.Name]; m != nil {
-			sum += m.rest(p)
-		}
-	}
-	return sum
+	return out
 }
 
 // stays reports whether all jobs of a phase run on a backend.
@@ -62,16 +53,18 @@ func (m *made) add(j *state.Job) {
 	}
 }
 
-// rest is what the other jobs of the phase will leave.
-func (m *made) rest(p *lang.Phase) int64 {
-	open := max(int64(p.Len())-m.jobs, 0)
-	var sum int64
+// each is what a job of the phase leaves at least: of each output its min_size,
+// or what those that are done came to on average where that is more.
+func (m *made) each(p *lang.Phase) (sum int64) {
 	for _, out := range p.Outputs {
-		each := out.MinSize
+		size := out.MinSize
 		if n := m.files[out.Name]; n > 0 {
-			each = max(each, m.bytes[out.Name]/n)
+			size = max(size, m.bytes[out.Name]/n)
 		}
-		sum += each * open
+		sum += size
 	}
 	return sum
 }
+
+// open is how many jobs of the phase are still to be done.
+func (m *made) open(p *lang.Phase) int64 { return max(int64(p.Len())-m.jobs, 0) }

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
@@ -73,7 +74,7 @@ func Observe(ctx context.Context, in Input) Result {
 		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Outputs: map[string][]offer.Output{},
 		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{},
 	}
-	o.idle = finished(in.Campaign, in.State)
+	o.idle = o.finished()
 	o.groups = questions.Groups(in.Campaign)
 	asks := o.asks()
 	var wg sync.WaitGroup
@@ -96,28 +97,6 @@ type observer struct {
 
 	mu  sync.Mutex
 	out Result
-}
-
-// finished are the phases that have nothing left to run, as the state says.
-func finished(c *lang.Campaign, st *state.State) map[string]bool {
-	done := map[string]int{}
-	phase, n := "", 0 // records of a phase lie together
-	for _, j := range st.All() {
-		if j.Status != state.Completed || j.Smoke {
-			continue
-		}
-		if j.Phase != phase {
-			done[phase] += n
-			phase, n = j.Phase, 0
-		}
-		n++
-	}
-	done[phase] += n
-	out := map[string]bool{}
-	for _, p := range c.Phases {
-		out[p.Name] = done[p.Name] >= p.Len()
-	}
-	return out
 }
 
 // announce tells of a wait that lasts; the returned function ends it.
@@ -197,7 +176,7 @@ func (o *observer) sort() {
 	slices.SortStableFunc(o.out.Quotes, func(a, b place.Quoted) int {
 		return compare(a.Quote.Backend, b.Quote.Backend, a.Quote.Pool, b.Quote.Pool)
 	})
-	slices.SortStableFunc(o.out.Observed.Findings, func(a, b diag.Diagnostic) int { return compare(a.Address, b.Address, a.Summary, b.Summary) })
+	slices.SortStableFunc(o.out.Observed.Findings, func(a, b observed.Finding) int { return compare(a.Address, b.Address, a.Summary, b.Summary) })
 	slices.SortStableFunc(o.out.Diags, func(a, b diag.Diagnostic) int { return compare(a.Summary, b.Summary, a.Detail, b.Detail) })
 }
 

@@ -44,18 +44,17 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 			tell(-1, false, "The queue's spool has no room", "%s: %s; make room, or set XDG_STATE_HOME to another local disk", dir, why)
 		}
 	}
-	setups := map[string]bool{}
+	tried := s.try(ctx, checks)
 	for i, c := range checks {
-		workdir := c.Workdir
-		if workdir == "" {
-			workdir = s.Place.Workdir
-		}
+		workdir := s.workdir(c)
 		if why := writable(workdir); why != "" {
 			tell(i, false, "Workdir cannot be used", "%s", why)
 			continue
 		}
 		if why := room(workdir, c.Disk); why != "" {
 			tell(i, false, "There is no room for results", "%s: %s", workdir, why)
+		} else if why := short(workdir, c.Keep); why != "" {
+			tell(i, true, "There may be no room for everything", "%s: %s", workdir, why)
 		}
 		for _, r := range c.Require {
 			if err := attempt.Required(&providers.Job{Workdir: workdir, Require: []providers.Require{r}}); err != nil {
@@ -65,20 +64,28 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 		if c.Shape.GPUs > 0 {
 			s.gpus(i, c, tell)
 		}
-		for _, why := range images(workdir, c.Image) {
-			tell(i, why.warning, why.what, "%s", why.text)
+		if what, why := image.Missing(workdir, c.Image); what != "" {
+			tell(i, false, what, "%s", why)
 		}
-		if key := fmt.Sprint(c.Setup, c.Env, c.Image != ""); (len(c.Setup) > 0 || c.Image != "") && !setups[key] {
-			setups[key] = true
-			if what, why := s.setup(ctx, workdir, c); what != "" {
-				tell(i, false, what, "%s", why)
-			}
+		if what, why := image.Remote(workdir, c.Image); what != "" {
+			tell(i, true, what, "%s", why)
+		}
+		if t := tried[trialOf(workdir, c)]; t.what != "" {
+			tell(i, t.warning, t.what, "%s", t.why)
 		}
 	}
 	if why := killedAtLogout(); why != "" {
 		tell(-1, true, "Jobs may end at logout", "%s", why)
 	}
 	return out
+}
+
+// workdir is where the jobs of a check work.
+func (s Site) workdir(c providers.Check) string {
+	if c.Workdir == "" {
+		return s.Place.Workdir
+	}
+	return c.Workdir
 }
 
 // writable says why a folder could not be written to, "" if it could: it is
@@ -135,45 +142,27 @@ func room(dir string, need int64) string {
 	return ""
 }
 
+// short says that a file system has less room than jobs may come to need, ""
+// if it has enough.
+func short(dir string, need int64) string {
+	var st unix.Statfs_t
+	for at := dir; unix.Statfs(at, &st) != nil; at = filepath.Dir(at) {
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+	if free := int64(st.Bavail) * int64(st.Bsize); free < need {
+		return fmt.Sprintf("%s free, and %s would be needed if each job still to be done kept all of the disk that it declares", disk(free), disk(need))
+	}
+	return ""
+}
+
 // disk is a size as people write it of disks: 60 GB.
 func disk(n int64) string {
 	if n < 1e9 {
 		return size(n)
 	}
 	return strconv.FormatFloat(math.Round(float64(n)/1e8)/10, 'f', -1, 64) + " GB"
-}
-
-// A remark is what there is to say of an image.
-type remark struct {
-	warning    bool
-	what, text string
-}
-
-// images looks for an image that is a file. One of a registry is the runtime's
-// to fetch: each start would ask for it.
-func images(workdir, name string) []remark {
-	if name == "" {
-		return nil
-	}
-	ref, file := image.Ref(workdir, name)
-	if !file {
-		return []remark{{true, "An image comes from a registry", ref + " is asked for when a job starts, which fails if it cannot be had; `apptainer pull` makes a file of it once"}}
-	}
-	fi, err := os.Stat(ref)
-	if err == nil {
-		need := uint32(unix.R_OK)
-		if fi.IsDir() { // a sandbox
-			need |= unix.X_OK
-		}
-		err = unix.Access(ref, need)
-	}
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return []remark{{false, "A container image is not there", "there is no file " + ref}}
-	case err != nil:
-		return []remark{{false, "A container image cannot be read", ref + ": " + err.Error()}}
-	}
-	return nil
 }
 
 func (s Site) gpus(i int, c providers.Check, tell func(int, bool, string, string, ...any)) {

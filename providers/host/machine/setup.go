@@ -8,23 +8,76 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/image"
 )
 
-// setupLimit bounds the trial of a setup.
-const setupLimit = 2 * time.Minute
+const (
+	// trialTime is for all trials of setups of one preflight: less than whoever
+	// plans waits for a backend.
+	trialTime = 20 * time.Second
+	// trialsAtOnce keeps a preflight from loading a machine that is in use.
+	trialsAtOnce = 4
+)
 
-// setup tries the setup in a shell of its own, and looks for what runs images
-// after it; it is the user's word that it may run at any time. what is a sentence about what does not work, "" if all
-// does.
-func (s Site) setup(ctx context.Context, workdir string, c providers.Check) (what, why string) {
-	ctx, stop := context.WithTimeout(ctx, setupLimit)
+// A trial is a setup in its surroundings.
+type trial struct{ workdir, setup, env string }
+
+func trialOf(workdir string, c providers.Check) trial {
+	return trial{workdir, fmt.Sprintf("%q %v", c.Setup, c.Image != ""), fmt.Sprintf("%q", c.SetupEnv())}
+}
+
+// A verdict is a sentence about a setup that does not work, and why; empty if
+// it does.
+type verdict struct {
+	warning   bool
+	what, why string
+}
+
+// try tries each distinct setup once, a few at a time, as long as there is
+// time; it is the user's word that it may run at any time.
+func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]verdict {
+	ctx, stop := context.WithTimeout(ctx, trialTime)
 	defer stop()
+	out := map[trial]verdict{}
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(trialsAtOnce)
+	for _, c := range checks {
+		workdir := s.workdir(c)
+		t := trialOf(workdir, c)
+		mu.Lock()
+		_, begun := out[t]
+		out[t] = verdict{}
+		mu.Unlock()
+		if begun || len(c.Setup) == 0 && c.Image == "" || writable(workdir) != "" {
+			continue
+		}
+		all.Go(func() error {
+			v := s.setup(ctx, workdir, c)
+			mu.Lock()
+			defer mu.Unlock()
+			out[t] = v
+			return nil
+		})
+	}
+	_ = all.Wait() // what went wrong is a verdict
+	return out
+}
+
+// setup tries a setup in a shell of its own, and looks for what runs images
+// after it.
+func (s Site) setup(ctx context.Context, workdir string, c providers.Check) verdict {
+	if ctx.Err() != nil {
+		return verdict{true, "A setup was not tried", fmt.Sprintf("the setups before it took the %v that there are for all; it runs when a job starts", trialTime)}
+	}
 	var script strings.Builder
 	for _, line := range c.Setup {
 		script.WriteString(line + "\n_muster=$?; [ $_muster -eq 0 ] || exit $_muster\n")
@@ -48,11 +101,11 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) (wha
 	err := cmd.Run()
 	switch {
 	case err == nil:
-		return "", ""
+		return verdict{}
 	case ctx.Err() != nil:
-		return "Setup does not end", fmt.Sprintf("not within %v", setupLimit)
+		return verdict{true, "Setup takes long", fmt.Sprintf("it had not ended after %v, and was ended; each job waits for it when it starts", trialTime)}
 	}
-	return absent(said.String()), fmt.Sprintf("%v: %s", err, strings.Join(attempt.LastLines(said.Bytes(), 5), " / "))
+	return verdict{false, absent(said.String()), fmt.Sprintf("%v: %s", err, strings.Join(attempt.LastLines(said.Bytes(), 5), " / "))}
 }
 
 // environments are what a setup makes ready, by what its tools say when that

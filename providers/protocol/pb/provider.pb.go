@@ -1715,6 +1715,7 @@ type Check struct {
 	Require       []*Require             `protobuf:"bytes,8,rep,name=require,proto3" json:"require,omitempty"`
 	Disk          int64                  `protobuf:"varint,9,opt,name=disk,proto3" json:"disk,omitempty"`
 	Image         string                 `protobuf:"bytes,10,opt,name=image,proto3" json:"image,omitempty"`
+	Keep          int64                  `protobuf:"varint,11,opt,name=keep,proto3" json:"keep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1817,6 +1818,13 @@ func (x *Check) GetImage() string {
 		return x.Image
 	}
 	return ""
+}
+
+func (x *Check) GetKeep() int64 {
+	if x != nil {
+		return x.Keep
+	}
+	return 0
 }
 
 type Finding struct {
@@ -3060,6 +3068,7 @@ type SubmitRequest struct {
 	Fence         uint64                 `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
 	Batch         string                 `protobuf:"bytes,3,opt,name=batch,proto3" json:"batch,omitempty"`
 	Jobs          []*Submission          `protobuf:"bytes,4,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Holder        string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"` // of the lease that fence numbers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3120,6 +3129,13 @@ func (x *SubmitRequest) GetJobs() []*Submission {
 		return x.Jobs
 	}
 	return nil
+}
+
+func (x *SubmitRequest) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
 }
 
 type Submitted struct {
@@ -3967,6 +3983,7 @@ type CancelRequest struct {
 	Grace         int64                  `protobuf:"varint,3,opt,name=grace,proto3" json:"grace,omitempty"`
 	Tokens        []string               `protobuf:"bytes,4,rep,name=tokens,proto3" json:"tokens,omitempty"`
 	Handles       []string               `protobuf:"bytes,5,rep,name=handles,proto3" json:"handles,omitempty"`
+	Holder        string                 `protobuf:"bytes,6,opt,name=holder,proto3" json:"holder,omitempty"` // of the lease that fence numbers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4034,6 +4051,13 @@ func (x *CancelRequest) GetHandles() []string {
 		return x.Handles
 	}
 	return nil
+}
+
+func (x *CancelRequest) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
 }
 
 type Outcome struct {
@@ -4149,6 +4173,7 @@ type ControlRequest struct {
 	Phases        map[string]int64       `protobuf:"bytes,5,rep,name=phases,proto3" json:"phases,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	Resume        []string               `protobuf:"bytes,6,rep,name=resume,proto3" json:"resume,omitempty"`
 	Tokens        []string               `protobuf:"bytes,7,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	Holder        string                 `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"` // of the lease that fence numbers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4230,6 +4255,13 @@ func (x *ControlRequest) GetTokens() []string {
 		return x.Tokens
 	}
 	return nil
+}
+
+func (x *ControlRequest) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
 }
 
 type ControlReply struct {
@@ -4936,6 +4968,7 @@ type RemoveRequest struct {
 	Fence         uint64                 `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
 	To            []byte                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	Paths         [][]byte               `protobuf:"bytes,4,rep,name=paths,proto3" json:"paths,omitempty"`
+	Holder        string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"` // of the lease that fence numbers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4996,6 +5029,13 @@ func (x *RemoveRequest) GetPaths() [][]byte {
 		return x.Paths
 	}
 	return nil
+}
+
+func (x *RemoveRequest) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
 }
 
 type RemoveReply struct {
@@ -5339,7 +5379,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x06shapes\x18\x02 \x03(\v2\x19.muster.provider.v1.ShapeR\x06shapes\"?\n" +
 	"\n" +
 	"QuoteReply\x121\n" +
-	"\x06quotes\x18\x01 \x03(\v2\x19.muster.provider.v1.QuoteR\x06quotes\"\xc3\x02\n" +
+	"\x06quotes\x18\x01 \x03(\v2\x19.muster.provider.v1.QuoteR\x06quotes\"\xd7\x02\n" +
 	"\x05Check\x12\x1c\n" +
 	"\taddresses\x18\x01 \x03(\tR\taddresses\x12\x18\n" +
 	"\aworkdir\x18\x02 \x01(\fR\aworkdir\x12\x14\n" +
@@ -5351,7 +5391,8 @@ const file_provider_proto_rawDesc = "" +
 	"\arequire\x18\b \x03(\v2\x1b.muster.provider.v1.RequireR\arequire\x12\x12\n" +
 	"\x04disk\x18\t \x01(\x03R\x04disk\x12\x14\n" +
 	"\x05image\x18\n" +
-	" \x01(\tR\x05image\"k\n" +
+	" \x01(\tR\x05image\x12\x12\n" +
+	"\x04keep\x18\v \x01(\x03R\x04keep\"k\n" +
 	"\aFinding\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\x03R\x05check\x12\x18\n" +
 	"\awarning\x18\x02 \x01(\bR\awarning\x12\x18\n" +
@@ -5461,12 +5502,13 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"Submission\x12)\n" +
 	"\x03job\x18\x01 \x01(\v2\x17.muster.provider.v1.JobR\x03job\x124\n" +
-	"\asecrets\x18\x02 \x03(\v2\x1a.muster.provider.v1.EnvVarR\asecrets\"\x89\x01\n" +
+	"\asecrets\x18\x02 \x03(\v2\x1a.muster.provider.v1.EnvVarR\asecrets\"\xa1\x01\n" +
 	"\rSubmitRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x14\n" +
 	"\x05batch\x18\x03 \x01(\tR\x05batch\x122\n" +
-	"\x04jobs\x18\x04 \x03(\v2\x1e.muster.provider.v1.SubmissionR\x04jobs\"j\n" +
+	"\x04jobs\x18\x04 \x03(\v2\x1e.muster.provider.v1.SubmissionR\x04jobs\x12\x16\n" +
+	"\x06holder\x18\x05 \x01(\tR\x06holder\"j\n" +
 	"\tSubmitted\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x16\n" +
 	"\x06handle\x18\x02 \x01(\tR\x06handle\x12/\n" +
@@ -5539,19 +5581,20 @@ const file_provider_proto_rawDesc = "" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x127\n" +
 	"\x06events\x18\x02 \x03(\v2\x1f.muster.provider.v1.ObservationR\x06events\x12.\n" +
 	"\x05notes\x18\x03 \x03(\v2\x18.muster.provider.v1.NoteR\x05notes\x12\x12\n" +
-	"\x04more\x18\x04 \x01(\bR\x04more\"\x87\x01\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\"\x9f\x01\n" +
 	"\rCancelRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x14\n" +
 	"\x05grace\x18\x03 \x01(\x03R\x05grace\x12\x16\n" +
 	"\x06tokens\x18\x04 \x03(\tR\x06tokens\x12\x18\n" +
-	"\ahandles\x18\x05 \x03(\tR\ahandles\"^\n" +
+	"\ahandles\x18\x05 \x03(\tR\ahandles\x12\x16\n" +
+	"\x06holder\x18\x06 \x01(\tR\x06holder\"^\n" +
 	"\aOutcome\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12/\n" +
 	"\x05error\x18\x03 \x01(\v2\x19.muster.provider.v1.ErrorR\x05error\"G\n" +
 	"\fOutcomeReply\x127\n" +
-	"\boutcomes\x18\x01 \x03(\v2\x1b.muster.provider.v1.OutcomeR\boutcomes\"\xb4\x02\n" +
+	"\boutcomes\x18\x01 \x03(\v2\x1b.muster.provider.v1.OutcomeR\boutcomes\"\xcc\x02\n" +
 	"\x0eControlRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x17\n" +
@@ -5559,7 +5602,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x03cap\x18\x04 \x01(\x03H\x01R\x03cap\x88\x01\x01\x12F\n" +
 	"\x06phases\x18\x05 \x03(\v2..muster.provider.v1.ControlRequest.PhasesEntryR\x06phases\x12\x16\n" +
 	"\x06resume\x18\x06 \x03(\tR\x06resume\x12\x16\n" +
-	"\x06tokens\x18\a \x03(\tR\x06tokens\x1a9\n" +
+	"\x06tokens\x18\a \x03(\tR\x06tokens\x12\x16\n" +
+	"\x06holder\x18\b \x01(\tR\x06holder\x1a9\n" +
 	"\vPhasesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01B\a\n" +
@@ -5612,12 +5656,13 @@ const file_provider_proto_rawDesc = "" +
 	"\x05inode\x18\x04 \x01(\x04R\x05inode\x12\x10\n" +
 	"\x03dir\x18\x05 \x01(\bR\x03dir\"?\n" +
 	"\tListReply\x122\n" +
-	"\x05files\x18\x01 \x03(\v2\x1c.muster.provider.v1.FileInfoR\x05files\"e\n" +
+	"\x05files\x18\x01 \x03(\v2\x1c.muster.provider.v1.FileInfoR\x05files\"}\n" +
 	"\rRemoveRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x0e\n" +
 	"\x02to\x18\x03 \x01(\fR\x02to\x12\x14\n" +
-	"\x05paths\x18\x04 \x03(\fR\x05paths\"\r\n" +
+	"\x05paths\x18\x04 \x03(\fR\x05paths\x12\x16\n" +
+	"\x06holder\x18\x05 \x01(\tR\x06holder\"\r\n" +
 	"\vRemoveReply\"<\n" +
 	"\x0eReleaseRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x10\n" +

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/image"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -53,6 +54,12 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 			if err := attempt.Required(&providers.Job{Workdir: workdir, Require: []providers.Require{r}}); err != nil {
 				tell(i, "A required file is not there", "%v", err)
 			}
+		}
+		if what, why := image.Missing(workdir, c.Image); what != "" {
+			tell(i, what, "%s, looked for where sbatch runs", why)
+		}
+		if what, why := image.Remote(workdir, c.Image); what != "" {
+			out = append(out, providers.Finding{Check: i, Warning: true, Summary: what, Detail: why + "; whether a compute node can reach it is not known before"})
 		}
 		if live != nil {
 			b.preflightJob(live, i, c, tell)

@@ -1,0 +1,113 @@
+package refresh
+
+import (
+	"context"
+	"slices"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/providers"
+)
+
+// preflight checks that what is still to be done could run: once for all the
+// jobs that need the same, and for each volume.
+func (o *observer) preflight(ctx context.Context, a *ask) error {
+	if !o.Preflight || o.Options.Destroy || a.lang == nil {
+		return nil
+	}
+	kinds := o.kinds(a)
+	if len(kinds) == 0 {
+		return nil
+	}
+	var checks []providers.Check
+	for _, k := range kinds {
+		checks = append(checks, k.check)
+	}
+	volumes := o.volumes(a)
+	for _, v := range volumes {
+		checks = append(checks, v.check)
+	}
+	findings, err := a.p.Preflight(ctx, a.name, checks)
+	if err != nil {
+		return err
+	}
+	var said sayings
+	for _, f := range findings {
+		switch {
+		case f.Check >= 0 && f.Check < len(kinds):
+			said.ofJobs(f, kinds[f.Check])
+		case f.Check >= len(kinds) && f.Check < len(checks):
+			said.ofVolume(f, volumes[f.Check-len(kinds)])
+		default:
+			said.add(f)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range said {
+		o.out.Observed.Findings = append(o.out.Observed.Findings, o.finding(a, s))
+	}
+	return nil
+}
+
+// A saying is what was found, and of which jobs.
+type saying struct {
+	providers.Finding
+	phase string  // "" = the backend as a whole
+	kinds []*kind // of jobs that it blocks, all of the phase
+}
+
+type sayings []*saying
+
+func (s *sayings) add(f providers.Finding) *saying {
+	out := &saying{Finding: f}
+	*s = append(*s, out)
+	return out
+}
+
+// ofJobs adds what is true of jobs of a kind: to what was said of others of
+// their phase, if it is the same.
+func (s *sayings) ofJobs(f providers.Finding, k *kind) {
+	for _, had := range *s {
+		if had.phase == k.phase.Name && had.kinds[0].group.Smoke == k.group.Smoke && had.Warning == f.Warning && had.Summary == f.Summary && had.Detail == f.Detail {
+			had.kinds = append(had.kinds, k)
+			return
+		}
+	}
+	said := s.add(f)
+	said.phase, said.kinds = k.phase.Name, []*kind{k}
+}
+
+// ofVolume adds what is true of a volume, unless it was said of jobs: a
+// workdir that cannot be used is so for both.
+func (s *sayings) ofVolume(f providers.Finding, v volume) {
+	for _, had := range *s {
+		if had.Summary == f.Summary && had.Detail == f.Detail {
+			return
+		}
+	}
+	if v.sum != "" {
+		f.Detail += ". " + v.sum
+	}
+	s.add(f).phase = v.phase
+}
+
+// finding is a saying with the cells that it is about.
+func (o *observer) finding(a *ask, s *saying) observed.Finding {
+	f := observed.Finding{Diagnostic: diag.Diagnostic{Summary: s.Summary, Detail: s.Detail, Address: "backend." + a.name}, Phase: s.phase}
+	if s.Warning {
+		f.Severity = diag.Warning
+	}
+	if s.phase != "" {
+		f.Address = "phase." + s.phase
+		if p := o.phase(s.phase); p != nil {
+			f.Subject = p.Range.Ptr()
+		}
+	}
+	for _, k := range s.kinds {
+		f.Smoke = k.group.Smoke
+		f.Cells = append(f.Cells, o.cells(k)...)
+	}
+	slices.Sort(f.Cells)
+	return f
+}

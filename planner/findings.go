@@ -1,0 +1,79 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/planner/observed"
+)
+
+// mostNamed is how many blocked jobs a finding names; the rest are counted.
+const mostNamed = 20
+
+// findings are what the refresh found wrong, of what this plan starts; each
+// says which jobs it blocks where that is not all of a phase.
+func (m *maker) findings() {
+	for _, f := range m.in.Observed.Findings {
+		w := m.byPhase[f.Phase]
+		switch {
+		case w == nil:
+			m.diags.Append(f.Diagnostic)
+			continue
+		case w.nowhere && strings.Contains(f.Summary, "GPU"):
+			continue // that no place has them is said already
+		case f.Cells == nil:
+			if w.starting() || m.in.Options.Destroy {
+				m.diags.Append(f.Diagnostic)
+			}
+			continue
+		}
+		blocked, all := w.concerned(f)
+		if len(blocked) == 0 {
+			continue // what needs it is done
+		}
+		if len(blocked) < all {
+			verb := "blocks"
+			if f.Severity != 0 {
+				verb = "concerns"
+			}
+			f.Detail = strings.TrimRight(f.Detail, ". ") + ".\n\n" + fmt.Sprintf("It %s %d of %d jobs: %s.", verb, len(blocked), all, some(blocked))
+		}
+		m.diags.Append(f.Diagnostic)
+	}
+}
+
+// concerned are the jobs of a finding that this plan would start, and how many
+// of their kind it would start in all.
+func (w *work) concerned(f observed.Finding) (blocked []string, all int) {
+	add := func(i int) {
+		all++
+		if _, of := slices.BinarySearch(f.Cells, i); of {
+			blocked = append(blocked, w.p.Address(i))
+		}
+	}
+	if f.Smoke {
+		if g := w.pp.Smoke; g != nil {
+			for _, i := range g.Run {
+				add(i)
+			}
+		}
+		return blocked, all
+	}
+	for i, k := range w.pp.Kind {
+		if k.Starts() || k == Blocked {
+			add(i)
+		}
+	}
+	return blocked, all
+}
+
+// some names the first of many.
+func some(names []string) string {
+	named := names[:min(len(names), mostNamed)]
+	text := strings.Join(named, ", ")
+	if more := len(names) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,12 @@
+package observed
+
+import "github.com/muster-run/muster/internal/diag"
+
+// A Finding is what preflight found, attached to an address, and which jobs it
+// is about.
+type Finding struct {
+	diag.Diagnostic
+	Phase string // "" = a backend as a whole
+	Smoke bool   // the phase's smokes, not its runs
+	Cells []int  // of the phase, increasing; nil = all
+}
