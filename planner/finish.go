@@ -39,6 +39,7 @@ func (m *maker) note() {
 	for _, w := range m.works {
 		for _, d := range w.pp.Placements {
 			m.noteWait(&d)
+			m.noteTurn(w, &d)
 		}
 	}
 	m.noteSpills()

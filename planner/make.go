@@ -28,6 +28,7 @@ type maker struct {
 	ended       []*state.Job           // those of them that a destroy leaves alone
 	smokes      map[string]*state.Job
 	waits       map[poolName][]time.Duration // in queues, before; nil until asked for
+	turns       map[poolName]turn            // seen before; nil until asked for
 	holds       []hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
 	urgent      bool

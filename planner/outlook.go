@@ -77,7 +77,7 @@ func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
 	hold, machines := m.kept(d)
 	return forecast.Group{
 		Hold: hold, Machines: machines, Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.Failing, Delay: w.p.Retry.Delay,
+		Launches: attempts(w.p), Failing: ev.Failing, Delay: w.p.Retry.Delay, Turn: m.turn(d.Backend, d.Pool).each,
 	}
 }
 

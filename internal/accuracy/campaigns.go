@@ -15,7 +15,7 @@ type sample struct {
 	name     string
 	past     int // values of r that are run first
 	held     int // values of r that are held back
-	parallel int // max_parallel; 0 = as many as the machine runs
+	parallel int // max_parallel; 0 = as many as there is room for
 	phases   []phase
 }
 
@@ -27,18 +27,16 @@ type phase struct {
 	spread float64                             // standard deviation of the logarithm
 	fails  float64                             // share of jobs whose first launch fails, half-way
 	cpus   int
+	gpus   int
 	reads  string // phase it reads, cell by cell
 	all    string // phase it waits for as a whole
 }
 
-// campaigns differ in what makes a forecast hard: runtimes that follow an axis, or
+// campaigns for this machine differ in what makes a forecast hard: runtimes that follow an axis, or
 // two, or none; spread; edges; caps; retries; jobs that take no longer than
 // starting them.
 func campaigns() []sample {
 	n := map[string][]float64{"N": {1, 2, 4, 8}}
-	flat := func(s float64) func(map[string]float64) float64 {
-		return func(map[string]float64) float64 { return s }
-	}
 	return []sample{
 		{name: "flat", past: 4, held: 12, phases: []phase{{name: "a", takes: flat(0.8), spread: 0.1}}},
 		{name: "short", past: 20, held: 100, phases: []phase{{name: "a", takes: flat(0.05), spread: 0.3}}},
@@ -57,19 +55,20 @@ func campaigns() []sample {
 	}
 }
 
-// hourly is the price of an hour of the machine: a dollar a second, so that
-// cents show.
-const hourly = 3600
+// flat is a runtime that follows no axis.
+func flat(seconds float64) func(map[string]float64) float64 {
+	return func(map[string]float64) float64 { return seconds }
+}
 
 // write makes the campaign and the times of its jobs, which muster does not
 // see.
-func (s sample) write(dir string, seed uint64) error {
+func (s sample) write(at site, dir string, seed uint64) error {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
-	fmt.Fprintf(&b, "campaign %q { max_parallel = %d }\nbackend \"local\" \"local\" {\n  price = { usd_per_hour = %d }\n}\n", s.name, max(s.parallel, 1000*(1-min(s.parallel, 1))), hourly)
+	fmt.Fprintf(&b, "campaign %q { max_parallel = %d }\n%s", s.name, max(s.parallel, 1000*(1-min(s.parallel, 1))), at.block(dir))
 	fmt.Fprintf(&b, "failure \"again\" { exit_codes = [75] }\n")
 	for _, p := range s.phases {
-		p.write(&b, s.past+s.held)
+		p.write(&b, at.name, s.past+s.held)
 		if err := p.times(filepath.Join(dir, "times"), s.past+s.held, rnd); err != nil {
 			return err
 		}
@@ -77,8 +76,8 @@ func (s sample) write(dir string, seed uint64) error {
 	return os.WriteFile(filepath.Join(dir, "campaign.muster.hcl"), []byte(b.String()), 0o600)
 }
 
-func (p phase) write(b *strings.Builder, repeats int) {
-	fmt.Fprintf(b, "phase %q {\n  grid {\n    repeat = [\"r\"]\n    axes = {\n      r = range(%d)\n", p.name, repeats)
+func (p phase) write(b *strings.Builder, backend string, repeats int) {
+	fmt.Fprintf(b, "phase %q {\n  place { candidates = [backend.%s] }\n  grid {\n    repeat = [\"r\"]\n    axes = {\n      r = range(%d)\n", p.name, backend, repeats)
 	file := p.name
 	for _, axis := range p.sorted() {
 		fmt.Fprintf(b, "      %s = [%s]\n", axis, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(p.axes[axis])), ", "), "[]"))
@@ -96,7 +95,7 @@ func (p phase) write(b *strings.Builder, repeats int) {
 		read = "cat ${input.from} >/dev/null; "
 	}
 	fmt.Fprintf(b, "    command = \"%stest $MUSTER_ATTEMPT != 1 || test ! -e times/%s.fails || { sleep $(cat times/%s.fails); exit 75; }; sleep $(cat times/%s); echo done > ${output.x}\"\n", read, file, file, file)
-	fmt.Fprintf(b, "    resources {\n      cpus = %d\n      walltime = \"10m\"\n    }\n    output \"x\" { path = \"out/%s\" }\n  }\n", max(p.cpus, 1), file)
+	fmt.Fprintf(b, "    resources {\n      cpus = %d\n      gpus = %d\n      memory = \"100MiB\"\n      walltime = \"10m\"\n    }\n    output \"x\" { path = \"out/%s\" }\n  }\n", max(p.cpus, 1), p.gpus, file)
 	b.WriteString("  retry {\n    on = [\"again\"]\n    max_attempts = 3\n  }\n}\n")
 }
 

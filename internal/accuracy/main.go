@@ -2,8 +2,9 @@
 // campaigns, each run in part for a history, planned for the rest, and applied.
 //
 //	go run ./internal/accuracy -muster bin/muster
+//	go run ./internal/accuracy -muster bin/muster -on slurm
 //
-// It prints predicted and actual walltime and money, the error of each, the
+// It prints predicted and actual walltime and cost, the error of each, the
 // median of the errors, and how often the actual figure stayed below p90. Docs:
 // docs/accuracy.md.
 package main
@@ -18,17 +19,22 @@ import (
 
 func main() {
 	muster := flag.String("muster", "bin/muster", "the `PROGRAM` to try")
+	on := flag.String("on", "local", "`SITE` to run on: local, or slurm, the cluster that Slurm's commands reach")
 	seed := flag.Uint64("seed", 1, "of the campaigns' runtimes")
 	only := flag.String("only", "", "one campaign, by `NAME`")
 	keep := flag.Bool("keep", false, "keep the working directory, and say where it is")
 	flag.Parse()
-	if err := run(*muster, *only, *seed, *keep); err != nil {
+	if err := run(*muster, *on, *only, *seed, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
 }
 
-func run(muster, only string, seed uint64, keep bool) error {
+func run(muster, on, only string, seed uint64, keep bool) error {
+	at, ok := sites[on]
+	if !ok {
+		return fmt.Errorf("-on %s: no such site; write local or slurm", on)
+	}
 	program, err := filepath.Abs(muster)
 	if err != nil {
 		return err
@@ -43,20 +49,20 @@ func run(muster, only string, seed uint64, keep bool) error {
 		defer os.RemoveAll(dir)
 	}
 	fmt.Printf("%-12s %5s %5s  %8s %8s %8s %6s %4s  %8s %8s %8s %6s %4s\n", "campaign", "past", "jobs", "expected", "p90", "actual", "error", "held", "expected", "p90", "actual", "error", "held")
-	fmt.Printf("%-12s %5s %5s  %-37s  %s\n", "", "", "", "walltime, seconds", "money")
-	var times, money score
-	for i, c := range campaigns() {
+	fmt.Printf("%-12s %5s %5s  %-37s  %s\n", "", "", "", "walltime, seconds", "cost, "+at.unit)
+	var times, cost score
+	for i, c := range at.campaigns() {
 		if only != "" && c.name != only {
 			continue
 		}
-		r, err := c.try(program, filepath.Join(dir, c.name), seed+uint64(i))
+		r, err := c.try(at, program, filepath.Join(dir, c.name), seed+uint64(i))
 		if err != nil {
 			return fmt.Errorf("campaign %s: %w", c.name, err)
 		}
-		fmt.Printf("%-12s %5d %5d  %s  %s\n", c.name, r.past, r.jobs, times.add(r.walltime), money.add(r.money))
+		fmt.Printf("%-12s %5d %5d  %s  %s\n", c.name, r.past, r.jobs, times.add(r.walltime), cost.add(r.cost))
 	}
-	fmt.Printf("\nwalltime: median error %.1f %%, p90 held in %d of %d\nmoney:    median error %.1f %%, p90 held in %d of %d\n",
-		100*times.median(), times.held, len(times.errors), 100*money.median(), money.held, len(money.errors))
+	fmt.Printf("\nwalltime: median error %.1f %%, p90 held in %d of %d\ncost:     median error %.1f %%, p90 held in %d of %d\n",
+		100*times.median(), times.held, len(times.errors), 100*cost.median(), cost.held, len(cost.errors))
 	return nil
 }
 

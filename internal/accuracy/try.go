@@ -14,19 +14,19 @@ import (
 
 // An outcome is a campaign's forecast and what came of it.
 type outcome struct {
-	past, jobs      int
-	walltime, money figure
+	past, jobs     int
+	walltime, cost figure
 }
 
 // try runs the history, plans the rest, and applies it.
-func (s sample) try(muster, dir string, seed uint64) (outcome, error) {
+func (s sample) try(at site, muster, dir string, seed uint64) (outcome, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return outcome{}, err
 	}
-	if err := s.write(dir, seed); err != nil {
+	if err := s.write(at, dir, seed); err != nil {
 		return outcome{}, err
 	}
-	m := program{muster, dir}
+	m := program{muster, dir, at.unit}
 	past := []string{"apply", "-auto-approve"}
 	for r := range s.past {
 		for _, p := range s.phases {
@@ -56,13 +56,13 @@ func (s sample) try(muster, dir string, seed uint64) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	out.money.actual = after - before
+	out.cost.actual = after - before
 	out.walltime.actual, err = m.lasted(began)
 	return out, err
 }
 
 // A program is muster in a campaign's directory.
-type program struct{ path, dir string }
+type program struct{ path, dir, unit string }
 
 func (m program) run(args ...string) ([]byte, error) {
 	cmd := exec.Command(m.path, args...)
@@ -104,21 +104,21 @@ func (m program) plan() (outcome, error) {
 	}
 	out := outcome{past: doc.Counts.Unchanged, jobs: doc.Counts.Run, walltime: figure{expected: doc.Walltime.P50, p90: doc.Walltime.P90}}
 	for _, l := range doc.Cost {
-		if l.Unit == "usd" {
-			out.money.expected, _ = strconv.ParseFloat(l.Expected.Amount, 64)
-			out.money.p90, _ = strconv.ParseFloat(l.P90.Amount, 64)
+		if l.Unit == m.unit {
+			out.cost.expected, _ = strconv.ParseFloat(l.Expected.Amount, 64)
+			out.cost.p90, _ = strconv.ParseFloat(l.P90.Amount, 64)
 		}
 	}
 	return out, nil
 }
 
-// spent is the money in the ledger.
+// spent is what the ledger has.
 func (m program) spent() (float64, error) {
 	var doc struct{ Total map[string]string }
 	if err := m.json(&doc, "cost", "-json"); err != nil {
 		return 0, err
 	}
-	return strconv.ParseFloat(doc.Total["usd"], 64)
+	return strconv.ParseFloat(doc.Total[m.unit], 64)
 }
 
 // lasted is the time from the start of the apply to the end of its last job.

@@ -72,6 +72,7 @@ type Group struct {
 	Shapes   []offer.Shape // of these, where retries scale; nil = all as decided
 	Failing  float64       // share of launches seen to fail and be retried
 	Delay    time.Duration // before the next launch
+	Turn     time.Duration // from the end of a job to the start of the next in its place
 	Hold     time.Duration // a rented machine is kept after its last job
 	Machines int           // most machines at once; 0 = one a job
 	Running  time.Duration // how long its jobs have run already

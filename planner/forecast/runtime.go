@@ -167,15 +167,25 @@ func (g Group) queueWait() time.Duration {
 	if g.InFlight {
 		return 0
 	}
-	return (max(g.Decision.Wait, 0) + g.Decision.Boot) * time.Duration(max(g.Decision.Segments, 1))
+	return (max(g.Decision.Wait-g.Turn, 0) + g.Decision.Boot) * time.Duration(max(g.Decision.Segments, 1))
 }
 
-// duration is a job's time from its start, or from now if it runs, to its
-// end: retries, their delays and their waits included.
+// duration is how long a job keeps its place, from its start, or from now if it
+// runs, to its end: retries, their delays and their waits included, and the
+// turn before it, for which the place stands empty.
 func (g Group) duration(p90 bool) time.Duration {
 	d := g.Runtime.launch(p90)
-	retry := float64(d + g.Delay + max(g.Decision.Wait, 0))
-	return max(d-g.Running, 0) + time.Duration(g.again()*retry)
+	retry := float64(d + g.Delay + max(g.Decision.Wait, g.Turn, 0))
+	return max(d-g.Running, 0) + g.turn() + time.Duration(g.again()*retry)
+}
+
+// turn is what passes before a job starts in a place that is free; one that runs
+// has it behind it.
+func (g Group) turn() time.Duration {
+	if g.InFlight {
+		return 0
+	}
+	return g.Turn
 }
 
 // billed is the time of one launch that is paid for: a running job's since

@@ -1,0 +1,78 @@
+package evidence
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/state"
+)
+
+// A Turnover is what a pool takes to put the next job where one has ended: a
+// scheduler's cycle, epilog and prolog, or the other people who are served in
+// between. The launches of one pool are added in any order.
+type Turnover struct{ seen []stay }
+
+// A stay is one launch on a pool: from when it could have started, if that is
+// known, to its end.
+type stay struct {
+	ready, started, ended time.Time
+	free                  bool // it waited for nothing but its turn
+}
+
+const (
+	// mostStays bounds what is kept of a pool; more say nothing new.
+	mostStays = 5000
+	// enoughTurns is from how many turns on their median counts.
+	enoughTurns = 3
+	// longestTurn is what a turn is taken to last at most: where it lasted longer,
+	// others were served first, which is the queue's wait and not the pool's pace.
+	longestTurn = 10 * time.Minute
+	// longestCycle bounds what the wait for an idle place says of a turn: slurm.conf(5)
+	// has a cycle of 60 s (sched_interval), and other schedulers none longer.
+	longestCycle = time.Minute
+)
+
+// Add counts in a launch. Free says that it waited for no other job.
+func (t *Turnover) Add(at *state.Attempt, free bool) {
+	if len(t.seen) < mostStays && !at.Started.IsZero() && !at.Ended.IsZero() {
+		t.seen = append(t.seen, stay{at.Queued, at.Started, at.Ended, free && !at.Queued.IsZero()})
+	}
+}
+
+// Takes is the median time from the end of a job to the start of the next in
+// its place, and of how many turns; where too few were seen, the shortest wait
+// for a place that was idle, of none. It is 0 where neither is known.
+func (t *Turnover) Takes() (each time.Duration, turns int) {
+	least := longestCycle
+	var turn []time.Duration
+	var freed []time.Time // places that nobody has taken since, first freed first
+	ends := slices.Clone(t.seen)
+	slices.SortFunc(ends, func(a, b stay) int { return a.ended.Compare(b.ended) })
+	slices.SortFunc(t.seen, func(a, b stay) int { return a.started.Compare(b.started) })
+	waited := false
+	for _, s := range t.seen {
+		for len(ends) > 0 && !ends[0].ended.After(s.started) {
+			freed = append(freed, ends[0].ended)
+			ends = ends[1:]
+		}
+		var place time.Time
+		if len(freed) > 0 {
+			place, freed = freed[0], freed[1:]
+		}
+		switch {
+		case !s.free:
+		case place.After(s.ready):
+			turn = append(turn, min(s.started.Sub(place), longestTurn))
+		default:
+			least, waited = min(least, max(0, s.started.Sub(s.ready))), true
+		}
+	}
+	if len(turn) >= enoughTurns {
+		return forecast.Quantile(turn, 0.5), len(turn)
+	}
+	if !waited {
+		return 0, 0
+	}
+	return least, 0
+}

@@ -1,0 +1,47 @@
+package evidence
+
+import (
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/state"
+)
+
+// TestTurnover: what a pool takes between two jobs in one place is told from
+// when they started and ended, and not from what they waited for besides.
+func TestTurnover(t *testing.T) {
+	t.Parallel()
+	type launch struct {
+		queued, started, ended float64 // seconds
+		depends                bool
+	}
+	for name, c := range map[string]struct {
+		seen  []launch
+		each  time.Duration
+		turns int
+	}{
+		"nothing":                    {nil, 0, 0},
+		"one wave":                   {[]launch{{0, 2, 9, false}, {0, 1, 9, false}, {0, 1.5, 8, false}}, time.Second, 0},
+		"a long queue":               {[]launch{{0, 9000, 9009, false}}, time.Minute, 0},
+		"one place, one by one":      {[]launch{{0, 1, 10, false}, {0, 12, 20, false}, {0, 22, 30, false}, {0, 33, 40, false}}, 2 * time.Second, 3},
+		"two places":                 {[]launch{{0, 1, 10, false}, {0, 1, 12, false}, {0, 11, 20, false}, {0, 13, 25, false}, {0, 21, 30, false}, {0, 27, 30, false}}, time.Second, 4},
+		"in any order":               {[]launch{{0, 33, 40, false}, {0, 12, 20, false}, {0, 1, 10, false}, {0, 22, 30, false}}, 2 * time.Second, 3},
+		"a second apply, days later": {[]launch{{0, 1, 10, false}, {0, 1, 12, false}, {90000, 90001.5, 90010, false}, {90000, 90001, 90010, false}}, time.Second, 0},
+		"waited for other jobs":      {[]launch{{0, 1, 10, true}, {0, 400, 500, true}, {0, 900, 1000, true}, {0, 1500, 1600, true}}, 0, 0},
+		"strangers in between":       {[]launch{{0, 1, 10, false}, {0, 90000, 90010, false}, {0, 190000, 190010, false}, {0, 290000, 290010, false}}, longestTurn, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := func(s float64) time.Time {
+				return time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))
+			}
+			var turns Turnover
+			for _, l := range c.seen {
+				turns.Add(&state.Attempt{Queued: at(l.queued), Started: at(l.started), Ended: at(l.ended)}, !l.depends)
+			}
+			if each, n := turns.Takes(); each != c.each || n != c.turns {
+				t.Errorf("%v, seen %d times; want %v, %d", each, n, c.each, c.turns)
+			}
+		})
+	}
+}
