@@ -3,8 +3,10 @@
 // what a refusal means. It keeps nothing of its own: what muster does with the
 // answers is package login's.
 //
-// Outputs are read as Slurm 22.05 prints them, of which recordings are in
-// testdata; formats are asked for by fields that older and newer versions have.
+// Slurm 22.05 is what this is held against, by recordings in testdata and by a
+// cluster; of 20.11 to 25.11 are texts that were published (versions_test.go).
+// Only fields that all of them have are asked for, by name, and what a version
+// does not tell is unknown and no failure.
 package cluster
 
 import (
@@ -35,6 +37,7 @@ const accountIDs = 500
 type Commands struct {
 	runner Runner
 	User   string     // whose jobs and limits are asked for; not to be changed
+	lacks  []string   // fields that this sacct does not know
 	mu     sync.Mutex // one command at a time: nobody polls a controller to death
 }
 
@@ -70,11 +73,11 @@ func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string
 // for as long as it does: one call for everything. squeue -j fails as a whole
 // for one id that was forgotten.
 func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
-	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.User, "-o", queueFormat)
+	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.User, "-o", strings.Join(queueFields, fieldEnd)+recordEnd)
 	if err != nil {
 		return nil, err
 	}
-	rows, unread := parseQueue(out)
+	rows, unread := parseQueue(out, queueFields)
 	if unread > 0 {
 		return nil, providers.Errorf(providers.Unreachable, "squeue said %d things that cannot be read", unread)
 	}
@@ -85,11 +88,10 @@ func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
 // error, what was read before it is returned.
 func (c *Commands) Account(ctx context.Context, ids []string) (rows []AccountRow, err error) {
 	for part := range slices.Chunk(ids, accountIDs) {
-		out, err := c.told(ctx, accountTimeout, "sacct", "-n", "-p", "-D", "-a", "--delimiter="+fieldEnd, "-j", strings.Join(part, ","), "-o", accountFields)
+		more, unread, err := c.sacct(ctx, "-a", "-j", strings.Join(part, ","))
 		if err != nil {
 			return rows, err
 		}
-		more, unread := parseAccount(out)
 		if unread > 0 {
 			return rows, providers.Errorf(providers.Unreachable, "sacct said %d things that cannot be read", unread)
 		}
@@ -101,13 +103,43 @@ func (c *Commands) Account(ctx context.Context, ids []string) (rows []AccountRow
 // AccountNamed is what accounting has of a job name since five minutes before a
 // time, as clocks differ. Rows that cannot be read are left out.
 func (c *Commands) AccountNamed(ctx context.Context, name string, since time.Time) ([]AccountRow, error) {
-	out, err := c.told(ctx, accountTimeout, "sacct", "-n", "-p", "-D", "-X", "--delimiter="+fieldEnd, "--name="+name,
-		"-S", since.Add(-5*time.Minute).Format("2006-01-02T15:04:05"), "-E", "now", "-s", allStates, "-o", accountFields)
-	if err != nil {
-		return nil, err
+	rows, _, err := c.sacct(ctx, "-X", "--name="+name, "-S", since.Add(-5*time.Minute).Format(localTime), "-E", "now", "-s", allStates)
+	return rows, err
+}
+
+// sacct asks accounting for its fields, less those that this version was seen
+// not to have.
+func (c *Commands) sacct(ctx context.Context, which ...string) (rows []AccountRow, unread int, err error) {
+	for {
+		fields := c.accountFields()
+		argv := append([]string{"sacct", "-n", "-p", "-D", "--delimiter=" + fieldEnd}, which...)
+		out, err := c.told(ctx, accountTimeout, append(argv, "-o", strings.Join(fields, ","))...)
+		if err == nil {
+			rows, unread = parseAccount(out, fields)
+			return rows, unread, nil
+		}
+		if i := slices.Index(fields, unknownField(err)); i < accountNeeds || !c.drop(fields[i]) {
+			return nil, 0, err
+		}
 	}
-	rows, _ := parseAccount(out)
-	return rows, nil
+}
+
+// accountFields are those that this version of sacct is asked for.
+func (c *Commands) accountFields() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(accountFields), func(name string) bool { return slices.Contains(c.lacks, name) })
+}
+
+// drop notes that sacct does not know a field; false: that was known.
+func (c *Commands) drop(field string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.Contains(c.lacks, field) {
+		return false
+	}
+	c.lacks = append(c.lacks, field)
+	return true
 }
 
 // allStates finds jobs that were never eligible, too. sacct(1), -s.
@@ -154,8 +186,9 @@ func (c *Commands) Scontrol(ctx context.Context, args ...string) error {
 	return err
 }
 
-// Cancel tells Slurm to end jobs: ids, or elements as "7_[0-3]". Its status means nothing: 0 also for ids
-// that are unknown.
+// Cancel tells Slurm to end jobs: ids, or elements as "7_[0-3]". Ids that are
+// unknown or have ended are no error: some versions are silent about them, with
+// status 0, and some fail after they have ended the others.
 func (c *Commands) Cancel(ctx context.Context, ids []string) error {
 	for part := range slices.Chunk(ids, accountIDs) {
 		r, err := c.ask(ctx, askTimeout, append([]string{"scancel", "--"}, part...)...)
@@ -163,7 +196,9 @@ func (c *Commands) Cancel(ctx context.Context, ids []string) error {
 			return err
 		}
 		if r.Code != 0 {
-			return refusal("scancel", r)
+			if err := refusal("scancel", r); !Gone(err) {
+				return err
+			}
 		}
 	}
 	return nil

@@ -4,10 +4,13 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Facts are what a cluster says of itself.
 type Facts struct {
+	Asked        time.Time // when the cluster said so
+	Version      string    // slurmctld's: "22.05.8"; "" = not told
 	Partitions   []Partition
 	qos          []QoS
 	Associations []Association // of this user
@@ -29,7 +32,7 @@ type Facts struct {
 // Facts asks Slurm for its partitions and nodes, and accounting for the
 // limits, which a site may close. It fails if partitions or nodes are not told.
 func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
-	s := &Facts{}
+	s := &Facts{Asked: time.Now()}
 	out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "partition")
 	if err != nil {
 		return nil, err
@@ -42,6 +45,7 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 	addNodes(s.Partitions, string(out))
 	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
 		config := parseConfig(string(out))
+		s.Version = config["SLURM_VERSION"]
 		s.RequeueExits = requeueExits(config)
 		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
 		s.Enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
@@ -89,6 +93,29 @@ func (s *Facts) association(account, partition string) (found *Association) {
 		}
 	}
 	return found
+}
+
+// oldest is the oldest version whose published texts this package is held
+// against.
+var oldest = [2]int{20, 11}
+
+// Old reports whether the cluster runs a version older than those that are
+// known to be understood; false where it does not tell.
+func (s *Facts) Old() bool {
+	year, rest, _ := strings.Cut(s.Version, ".")
+	month, _, _ := strings.Cut(rest, ".")
+	v := [2]int{number(year), number(month)}
+	return v[0] > 0 && slices.Compare(v[:], oldest[:]) < 0
+}
+
+// Source says where facts come from and of when they are: "live at 15:04 UTC,
+// Slurm 22.05.8".
+func (s *Facts) Source() string {
+	text := "live at " + s.Asked.UTC().Format("15:04 UTC")
+	if s.Version != "" {
+		text += ", Slurm " + s.Version
+	}
+	return text
 }
 
 // Partition is that of a name; nil if there is none, or no facts.

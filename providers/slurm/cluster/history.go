@@ -65,9 +65,7 @@ func (h *History) Usage(r *AccountRow) *offer.Usage {
 		}
 		u.MaxRSS = max(u.MaxRSS, s.rss)
 	}
-	if gpus, err := strconv.ParseFloat(r.tres["gres/gpu"], 64); err == nil {
-		u.GPUSeconds = gpus * r.elapsed.Seconds()
-	}
+	u.GPUSeconds = float64(countGPUs(r.tres)) * r.elapsed.Seconds()
 	if b, err := strconv.ParseFloat(r.tres["billing"], 64); err == nil {
 		u.Billed = fmt.Sprintf("%.0f billing-seconds", b*r.elapsed.Seconds())
 	}

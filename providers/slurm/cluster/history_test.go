@@ -9,7 +9,7 @@ import (
 // nobody's.
 func TestAccountRunning(t *testing.T) {
 	t.Parallel()
-	rows, unread := parseAccount(recorded(t, "sacct-running.out"))
+	rows, unread := parseAccount(recorded(t, "sacct-running.out"), recordedAccount)
 	if unread > 0 {
 		t.Fatalf("%d rows could not be read", unread)
 	}

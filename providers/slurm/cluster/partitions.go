@@ -75,10 +75,7 @@ func addNodes(list []Partition, out string) {
 
 // add adds a node, by its fields.
 func (p *Partition) add(f []string) {
-	usable := true
-	for _, bad := range []string{"down", "drain", "fail", "maint", "unknown", "*"} {
-		usable = usable && !strings.Contains(f[2], bad)
-	}
+	usable := takesJobs(f[2])
 	cpus := strings.Split(f[3], "/") // allocated/idle/other/total
 	if len(cpus) == 4 {
 		idle, _ := strconv.Atoi(cpus[1])
@@ -109,6 +106,23 @@ func (p *Partition) add(f []string) {
 			p.features = append(p.features, feature)
 		}
 	}
+}
+
+// takesJobs reports whether a node in a state of sinfo's takes jobs now. One
+// that is powered down (~) is started for a job, one that is planned (-) is not
+// taken yet. sinfo(1), NODE STATE CODES: does not respond (*), is about to be or
+// being powered down (! %), reserved for maintenance ($), to be rebooted (@ ^);
+// the words of some came with 21.08 and 23.11.
+func takesJobs(state string) bool {
+	if strings.ContainsAny(state, "*!%$@^") {
+		return false
+	}
+	for _, bad := range []string{"down", "drain", "fail", "maint", "unknown", "inval", "block", "boot", "future", "error", "npc", "perfctrs"} {
+		if strings.Contains(state, bad) {
+			return false
+		}
+	}
+	return true
 }
 
 // parseGres reads "gpu:a100:3(S:0-1),gpu:a100:2(IDX:0,1),craynetwork:4": the

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type said struct {
 const (
 	perJob     = "it asks for more than the qos or the account gives"
 	perJobMin  = "it asks for less than the qos or the account wants"
+	garbled    = "slurmctld was not understood, or did not understand"
 	listLimits = "`sacctmgr show qos` and `sacctmgr show assoc user=$USER` list the limits"
 )
 
@@ -39,6 +41,11 @@ var messages = []said{
 	{"slurm backup controller in standby", providers.Unreachable, "the controllers are changing over", ""},
 	{"temporarily unable to accept job", providers.Unreachable, "slurmctld is too busy", "muster tries again"},
 	{"resource temporarily unavailable", providers.Unreachable, "slurmctld is too busy", ""},
+	{"unexpected message received", providers.Unreachable, garbled, ""}, {"message receive failure", providers.Unreachable, garbled, ""},
+	{"message send failure", providers.Unreachable, garbled, ""}, {"communication connection failure", providers.Unreachable, garbled, ""},
+	{"communication shutdown failure", providers.Unreachable, garbled, ""}, {"insane message length", providers.Unreachable, garbled, ""},
+	{"header lengths are longer", providers.Unreachable, garbled, ""},
+	{"incompatible versions of client and server", providers.Unreachable, "Slurm's commands here are of another version than slurmctld", "the cluster may be being upgraded: muster asks again; `sinfo --version` and `scontrol show config` say the two versions"},
 	{"maxsubmit", providers.Quota, "the limit of submitted jobs is reached", "the rest is submitted as room appears"},
 	{"grpsubmit", providers.Quota, "the limit of submitted jobs is reached", "the rest is submitted as room appears"},
 	// The reason comes before the sentence that all of these share.
@@ -55,12 +62,16 @@ var messages = []said{
 	{"requested partition configuration not available", providers.Invalid, "the partition is closed, or does not allow what is asked", "`scontrol show partition` says its state and limits"},
 	{"requested node configuration is not available", providers.Invalid, "no node of the partition has what is asked", "ask for fewer cores, less memory or other GPUs"},
 	{"invalid generic resource", providers.Invalid, "there are no such GPUs here", "`sinfo -o '%P %G'` lists them"},
+	{"trackable resource", providers.Invalid, "there are no such GPUs here", "`sinfo -o '%P %G'` lists them"},
+	{"node count specification invalid", providers.Invalid, "it asks for more nodes than the partition gives", "ask for fewer nodes, or choose another partition"},
+	{"more processors requested than permitted", providers.Invalid, "it asks for more cores than the partition gives", "ask for fewer cores"},
 	{"invalid feature", providers.Invalid, "no node has this feature", "`sinfo -o '%P %f'` lists them"},
 	{"memory specification can not be satisfied", providers.Invalid, "no node has so much memory", "ask for less memory"},
 	{"job dependency problem", providers.Unreachable, "what it comes after is not known to slurmctld any more", ""},
 	{"reservation", providers.Invalid, "the reservation cannot be used", "`scontrol show reservation` lists them"},
 	{"license", providers.Invalid, "there are no such licenses", "`scontrol show licenses` lists them"},
 	{"invalid job array specification", providers.Invalid, "the array is longer than the site allows", ""},
+	{"unspecified error", providers.Invalid, "a rule of the site's own refuses it", "what it says stands before; the site's support knows the rule"},
 	{"accounting/qos policy", providers.Invalid, "a limit of the account or its qos forbids it", "`sacctmgr show qos` lists the limits"},
 }
 
@@ -106,6 +117,22 @@ func message(command string, text []byte) string {
 func firstLine(b []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	return line
+}
+
+// invalidField is what sacct says of a field that its version does not have.
+var invalidField = regexp.MustCompile(`[Ii]nvalid field requested: "?(\w+)`)
+
+// unknownField is the field for which sacct refused to answer, "" if it was for
+// something else.
+func unknownField(err error) string {
+	var e *providers.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	if m := invalidField.FindStringSubmatch(e.Detail); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // Gone reports whether an error is Slurm's refusal to do something to a job that

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"os"
+	"os/user"
 	"strconv"
 	"strings"
 	"time"
@@ -15,12 +16,10 @@ const (
 	recordEnd = "\x1e"
 )
 
-// queueFormat is squeue's, by fields that have meant the same since 14.x. JSON
-// is younger, and its shape has changed with almost every version.
-const queueFormat = "%F\x1f%K\x1f%i\x1f%A\x1f%T\x1f%r\x1f%V\x1f%S\x1f%e\x1f%l\x1f%M\x1f%P\x1f%a\x1f%q\x1f%u\x1f%D\x1f%C\x1f%m\x1f%b\x1f%Q\x1f%N\x1f%E\x1f%w\x1f%Z\x1f%j\x1f%k\x1e"
-
-// queueWidth is how many fields a record of it has.
-const queueWidth = 26
+// queueFields are squeue's, by letters that have meant the same since 14.x, and
+// none that nobody reads. JSON is younger, and its shape has changed with
+// almost every version.
+var queueFields = []string{"%F", "%K", "%T", "%r", "%V", "%S", "%P", "%a", "%q", "%N", "%j"}
 
 // A QueueRow is one job, or one element of an array, in squeue.
 type QueueRow struct {
@@ -30,7 +29,6 @@ type QueueRow struct {
 	Reason    string // Slurm's own word; Reason has it in words
 	submit    time.Time
 	Start     time.Time // expected, while it is pending; zero = not known
-	end       time.Time
 	Partition string
 	account   string
 	qos       string
@@ -38,9 +36,9 @@ type QueueRow struct {
 	Name      string // of the job
 }
 
-// parseQueue reads what squeue printed in queueFormat. Records that cannot be
-// read are counted, and no conclusion may be drawn from a listing with some.
-func parseQueue(out []byte) (rows []QueueRow, unread int) {
+// parseQueue reads what squeue printed by fields. Records that cannot be read
+// are counted, and no conclusion may be drawn from a listing with some.
+func parseQueue(out []byte, fields []string) (rows []QueueRow, unread int) {
 	if rest := out[bytes.LastIndexByte(out, recordEnd[0])+1:]; len(bytes.TrimSpace(rest)) > 0 {
 		unread++ // cut short
 	}
@@ -49,18 +47,19 @@ func parseQueue(out []byte) (rows []QueueRow, unread int) {
 		if len(bytes.TrimSpace(record)) == 0 {
 			continue
 		}
-		f := strings.Split(string(record), fieldEnd)
-		if len(f) != queueWidth || !isID(f[0]) || f[4] == "" {
+		values := strings.Split(string(record), fieldEnd)
+		if len(values) != len(fields) {
 			unread++
 			continue
 		}
-		indexes, err := ParseIndexes(f[1])
-		if err != nil {
+		f := named(fields, values)
+		indexes, err := ParseIndexes(f["%K"])
+		if err != nil || !isID(f["%F"]) || f["%T"] == "" {
 			unread++
 			continue
 		}
-		row := QueueRow{Array: f[0], State: StateWord(f[4]), Reason: f[5], submit: epoch(f[6]), Start: epoch(f[7]), end: epoch(f[8]),
-			Partition: f[11], account: f[12], qos: f[13], Nodes: f[20], Name: f[24]}
+		row := QueueRow{Array: f["%F"], State: StateWord(f["%T"]), Reason: f["%r"], submit: epoch(f["%V"]), Start: epoch(f["%S"]),
+			Partition: f["%P"], account: f["%a"], qos: f["%q"], Nodes: f["%N"], Name: f["%j"]}
 		for _, i := range indexes {
 			row.Index = i
 			rows = append(rows, row)
@@ -69,15 +68,29 @@ func parseQueue(out []byte) (rows []QueueRow, unread int) {
 	return rows, unread
 }
 
+// named are values by the fields that they are of.
+func named(fields, values []string) map[string]string {
+	out := make(map[string]string, len(fields))
+	for i, name := range fields {
+		out[name] = values[i]
+	}
+	return out
+}
+
 // StateWord is a state without what may follow: "CANCELLED by 1000".
 func StateWord(s string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
 	return strings.TrimSuffix(word, "+")
 }
 
-// accountFields are sacct's, none newer than 20.02: an unknown one is fatal.
-const accountFields = "JobID,JobIDRaw,State,ExitCode,DerivedExitCode,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,Partition,Account,QOS,User," +
-	"NNodes,NCPUS,ReqTRES,AllocTRES,MaxRSS,TotalCPU,NodeList,Reason,WCKey,WorkDir,JobName,Comment"
+// accountFields are sacct's, none newer than 20.02 and none that nobody reads:
+// fields come (StdOut, Restarts), go (AllocGRES) and are renamed (Reserved is
+// Planned since 21.08), and one that is not known is fatal. Without the first
+// four there is nothing to read; any other is unknown where a version lacks it.
+var accountFields = []string{"JobID", "State", "Submit", "JobName", "ExitCode", "Start", "End", "ElapsedRaw", "AllocTRES", "MaxRSS", "TotalCPU", "NodeList"}
+
+// accountNeeds is how many of them there must be.
+const accountNeeds = 4
 
 // An AccountRow is one job, element or step in sacct.
 type AccountRow struct {
@@ -91,55 +104,53 @@ type AccountRow struct {
 	Start   time.Time // zero: it never ran
 	End     time.Time // zero: it has not ended
 	elapsed time.Duration
-	pool    string
 	tres    map[string]string
 	rss     int64         // bytes; -1 = unknown
 	cpu     time.Duration // -1 = unknown
 	Nodes   string        // as Slurm lists them: "cpu[1-2]"
-	reason  string
-	Name    string // of the job; "allocation" while the row is not complete
+	Name    string        // of the job; "allocation" while the row is not complete
 }
 
 // Final reports whether the state is an end.
 func (r AccountRow) Final() bool { return Ended(r.State) }
 
 // Ended reports whether a state word, of squeue or sacct, is an end. squeue(1),
-// JOB STATE CODES; REQUEUED and the like are the end of one start only.
+// JOB STATE CODES; REQUEUED and the like are the end of one start only, and
+// LAUNCH_FAILED may be of a job that Slurm holds.
 func Ended(state string) bool {
 	switch StateWord(state) {
-	case "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT", "LAUNCH_FAILED", "REVOKED":
+	case "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT", "REVOKED":
 		return true
 	}
 	return false
 }
 
-// parseAccount reads sacct -n -p with accountFields.
-func parseAccount(out []byte) (rows []AccountRow, unread int) {
-	n := strings.Count(accountFields, ",") + 1
-	fields := strings.Split(string(out), fieldEnd)
+// parseAccount reads sacct -n -p by fields.
+func parseAccount(out []byte, fields []string) (rows []AccountRow, unread int) {
+	values := strings.Split(string(out), fieldEnd)
 	// A separator stands after the last field, too; a newline before the next row.
-	for len(fields) > n {
-		f := fields[:n]
-		fields = fields[n:]
-		fields[0] = strings.TrimPrefix(fields[0], "\n")
-		more, ok := parseAccountRow(f)
+	for len(values) > len(fields) {
+		f := values[:len(fields)]
+		values = values[len(fields):]
+		values[0] = strings.TrimPrefix(values[0], "\n")
+		more, ok := parseAccountRow(named(fields, f))
 		if !ok {
 			unread++
 			continue
 		}
 		rows = append(rows, more...)
 	}
-	if strings.TrimSpace(strings.Join(fields, "")) != "" {
+	if strings.TrimSpace(strings.Join(values, "")) != "" {
 		unread++
 	}
 	return rows, unread
 }
 
-func parseAccountRow(f []string) ([]AccountRow, bool) {
-	id, step, _ := strings.Cut(f[0], ".")
+func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
+	id, step, _ := strings.Cut(f["JobID"], ".")
 	array, list, element := strings.Cut(id, "_")
 	array, _, _ = strings.Cut(array, "+") // a part of a heterogeneous job
-	if _, err := strconv.Atoi(array); err != nil || f[2] == "" {
+	if !isID(array) || f["State"] == "" {
 		return nil, false
 	}
 	indexes := []int{-1}
@@ -149,12 +160,12 @@ func parseAccountRow(f []string) ([]AccountRow, bool) {
 			return nil, false
 		}
 	}
-	r := AccountRow{Array: array, Step: step, State: strings.TrimSpace(f[2]), Submit: epoch(f[5]), Start: epoch(f[7]), End: epoch(f[8]), pool: f[11],
-		tres: parseTRES(f[18]), rss: parseKilo(f[19]), cpu: parseClock(f[20]), Nodes: f[21], reason: f[22], Name: f[25]}
-	code, sig, _ := strings.Cut(f[3], ":")
+	r := AccountRow{Array: array, Step: step, State: strings.TrimSpace(f["State"]), Submit: epoch(f["Submit"]), Start: epoch(f["Start"]), End: epoch(f["End"]),
+		tres: parseTRES(f["AllocTRES"]), rss: parseKilo(f["MaxRSS"]), cpu: parseClock(f["TotalCPU"]), Nodes: f["NodeList"], Name: f["JobName"]}
+	code, sig, _ := strings.Cut(f["ExitCode"], ":")
 	r.Exit, _ = strconv.Atoi(code)
 	r.Signal, _ = strconv.Atoi(sig)
-	if n, err := strconv.ParseInt(f[9], 10, 64); err == nil {
+	if n, err := strconv.ParseInt(f["ElapsedRaw"], 10, 64); err == nil {
 		r.elapsed = time.Duration(n) * time.Second
 	}
 	var rows []AccountRow
@@ -169,13 +180,17 @@ func parseAccountRow(f []string) ([]AccountRow, bool) {
 // user, "CANCELLED by 1000"; "" if it names none.
 func ByWhom(state string) string {
 	f := strings.Fields(state)
-	if len(f) == 3 && f[1] == "by" {
-		if f[2] == strconv.Itoa(os.Getuid()) {
-			return " by yourself"
-		}
-		return " by user " + f[2]
+	switch {
+	case len(f) != 3 || f[1] != "by":
+		return ""
+	case f[2] == strconv.Itoa(os.Getuid()):
+		return " by yourself"
 	}
-	return ""
+	u, err := user.LookupId(f[2])
+	if err != nil {
+		return " by user " + f[2] // whom this machine does not know
+	}
+	return " by " + u.Username
 }
 
 // SignalName is a signal of sacct's ExitCode by its name without SIG; one that

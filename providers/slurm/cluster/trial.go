@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"regexp"
-	"strconv"
 	"time"
 )
 
@@ -15,8 +14,8 @@ func (c *Commands) WouldTake(ctx context.Context, args ...string) bool {
 }
 
 // startsAt is what sbatch --test-only says, on stderr. It obeys
-// SLURM_TIME_FORMAT.
-var startsAt = regexp.MustCompile(`to start at (\d+) using`)
+// SLURM_TIME_FORMAT; what follows differs: 25.11 has "a using 1 processors".
+var startsAt = regexp.MustCompile(`to start at (\S+)`)
 
 // WouldStart is when a job with these arguments of sbatch would start that were
 // submitted now, as the scheduler has it; the zero time if it does not say.
@@ -25,10 +24,13 @@ func (c *Commands) WouldStart(ctx context.Context, args ...string) time.Time {
 	if err != nil || r.Code != 0 {
 		return time.Time{}
 	}
-	m := startsAt.FindSubmatch(r.Err)
+	return startTime(r.Err)
+}
+
+func startTime(said []byte) time.Time {
+	m := startsAt.FindSubmatch(said)
 	if m == nil {
 		return time.Time{}
 	}
-	at, _ := strconv.ParseInt(string(m[1]), 10, 64)
-	return time.Unix(at, 0)
+	return epoch(string(m[1]))
 }

@@ -64,13 +64,22 @@ func FormatIndexes(indexes []int) string {
 	return strings.Join(parts, ",")
 }
 
-// epoch reads seconds; N/A, Unknown, None and the like are no time.
+// localTime is how Slurm prints a time where SLURM_TIME_FORMAT does not reach
+// it, as through a site's own wrappers: of the cluster's time zone.
+const localTime = "2006-01-02T15:04:05"
+
+// epoch reads a time, in seconds or as Slurm prints it by default; N/A, Unknown,
+// None and the like are none.
 func epoch(s string) time.Time {
-	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
-	if err != nil || n <= 0 {
+	s = strings.TrimSpace(s)
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n > 0 {
+		return time.Unix(n, 0)
+	}
+	t, err := time.ParseInLocation(localTime, s, time.Local)
+	if err != nil {
 		return time.Time{}
 	}
-	return time.Unix(n, 0)
+	return t
 }
 
 // number reads a count; what is none is 0.
@@ -131,6 +140,21 @@ func parseTRES(s string) map[string]string {
 		}
 	}
 	return out
+}
+
+// countGPUs are the GPUs of a TRES list. Some sites count them by type only:
+// "gres/gpu:a40=1". slurm.conf(5), AccountingStorageTRES.
+func countGPUs(tres map[string]string) int {
+	if n, ok := tres["gres/gpu"]; ok {
+		return number(n)
+	}
+	sum := 0
+	for name, n := range tres {
+		if strings.HasPrefix(name, "gres/gpu:") {
+			sum += number(n)
+		}
+	}
+	return sum
 }
 
 // parseKilo reads a size such as 1234K, 1.50M, 512; -1 if there is none.

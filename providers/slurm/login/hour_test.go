@@ -40,34 +40,31 @@ func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (clust
 	switch argv[0] {
 	case "squeue":
 		f.note(argv)
-		var out strings.Builder
+		var jobs []values
 		f.each(func(k *batch, i, n int) {
-			fields := make([]string, printedQueue)
-			fields[0], fields[1], fields[6], fields[24] = k.id, fmt.Sprint(i), fmt.Sprint(f.began.Unix()), k.Name
+			v := values{"%F": k.id, "%K": fmt.Sprint(i), "%V": fmt.Sprint(f.began.Unix()), "%j": k.Name}
 			switch start := f.began.Add(time.Duration(n) * f.every); {
 			case time.Since(start) < 0:
-				fields[4], fields[5] = "PENDING", "Resources"
+				v["%T"], v["%r"] = "PENDING", "Resources"
 			case time.Since(start) < f.takes:
-				fields[4], fields[7], fields[20] = "RUNNING", fmt.Sprint(start.Unix()), "cpu1"
+				v["%T"], v["%S"], v["%N"] = "RUNNING", fmt.Sprint(start.Unix()), "cpu1"
 			default:
 				return
 			}
-			out.WriteString(strings.Join(fields, printedField) + printedRecord + "\n")
+			jobs = append(jobs, v)
 		})
-		return cluster.Result{Out: []byte(out.String())}, nil
+		return cluster.Result{Out: printed(argv, jobs...)}, nil
 	case "sacct":
 		f.note(argv)
-		var out strings.Builder
+		var jobs []values
 		f.each(func(k *batch, i, n int) {
 			end := f.began.Add(time.Duration(n)*f.every + f.takes)
 			if time.Since(end) < 0 || !strings.Contains(","+argv[len(argv)-3]+",", ","+k.id+",") {
 				return
 			}
-			fields := make([]string, printedAccount)
-			fields[0], fields[2], fields[3], fields[5], fields[8], fields[25] = fmt.Sprintf("%s_%d", k.id, i), "NODE_FAIL", "1:0", fmt.Sprint(f.began.Unix()), fmt.Sprint(end.Unix()), k.Name
-			out.WriteString(strings.Join(fields, printedField) + printedField + "\n")
+			jobs = append(jobs, values{"JobID": fmt.Sprintf("%s_%d", k.id, i), "State": "NODE_FAIL", "ExitCode": "1:0", "Submit": fmt.Sprint(f.began.Unix()), "End": fmt.Sprint(end.Unix()), "JobName": k.Name})
 		})
-		return cluster.Result{Out: []byte(out.String())}, nil
+		return cluster.Result{Out: printed(argv, jobs...)}, nil
 	}
 	return f.fakeSlurm.Run(ctx, argv, stdin)
 }

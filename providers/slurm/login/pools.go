@@ -85,11 +85,11 @@ func (b *backend) chosen(all []offer.Pool) (out []offer.Pool) {
 
 // pool is one partition, the live facts over those of the profile.
 func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
-	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: offer.Price{Known: true}, Source: "live"}
+	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: offer.Price{Known: true}, Source: s.Source()}
 	if b.profile != nil {
 		if i := slices.IndexFunc(b.profile.Pools, func(p offer.Pool) bool { return p.Name == l.Name }); i >= 0 {
 			p = b.profile.Pools[i]
-			p.Source = "live, and profile " + b.profile.Name
+			p.Source = s.Source() + ", and profile " + b.profile.Name
 		}
 	}
 	if b.Price.Known {
@@ -126,6 +126,9 @@ func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 		p.MaxSubmit = cluster.Least(p.MaxSubmit, most.Most)
 	}
 	noteArchs(&p, l.Archs)
+	if s.Old() {
+		p.Notes = append(slices.Clone(p.Notes), "Slurm "+s.Version+" is older than any that muster is held against (20.11): what it does not tell is unknown")
+	}
 	if !l.Up {
 		p.Notes = append(slices.Clone(p.Notes), "the partition is closed now")
 		p.Idle = 0

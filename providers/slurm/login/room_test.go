@@ -12,11 +12,9 @@ import (
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
-// row is a record of squeue.
-func row(id, index, state, pool, account, qos, name string) string {
-	f := make([]string, printedQueue)
-	f[0], f[1], f[4], f[11], f[12], f[13], f[24] = id, index, state, pool, account, qos, name
-	return strings.Join(f, printedField) + printedRecord + "\n"
+// row is a job in squeue.
+func row(id, index, state, pool, account, qos, name string) values {
+	return values{"%F": id, "%K": index, "%T": state, "%P": pool, "%a": account, "%q": qos, "%j": name}
 }
 
 // TestRoom: an array is cut to the room that limits on submitted jobs leave,
@@ -28,19 +26,19 @@ func TestRoom(t *testing.T) {
 	assoc := "c|ucb|me||normal,small|normal|||||\n"
 	for name, tt := range map[string]struct {
 		qos, assoc, config string
-		queued             []string
+		queued             []values
 		want               []string // arrays that are submitted at once
 	}{
 		"no limit":                   {qos, assoc, "", nil, []string{"0-19"}},
 		"of the qos":                 {"normal|0|||8|12||||\n", assoc, "", nil, []string{"0-11"}},
-		"of the qos, another's jobs": {"normal|0||||12||||\n", assoc, "", []string{row("7", "N/A", "RUNNING", "amilan", "ucb", "small", "x")}, []string{"0-11"}},
-		"of the qos, and some there": {"normal|0||||12||||\n", assoc, "", []string{row("7", "N/A", "RUNNING", "other", "ucb", "normal", "x"), row("8", "0", "COMPLETED", "other", "ucb", "normal", "y")}, []string{"0-10"}},
+		"of the qos, another's jobs": {"normal|0||||12||||\n", assoc, "", []values{row("7", "N/A", "RUNNING", "amilan", "ucb", "small", "x")}, []string{"0-11"}},
+		"of the qos, and some there": {"normal|0||||12||||\n", assoc, "", []values{row("7", "N/A", "RUNNING", "other", "ucb", "normal", "x"), row("8", "0", "COMPLETED", "other", "ucb", "normal", "y")}, []string{"0-10"}},
 		"of a group of users":        {"normal|0||||||||15|\n", assoc, "", nil, []string{"0-14"}},
 		"of the account":             {qos, "c|ucb|me||normal|normal||6|||\n", "", nil, []string{"0-5"}},
 		"of the account elsewhere":   {qos, "c|ucb|me|gpu|normal|normal||6|||\n", "", nil, []string{"0-19"}},
 		"of the controller":          {qos, assoc, "MaxJobCount = 9\n", nil, []string{"0-8"}},
 		"of arrays":                  {qos, assoc, "SchedulerParameters = defer,max_array_tasks=10\n", nil, []string{"0-9", "0-9"}},
-		"full":                       {"normal|0||||1||||\n", assoc, "", []string{row("7", "N/A", "PENDING", "amilan", "ucb", "normal", "x")}, nil},
+		"full":                       {"normal|0||||1||||\n", assoc, "", []values{row("7", "N/A", "PENDING", "amilan", "ucb", "normal", "x")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,12 +21,28 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// How the commands of a fake cluster print: what stands after a field and after
-// a record of squeue, and how many fields squeue and sacct are asked for.
-const (
-	printedField, printedRecord  = "\x1f", "\x1e"
-	printedQueue, printedAccount = 26, 27
-)
+// values are what a fake command prints of one job, by squeue's letters or
+// sacct's names.
+type values map[string]string
+
+// printed lays jobs out as squeue or sacct was asked to print them, by the last
+// word of its command line.
+func printed(argv []string, jobs ...values) []byte {
+	format := argv[len(argv)-1]
+	fields, end := strings.Split(strings.TrimSuffix(format, "\x1e"), "\x1f"), "\x1e\n"
+	if argv[0] == "sacct" {
+		fields, end = strings.Split(format, ","), "\x1f\n"
+	}
+	var out strings.Builder
+	for _, v := range jobs {
+		line := make([]string, len(fields))
+		for i, name := range fields {
+			line[i] = v[name]
+		}
+		out.WriteString(strings.Join(line, "\x1f") + end)
+	}
+	return []byte(out.String())
+}
 
 // A fakeSlurm answers as Slurm's commands would; sbatch gives ids out in order.
 type fakeSlurm struct {
@@ -35,7 +51,7 @@ type fakeSlurm struct {
 	last    int
 	refuse  func(argv []string) *cluster.Result // of sbatch; nil = it is taken
 	answer  func(argv []string) *cluster.Result // of any other; nil = the usual
-	queued  []string                            // records of squeue
+	queued  []values                            // of squeue
 	scripts []string
 }
 
@@ -57,7 +73,7 @@ func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (cluster.Res
 			return cluster.Result{Out: []byte("MaxArraySize = 101\n")}, nil
 		}
 	case "squeue":
-		return cluster.Result{Out: []byte(strings.Join(f.queued, ""))}, nil
+		return cluster.Result{Out: printed(argv, f.queued...)}, nil
 	case "sbatch":
 		if f.refuse != nil {
 			if r := f.refuse(argv); r != nil {
@@ -299,9 +315,7 @@ func TestLostAnswer(t *testing.T) {
 	// The controller thaws, and has it.
 	name := k.s.backends[k.b.Name].campaign.batches[0].Name
 	for i := range 2 {
-		f := make([]string, printedQueue)
-		f[0], f[1], f[4], f[6], f[24] = "77", fmt.Sprint(i), "PENDING", fmt.Sprint(time.Now().Unix()), name
-		k.f.queued = append(k.f.queued, strings.Join(f, printedField)+printedRecord+"\n")
+		k.f.queued = append(k.f.queued, values{"%F": "77", "%K": fmt.Sprint(i), "%T": "PENDING", "%V": fmt.Sprint(time.Now().Unix()), "%j": name})
 	}
 	seen, err = k.s.Find(t.Context(), k.b.Name, []string{"a0", "a1"})
 	if err != nil || seen[1].Presence != offer.Found {
