@@ -47,7 +47,7 @@ var Job = &Block{
 				{Name: "cpus", Type: "number", Default: "1", Doc: "Cores."},
 				{Name: "memory", Type: "size", Doc: "Memory of the job, such as `\"32GiB\"`."},
 				{Name: "gpus", Type: "number", Default: "0, or 1 with a gpu block", Doc: "GPUs."},
-				{Name: "disk", Type: "size", Doc: "Scratch space."},
+				{Name: "disk", Type: "size", Doc: "Disk that a job needs while it runs. A plan looks for room for as many jobs as run on a volume at once."},
 				{Name: "nodes", Type: "number", Default: "1", Doc: "Nodes."},
 				{Name: "walltime", Type: "duration", Doc: "Hard limit of one attempt; also the ceiling of what it may cost."},
 			},

@@ -122,6 +122,8 @@ func TestPreflight(t *testing.T) {
 		{"image and nothing that runs it", providers.Check{Image: "there.sif"}, "A container runtime is not there"},
 		{"file missing", providers.Check{Require: []providers.Require{{Path: "data"}}}, "A required file is not there"},
 		{"disk", providers.Check{Disk: 1 << 60}, "There is no room for results"},
+		{"disk if all of it is kept", providers.Check{Keep: 1 << 60}, "There may be no room for everything"},
+		{"disk that is there", providers.Check{Disk: 1, Keep: 1}, ""},
 		{"one GPU", providers.Check{Shape: offer.Shape{GPUs: 1}}, "A GPU is not healthy"},
 		{"two GPUs", providers.Check{Shape: offer.Shape{GPUs: 2}}, "There are not enough healthy GPUs"},
 	} {
@@ -179,5 +181,27 @@ func TestRoom(t *testing.T) {
 	}
 	if why := room(dir, 2<<20); !strings.Contains(why, "the disk is full, and the jobs still to be done need 2 MiB") {
 		t.Errorf("no byte free, and 2 MiB needed: %q", why)
+	}
+}
+
+// TestSetupIsTriedOnce of all the checks that have it, and each of them is told.
+func TestSetupIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site := Site{Place: Place{Workdir: dir}, Environ: []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}}
+	var checks []providers.Check
+	for i := range 300 {
+		checks = append(checks, providers.Check{Setup: []string{"echo $KIND >> tries; [ \"$KIND\" = a ]"}, Env: []providers.EnvVar{
+			{Name: "KIND", Value: string(rune('a' + i%2))}, {Name: "SEED", Value: strconv.Itoa(i)}}})
+	}
+	bad := map[int]bool{}
+	for _, f := range Preflight(t.Context(), site, checks) {
+		if f.Summary == "Setup does not work" {
+			bad[f.Check] = true
+		}
+	}
+	tries, _ := os.ReadFile(filepath.Join(dir, "tries"))
+	if n := len(strings.Fields(string(tries))); n != 2 || len(bad) != 150 || bad[0] || !bad[1] {
+		t.Errorf("%d trials, and %d checks are told", n, len(bad))
 	}
 }
