@@ -28,6 +28,7 @@ type world struct {
 	jobs   map[string]*fakeJob
 	order  []string
 	events []offer.Observation
+	notes  []providers.Note // to be told once
 	bell   chan struct{}
 	fence  uint64
 	hold   bool
@@ -272,10 +273,12 @@ func (f *fake) Watch(ctx context.Context, r providers.WatchRequest, fn func(prov
 		f.step()
 		bell := f.bell
 		events := slices.Clone(f.events[min(at, len(f.events)):])
+		notes := f.notes
+		f.notes = nil
 		f.mu.Unlock()
-		if len(events) > 0 {
+		if len(events)+len(notes) > 0 {
 			at += len(events)
-			if err := fn(providers.Batch{Cursor: strconv.Itoa(at), Events: events}); err != nil {
+			if err := fn(providers.Batch{Cursor: strconv.Itoa(at), Events: events, Notes: notes}); err != nil {
 				return err
 			}
 			continue

@@ -114,6 +114,12 @@ func (e *engine) outcome() Outcome {
 			o.Stopped = Detached
 		case e.holds.Any() && o.Left+o.Queued > 0:
 			o.Stopped, o.Why = Hold, e.holds.Text
+		case e.Mode == Drive && o.Held+o.Failed+o.Blocked == 0 && o.Left+o.Queued > 0:
+			// Nothing has failed for good, and yet not all is done: a breaker holds what
+			// its backend would have tried again.
+			if why := e.braked(); why != "" {
+				o.Stopped, o.Why = Hold, why
+			}
 		}
 	}
 	if e.Mode != Drive && o.Left+o.Running+o.Queued > 0 || o.Stopped == Interrupted {
@@ -136,6 +142,16 @@ func (e *engine) outcome() Outcome {
 	})
 	o.Results = e.results()
 	return o
+}
+
+// braked says which phase starts nothing more, "" if each may.
+func (e *engine) braked() string {
+	for _, p := range e.phases {
+		if p.breaker.Open {
+			return "phase." + p.Name + " starts nothing more: " + e.st.Breakers[p.Name].Reason
+		}
+	}
+	return ""
 }
 
 // results evaluates the campaign's results over what is completed. Nothing

@@ -250,6 +250,19 @@ func TestBreakerOpensOnTheSameErrorThreeTimes(t *testing.T) {
 	s.agree()
 }
 
+// TestBreakerOfABackendIsToldAsAHold: a backend that stops a phase by itself
+// leaves jobs that nothing has failed for good; the run is not done with that.
+func TestBreakerOfABackendIsToldAsAHold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.slots = 1
+	s.world.notes = []providers.Note{{Kind: "breaker", Phase: "a", Text: "stopped after the same error 3 times in a row: exit 75"}}
+	o := s.must(t.Context())
+	if o.Stopped != Hold || !strings.Contains(o.Why, "phase.a starts nothing more: stopped after the same error 3 times in a row") || o.Left+o.Queued == 0 {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
 func TestMissingProgramStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -146,7 +147,7 @@ func (c *campaign) stops() error {
 		looked[key] = true
 		why := ""
 		if text, err := os.ReadFile(c.path(key)); err == nil {
-			why = string(text)
+			why = strings.TrimSpace(string(text))
 		}
 		if why == "" {
 			continue
