@@ -139,7 +139,7 @@ func headline(o apply.Outcome) string {
 	if o.Held+o.Failed+o.Blocked > 0 {
 		return "Ended with work that needs you"
 	}
-	if o.Running+o.Queued > 0 { // apply -once
+	if o.Running+o.Queued > 0 || o.First != "" { // apply -once
 		return "One pass made"
 	}
 	return "Done"

@@ -117,6 +117,7 @@ type phaseEvent struct {
 	Cancelled int    `json:"cancelled"`
 	Smoke     int    `json:"smoke"`
 	Gate      string `json:"gate,omitempty"`
+	Waits     string `json:"waits,omitempty"` // which ceiling keeps it from starting more
 }
 
 func (e *events) close() {}

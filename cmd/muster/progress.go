@@ -87,7 +87,11 @@ func noteText(p apply.Progress) string {
 // phaseText is "phase.students: 3 of 24 done, 2 running; 1.5/min, 14m left".
 func phaseText(p apply.PhaseProgress, pace string) string {
 	parts := append([]string{fmt.Sprintf("%d of %d done", p.Done, p.Total)}, phaseCounts(p)...)
-	return "phase." + p.Phase + ": " + joined("; ", strings.Join(parts, ", "), pace)
+	waits := p.Waits
+	if waits != "" {
+		waits = "waits: " + waits
+	}
+	return "phase." + p.Phase + ": " + joined("; ", strings.Join(parts, ", "), pace, waits)
 }
 
 func phaseCounts(p apply.PhaseProgress) []string {

@@ -147,6 +147,7 @@ type PhaseProgress struct {
 	Cancelled int
 	Smoke     int    // smokes in flight
 	Gate      string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
+	Waits     string // which ceiling keeps it from starting more, in words; "" for none
 }
 
 // A Notice is news for somebody who is away.

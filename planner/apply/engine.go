@@ -386,7 +386,7 @@ func (e *engine) finished() bool {
 	if e.halted == None && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return e.moving() == 0 && len(e.retries) == 0 && !e.freight.Moving() && !e.waitsForBackend()
+	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend()
 }
 
 // waitsForBackend reports whether something could start if only its backend

@@ -30,6 +30,7 @@ type phase struct {
 
 	gate     cells.Gate
 	breaker  brake.Breaker
+	stalled  stall
 	source   string // digest of its source; "" without one
 	defined  string
 	base     sheet.Spec                // what all jobs of the phase share
@@ -149,6 +150,10 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 			return cells.Ending
 		}
 		return f.status
+	}
+	if k == planner.Retry && rec != nil && rec.Retry.After(e.Clock()) {
+		e.due(p, cell, rec.Retry)
+		return cells.Waiting
 	}
 	switch k {
 	case planner.Run, planner.Rerun, planner.Retry, planner.Restart, planner.Resubmit, planner.Blocked:

@@ -39,23 +39,30 @@ func (e *engine) dispatch() {
 	}
 	e.budgets.Short = false
 	for _, p := range e.phases {
-		if e.holds.Phases[p.Name] || p.breaker.Open {
-			continue
+		before := p.stalled
+		p.stalled = stall{}
+		e.dispatchPhase(p)
+		e.tellStall(p, before)
+	}
+}
+
+func (e *engine) dispatchPhase(p *phase) {
+	if e.holds.Phases[p.Name] || p.breaker.Open {
+		return
+	}
+	e.dispatchSmokes(p)
+	if p.gate.Shut() && !(e.handingOver() && e.gateRides(p)) {
+		return
+	}
+	if p.gate.Piloting() {
+		e.dispatchPilots(p)
+		if !e.handingOver() {
+			return
 		}
-		e.dispatchSmokes(p)
-		if p.gate.Shut() && !(e.handingOver() && e.gateRides(p)) {
-			continue
-		}
-		if p.gate.Piloting() {
-			e.dispatchPilots(p)
-			if !e.handingOver() {
-				continue
-			}
-		}
-		for ord := range p.queues {
-			if p.queues[ord].Len() > 0 {
-				e.dispatchQueue(p, ord)
-			}
+	}
+	for ord := range p.queues {
+		if p.queues[ord].Len() > 0 {
+			e.dispatchQueue(p, ord)
 		}
 	}
 }
@@ -125,15 +132,17 @@ func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
 	return e.launch(p, cell, smoke, d, b)
 }
 
-// tooFast reports whether a launch would pass the ceiling on launches; the
-// loop is woken when it would not any more.
-func (e *engine) tooFast(p *phase, b *backend) bool {
+// tooFast is why a launch would pass the ceiling on launches, "" when it would
+// not; the loop is woken when it would not any more.
+func (e *engine) tooFast(p *phase, b *backend) string {
 	until := e.rate.Until(rateOf(p, b, false), e.Clock())
 	if until.IsZero() {
-		return false
+		return ""
 	}
 	e.wakeAt(until)
-	return true
+	why := e.rateText(p, until)
+	p.stalls(byRate, why)
+	return why
 }
 
 func rateOf(p *phase, b *backend, again bool) brake.Launch {
@@ -156,8 +165,9 @@ func (e *engine) noRoom(p *phase, b *backend, pool string) string {
 		return fmt.Sprintf("max_parallel = %d of the campaign is reached", e.Campaign.MaxParallel)
 	case e.capped(p, b):
 		return fmt.Sprintf("max_parallel = %d of phase.%s is reached", p.MaxParallel, p.Name)
-	case e.tooFast(p, b):
-		return fmt.Sprintf("phase.%s has had its launches of this minute", p.Name)
+	}
+	if why := e.tooFast(p, b); why != "" {
+		return fmt.Sprintf("phase.%s waits: %s", p.Name, why)
 	}
 	return ""
 }
@@ -245,6 +255,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 		if e.cheaper(f) {
 			return refused
 		}
+		p.stalls(byBudget, e.budgets.Why)
 		if e.handingOver() {
 			e.needs(e.budgets.Why)
 		}

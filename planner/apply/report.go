@@ -89,7 +89,7 @@ func (r *reporter) snapshot(e *engine) Progress {
 			Phase: ph.Name, Total: len(ph.At) - c[cells.Skipped] - c[cells.SkippedDone], Done: c[cells.Done], Before: ph.before,
 			Running: c[cells.Running], Queued: c[cells.Queued] + c[cells.Submitting] + c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
 			Pending: c[cells.Pending] + c[cells.Ready] - blocked[i], Failed: c[cells.Failed], Held: c[cells.Held], Blocked: blocked[i],
-			Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: ph.gate.Flying(), Gate: e.gateText(ph),
+			Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: ph.gate.Flying(), Gate: e.gateText(ph), Waits: ph.stalled.why,
 		}
 		p.Phases = append(p.Phases, pp)
 	}

@@ -44,7 +44,9 @@ func (e *engine) releaseRetries() {
 	now := e.Clock()
 	for len(e.retries) > 0 {
 		if r := e.retries[0]; r.at.After(now) {
-			e.wakeAt(r.at)
+			if e.retrying() { // else a person has to act first, and the run need not wait
+				e.wakeAt(r.at)
+			}
 			return
 		}
 		r := heap.Pop(&e.retries).(dueRetry)
@@ -56,6 +58,34 @@ func (e *engine) releaseRetries() {
 			e.makeReady(r.p, r.cell)
 		}
 	}
+}
+
+// retryAt lets a cell wait until a time.
+func (e *engine) retryAt(p *phase, cell int32, at time.Time) {
+	p.Set(cell, cells.Waiting)
+	e.due(p, cell, at)
+}
+
+// due notes when a cell is launched again. A run that does not stay says so.
+func (e *engine) due(p *phase, cell int32, at time.Time) {
+	heap.Push(&e.retries, dueRetry{at: at, p: p, cell: cell})
+	if e.handingOver() && !e.stopped(p) {
+		e.needs(fmt.Sprintf("%s is launched again at %s", p.Address(int(cell)), at.UTC().Format("2006-01-02 15:04:05 MST")))
+	}
+}
+
+// nextLaunch says when a job that failed is launched again.
+func (e *engine) nextLaunch(f *flight, n int) string {
+	text := fmt.Sprintf("launch %d of %d", n+1, max(f.max, n+1))
+	switch {
+	case f.p.breaker.Open:
+		return fmt.Sprintf("%s waits for muster resume phase.%s", text, f.p.Name)
+	case e.covers(f.p, f.cell):
+		return text + " waits for muster resume"
+	case f.p.Retry.Delay <= 0:
+		return text + " follows"
+	}
+	return fmt.Sprintf("%s in %s", text, f.p.Retry.Delay)
 }
 
 // ridingRetry is the policy that goes with a job where its queue retries.
@@ -173,9 +203,8 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	case f.smoke:
 		e.smokeFailed(f, relaunch.Text(o))
 	case action == relaunch.Retry:
-		f.p.Set(f.cell, cells.Waiting)
-		heap.Push(&e.retries, dueRetry{at: ev.Retry, p: f.p, cell: f.cell})
-		e.report.note(e, f.addr, fmt.Sprintf("%s failed (%s); launch %d of %d in %s", f.addr, o.Class, n+1, max(f.max, n+1), f.p.Retry.Delay), false)
+		e.retryAt(f.p, f.cell, ev.Retry)
+		e.report.note(e, f.addr, fmt.Sprintf("%s failed (%s); %s", f.addr, o.Class, e.nextLaunch(f, n)), false)
 		e.elsewhere(f, o.Class)
 	case action == relaunch.Hold:
 		e.holdJob(f.p, f.cell, relaunch.Text(o))
