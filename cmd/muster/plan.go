@@ -29,6 +29,12 @@ type planFlags struct {
 	verbose                bool
 	reason                 string
 	lockTimeout            time.Duration
+	glance                 bool // where nothing changed, it is enough to say so
+}
+
+// plain reports whether a plan is asked for as it is, of everything.
+func (p *planFlags) plain() bool {
+	return len(p.targets)+len(p.rerun)+len(p.accept) == 0 && !p.refreshOnly && !p.destroy && !p.verify && !p.verbose && p.reason == ""
 }
 
 func (p *planFlags) register(fs *flag.FlagSet) {
@@ -86,12 +92,14 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 				if p.refreshOnly && *out != "" {
 					return usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
 				}
+				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: *scripts, verbose: p.verbose}
+				p.glance = p.plain() && o.screen()
 				w, err := a.plan(ctx, p)
 				if err != nil {
 					return err
 				}
 				defer w.close()
-				return a.showPlan(w, planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: *scripts, verbose: p.verbose})
+				return a.showPlan(w, o)
 			}
 		},
 	}
@@ -129,7 +137,7 @@ func (w *work) provider(ctx context.Context) func(string) (providers.Provider, e
 // plan loads, observes and plans; errors in the campaign are printed and end
 // the command.
 func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
-	early := a.readEarly(ctx)
+	early := a.readEarly(ctx, p.glance)
 	c, err := a.mustLoad(p.varFlags)
 	if err != nil {
 		return nil, err
@@ -137,6 +145,12 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 	s, err := a.store(c)
 	if err != nil {
 		return nil, err
+	}
+	if st := early.glance(s); st != nil {
+		if w := a.planStanding(ctx, c, st, p); w != nil {
+			a.noteGone(ctx, s)
+			return w, nil
+		}
 	}
 	st, err := early.state(ctx, s)
 	if err != nil {
@@ -178,6 +192,11 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 type planOutput struct {
 	out, jsonInto                              string
 	json, markdown, detailed, scripts, verbose bool
+}
+
+// screen reports whether the plan is only shown, to people.
+func (o planOutput) screen() bool {
+	return o.out == "" && o.jsonInto == "" && !o.json && !o.markdown && !o.scripts
 }
 
 func (a *app) showPlan(w *work, o planOutput) error {

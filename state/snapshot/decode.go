@@ -59,7 +59,7 @@ func (d *decoder) damage(at int, why string) error {
 
 // seal splits the digest off.
 func (d *decoder) seal() (body, digest string, ok bool) {
-	at := len(d.text) - digestLen
+	at := len(d.text) - SealLen
 	if at < 0 {
 		return "", "", false
 	}

@@ -40,8 +40,9 @@ const (
 	digestTail = "\"}\n"
 )
 
-// digestLen is the length of the line with the digest.
-const digestLen = len(digestHead) + 2*sha256.Size + len(digestTail)
+// SealLen is the length of the last line, which has the digest: no two
+// snapshots that differ end in the same.
+const SealLen = len(digestHead) + 2*sha256.Size + len(digestTail)
 
 // perTurn is how many rows a core encodes before they are written; it bounds
 // the memory of Encode.

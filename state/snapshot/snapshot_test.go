@@ -181,7 +181,7 @@ func TestReadTakesWhatWasEdited(t *testing.T) {
 
 // seal gives a document its digest anew.
 func seal(data []byte) []byte {
-	body := data[:len(data)-digestLen]
+	body := data[:len(data)-SealLen]
 	sum := sha256.Sum256(body)
 	return append(bytes.Clone(body), digestHead+hex.EncodeToString(sum[:])+digestTail...)
 }

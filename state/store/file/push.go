@@ -61,6 +61,7 @@ func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
 		}
 	}
 	s.sweep(l.terms.Fence)
+	s.keepGlance(st)
 	folded = true
 	return nil
 }

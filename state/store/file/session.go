@@ -278,6 +278,7 @@ func (n *session) fold() error {
 		return n.s.writeError(n.s.history(), err)
 	}
 	n.pending = &loaded{folded: n.st.Seq}
+	n.s.keepGlance(n.st)
 	return nil
 }
 

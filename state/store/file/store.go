@@ -8,6 +8,7 @@
 //	muster.state.journal.FENCE   events since, one file per holder
 //	muster.state.lock            the lease
 //	muster.state.history         events already folded into the snapshot
+//	muster.state.glance          what a plan of unchanged jobs asks of the snapshot
 package file
 
 import (

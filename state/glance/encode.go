@@ -1,0 +1,137 @@
+package glance
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"maps"
+
+	"github.com/muster-run/muster/state"
+)
+
+// A glance is its mark, the CRC-32C of what follows in four bytes, and then
+// numbers as in encoding/binary's Uvarint, and texts, each after its length:
+//
+//	the snapshot: size, checksum, seal
+//	the head: the state less its jobs and definitions as JSON, its ledger summed
+//	the words: how many, and each
+//	whether outputs have digests; how many jobs, and outputs of them all
+//	a row a job, by key
+//
+// Texts that many rows share are words, and stand in a row by their number.
+const mark = "muster glance 1\n"
+
+const bodyAt = len(mark) + 4 // after mark and checksum
+
+// Encode gives the glance of a state and the snapshot that holds it; nil for a
+// state that a glance cannot stand for.
+func Encode(s *state.State, of Snapshot) ([]byte, error) {
+	if !settled(s) {
+		return nil, nil
+	}
+	ledger, ok := sums(s.Ledger)
+	if !ok {
+		return nil, nil
+	}
+	head := *s
+	head.Version, head.Ledger, head.Definitions = state.SchemaVersion, ledger, nil
+	text, err := json.Marshal(&head)
+	if err != nil {
+		return nil, fmt.Errorf("encode the head of a glance: %w", err)
+	}
+	w := &writer{words: map[string]uint64{}}
+	w.rows(s)
+	b := make([]byte, bodyAt, bodyAt+len(text)+len(w.b)+len(w.list)+256)
+	copy(b, mark)
+	b = binary.AppendUvarint(b, uint64(of.Size))
+	b = binary.AppendUvarint(b, uint64(of.Sum))
+	b = appendText(b, of.Seal)
+	b = appendText(b, string(text))
+	b = binary.AppendUvarint(b, uint64(len(w.words)))
+	b = append(append(b, w.list...), w.b...)
+	binary.LittleEndian.PutUint32(b[len(mark):], crc32.Checksum(b[bodyAt:], Table))
+	return b, nil
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// A writer writes rows and gathers their words.
+type writer struct {
+	b       []byte
+	words   map[string]uint64
+	list    []byte // the words, in order
+	digests bool
+}
+
+func (w *writer) number(n uint64)  { w.b = binary.AppendUvarint(w.b, n) }
+func (w *writer) text(s string)    { w.b = appendText(w.b, s) }
+func (w *writer) flag(on bool)     { w.b = append(w.b, map[bool]byte{true: 1}[on]) }
+func (w *writer) integer(n int64)  { w.b = binary.AppendVarint(w.b, n) }
+func (w *writer) word(word string) { w.number(w.index(word)) }
+
+func (w *writer) index(word string) uint64 {
+	n, ok := w.words[word]
+	if !ok {
+		n = uint64(len(w.words))
+		w.words[word] = n
+		w.list = appendText(w.list, word)
+	}
+	return n
+}
+
+func (w *writer) rows(s *state.State) {
+	outputs := 0
+	for _, j := range s.Jobs {
+		if !j.Smoke {
+			outputs += len(j.Outputs)
+		}
+		w.digests = w.digests || len(j.InputBytes) > 0
+	}
+	w.flag(w.digests)
+	w.number(uint64(len(s.Jobs)))
+	w.number(uint64(outputs))
+	for _, key := range s.Addresses() {
+		w.row(s.Jobs[key])
+	}
+}
+
+func (w *writer) row(j *state.Job) {
+	w.text(j.Address)
+	w.word(j.Phase)
+	w.word(string(j.Status))
+	w.flag(j.Smoke)
+	w.number(uint64(j.Scheme))
+	w.text(j.Result)
+	w.text(j.Accepted)
+	w.number(uint64(len(j.InputBytes)))
+	for _, name := range slices.Sorted(maps.Keys(j.InputBytes)) {
+		w.word(name)
+		w.text(j.InputBytes[name])
+	}
+	outputs := j.Outputs
+	if j.Smoke {
+		outputs = nil
+	}
+	w.number(uint64(len(outputs)))
+	for i := range outputs {
+		w.output(&outputs[i])
+	}
+}
+
+func (w *writer) output(o *state.Output) {
+	w.word(o.Name)
+	w.word(o.Backend)
+	w.word(o.Workdir)
+	w.text(o.Path)
+	w.integer(o.Size)
+	w.integer(o.MTime)
+	w.number(o.Inode)
+	if w.digests {
+		w.text(o.Digest)
+	}
+}

@@ -1,0 +1,102 @@
+// Package glance keeps, beside a snapshot, the little that a plan asks of a
+// state in which all work ended well: a tenth of the bytes, laid out to be
+// read without parsing. It is made anew with every snapshot, may be removed at
+// any time, and counts only for the very snapshot it was made of; whoever finds
+// it missing, damaged or not enough reads the snapshot.
+package glance
+
+import (
+	"hash/crc32"
+	"path/filepath"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/state"
+)
+
+// A Snapshot says which snapshot a glance was made of.
+type Snapshot struct {
+	Size int64  // bytes
+	Sum  uint32 // CRC-32C of all of them
+	Seal string // its last line, which holds its digest
+}
+
+// Table is the polynomial of every checksum here: CRC-32C (RFC 3720, B.4),
+// which finds every change within 32 bits and for which processors have an
+// instruction.
+var Table = crc32.MakeTable(crc32.Castagnoli)
+
+// settled reports whether all there is to know of a state is that its jobs
+// ended well, and where their files lie on this machine: nothing is under way,
+// held, rented, billed later, copied elsewhere or missing.
+func settled(s *state.State) bool {
+	if len(s.Jobs) == 0 || len(s.Holds)+len(s.Breakers)+len(s.Rentals) > 0 {
+		return false
+	}
+	for i := range s.Ledger {
+		if s.Ledger[i].Unknown {
+			return false
+		}
+	}
+	for _, j := range s.Jobs {
+		if !over(j) {
+			return false
+		}
+	}
+	return true
+}
+
+// over reports whether a job ended for good. How a smoke ended is told by its
+// validation.
+func over(j *state.Job) bool {
+	if j.Smoke {
+		return !j.InFlight()
+	}
+	if j.Status != state.Completed {
+		return false
+	}
+	for i := range j.Outputs {
+		if !plain(&j.Outputs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain reports whether an output is one file, where it was made.
+func plain(o *state.Output) bool {
+	return !o.Missing && o.Files == 0 && len(o.Copies) == 0 && filepath.IsAbs(o.Workdir)
+}
+
+// An account is what entries of a ledger are summed by: budgets tell phases
+// and backends apart.
+type account struct{ phase, backend string }
+
+// sums is a ledger with one entry for each account. A sum that cannot be taken
+// gives false.
+func sums(ledger []state.Entry) ([]state.Entry, bool) {
+	var out []state.Entry
+	totals := map[account]map[string]decimal.Decimal{}
+	for i := range ledger {
+		e := &ledger[i]
+		at := account{e.Phase, e.Backend}
+		if totals[at] == nil {
+			totals[at] = map[string]decimal.Decimal{}
+			out = append(out, state.Entry{Phase: e.Phase, Backend: e.Backend})
+		}
+		for unit, text := range e.Spent {
+			d, err := decimal.NewFromString(text)
+			if err != nil {
+				return nil, false
+			}
+			totals[at][unit] = totals[at][unit].Add(d)
+		}
+	}
+	for i := range out {
+		out[i].Spent = state.Amounts{}
+		for unit, d := range totals[account{out[i].Phase, out[i].Backend}] {
+			out[i].Spent[unit] = d.String()
+		}
+	}
+	return out, true
+}

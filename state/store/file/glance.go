@@ -1,0 +1,135 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/glance"
+	"github.com/muster-run/muster/state/snapshot"
+)
+
+func (s *Store) glance() string { return s.base + ".glance" }
+
+// keepGlance puts the glance of a state beside the snapshot that was just
+// written of it, or takes away one that nothing could be seen at. It is worth
+// no error: without it the snapshot is read.
+func (s *Store) keepGlance(st *state.State) {
+	if !s.writeGlance(st) {
+		_ = s.fs.Remove(s.glance())
+	}
+}
+
+func (s *Store) writeGlance(st *state.State) bool {
+	of, ok := s.measure()
+	if !ok {
+		return false
+	}
+	data, err := glance.Encode(st, of)
+	if err != nil || data == nil {
+		return false
+	}
+	temp := s.base + ".new." + newID() // swept with what else holders leave half-made
+	f, err := s.fs.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, private)
+	if err != nil {
+		return false
+	}
+	_, err = f.Write(data) // no sync: one that a crash breaks is seen to be broken
+	if err := errors.Join(err, f.Close()); err == nil && s.fs.Rename(temp, s.glance()) == nil {
+		return true
+	}
+	_ = s.fs.Remove(temp)
+	return false
+}
+
+// Glance gives as much of the state as says that all its jobs ended well, and
+// what and where their files are (see glance.Decode), if that is all there is
+// to know of it: nothing was recorded since, and the snapshot is, byte for
+// byte, the one it was taken of. Read has the rest, and says what is wrong. It
+// takes no lock.
+func (s *Store) Glance(ctx context.Context) (*state.State, bool) {
+	held, err := s.readLease(s.lock()) // in the order of load, and for its reasons
+	if err != nil {
+		return nil, false
+	}
+	l := &loaded{}
+	if !s.journalsShort() || s.loadJournals(l) != nil {
+		return nil, false
+	}
+	data, err := s.fs.ReadFile(s.glance())
+	if err != nil {
+		return nil, false
+	}
+	st, of, err := glance.Decode(data)
+	if err != nil {
+		return nil, false
+	}
+	if now, ok := s.measure(); !ok || now != of || ctx.Err() != nil {
+		return nil, false
+	}
+	l.state, l.folded = st, st.Seq
+	last, _, err := s.historyTail()
+	if err != nil || last > st.Seq || held != nil && held.lease.Acked > st.Seq || s.outlived(l) != nil {
+		return nil, false
+	}
+	return st, l.empty()
+}
+
+// empty reports whether the journals add nothing to the snapshot.
+func (l *loaded) empty() bool {
+	l.accept(math.MaxUint64)
+	for i, j := range l.journals {
+		a, b := j.Header.Lineage, l.state.Lineage
+		if j.Header.After.Seq+uint64(l.accepted[i]) > l.state.Seq || a != "" && b != "" && a != b {
+			return false
+		}
+	}
+	return true
+}
+
+// shortJournal is the size of a journal that holds its header, and few events
+// if any.
+const shortJournal = 4 << 10 // bytes
+
+// journalsShort reports whether the journals are worth a look.
+func (s *Store) journalsShort() bool {
+	fences, err := s.journals()
+	for _, fence := range fences {
+		if info, e := s.fs.Stat(s.journal(fence)); e != nil || info.Size() > shortJournal {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// measured is how much of the snapshot is read at a time; it stays in a
+// processor's cache until its checksum is taken.
+const measured = 128 << 10 // bytes
+
+// measure reads the snapshot's every byte and keeps none of them.
+func (s *Store) measure() (of glance.Snapshot, ok bool) {
+	f, err := s.fs.OpenFile(s.path, os.O_RDONLY, 0)
+	if err != nil {
+		return of, false
+	}
+	defer f.Close()
+	buf := make([]byte, snapshot.SealLen+measured) // the end of what came before, and what comes
+	for {
+		n, err := f.Read(buf[snapshot.SealLen:])
+		of.Size += int64(n)
+		of.Sum = crc32.Update(of.Sum, glance.Table, buf[snapshot.SealLen:snapshot.SealLen+n])
+		copy(buf, buf[n:n+snapshot.SealLen])
+		if err == io.EOF {
+			of.Seal = string(buf[:snapshot.SealLen])
+			return of, strings.HasSuffix(of.Seal, "\n")
+		}
+		if err != nil {
+			return of, false
+		}
+	}
+}
