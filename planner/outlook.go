@@ -22,7 +22,7 @@ func (p *Plan) Assumed() forecast.Input {
 // forecastInput lays out what will run, for the forecast: 2 bytes a cell.
 func (m *maker) forecastInput() forecast.Input {
 	c := m.in.Campaign
-	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Scopes: forecast.Scopes(c.Budgets)}
+	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Scopes: forecast.Scopes(c.Budgets), HandOver: m.handOver()}
 	for _, b := range c.Backends {
 		in.BackendCaps[b.Address()] = b.MaxParallel
 	}

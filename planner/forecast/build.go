@@ -15,7 +15,7 @@ type builder struct {
 }
 
 func build(in *Input, p90 bool) *sim {
-	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody}, in: in, p90: p90, runs: map[string]int{}, whole: map[string]int{}}
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: in.HandOver}, in: in, p90: p90, runs: map[string]int{}, whole: map[string]int{}}
 	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {

@@ -13,6 +13,7 @@ import (
 type Input struct {
 	Phases      []Phase // producers before consumers
 	Pools       []offer.Pool
+	HandOver    time.Duration  // from the yes to the first hand-over
 	CampaignCap int            // most jobs queued or running at once; 0 = no cap
 	BackendCaps map[string]int // the same by backend
 	Scopes      []Scope        // what budgets want summed

@@ -16,15 +16,16 @@ import (
 // A cell takes 4 bytes (what it waits for) + 8 (what released it) + 4 (its
 // place in a line), and an edge 12.
 type sim struct {
-	now    time.Duration
-	events eventHeap
-	seq    int
-	nodes  []*node
-	pools  map[string]*capacity
-	caps   map[string]*int64 // by backend; "" is the campaign's
-	dirty  []int             // nodes with fresh cells
-	end    time.Duration
-	last   ref // cell that ended last
+	now        time.Duration
+	handOverAt time.Duration // when the first jobs go to their backends
+	events     eventHeap
+	seq        int
+	nodes      []*node
+	pools      map[string]*capacity
+	caps       map[string]*int64 // by backend; "" is the campaign's
+	dirty      []int             // nodes with fresh cells
+	end        time.Duration
+	last       ref // cell that ended last
 }
 
 // A barrier opens when as many cells have ended as it counts.
@@ -67,9 +68,10 @@ func (s *sim) play() {
 	}
 }
 
-// begin starts what can start at once.
+// begin starts what can start at once, after what runs already.
 func (s *sim) begin() {
 	s.resume()
+	s.now = s.handOverAt
 	for i, n := range s.nodes {
 		for c := range n.pending {
 			if n.pending[c] == 0 {
@@ -83,8 +85,8 @@ func (s *sim) begin() {
 
 // step goes to the next instant at which something happens.
 func (s *sim) step() {
-	s.now = s.events[0].at
-	for len(s.events) > 0 && s.events[0].at == s.now {
+	s.now = max(s.now, s.events[0].at)
+	for len(s.events) > 0 && s.events[0].at <= s.now {
 		s.fold(heap.Pop(&s.events).(event))
 	}
 	s.lineUp()
