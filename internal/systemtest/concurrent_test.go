@@ -23,12 +23,13 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 // While an apply drives, a hold from a second terminal stops what has not
 // started, and resume lets it go on.
 func TestHoldFromASecondTerminal(t *testing.T) {
-	w := newWorld(t, jobs(16, "sleep 0.4"))
+	w := newWorld(t, jobs(16, untilGo))
 	d := w.start("apply", "-auto-approve")
 	w.started(2)
 	if out, code := w.run("hold"); code != 0 && code != 5 {
 		t.Fatalf("hold: exit %d\n%s", code, out)
 	}
+	w.write("go", "")
 	out, code := d.end()
 	if code != 3 {
 		t.Fatalf("exit %d, want 3: %s", code, out)
@@ -51,10 +52,11 @@ func TestResumeReachesAnIdleQueue(t *testing.T) {
 }
 
 func TestHoldWithNothingLeftToStart(t *testing.T) {
-	w := newWorld(t, jobs(4, "sleep 0.5"))
+	w := newWorld(t, jobs(4, untilGo))
 	d := w.start("apply", "-auto-approve")
 	w.started(4)
 	w.want(0, "no job was waiting to start", "hold")
+	w.write("go", "")
 	d.end()
 	w.want(0, "", "resume")
 	w.write("campaign.muster.hcl", strings.Replace(w.campaign(), "range(4)", "range(8)", 1))

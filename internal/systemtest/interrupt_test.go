@@ -22,7 +22,7 @@ func TestInterrupted(t *testing.T) {
 		{"the terminal is closed", []syscall.Signal{syscall.SIGHUP}, "will still start. Stop that: muster hold"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, jobs(12, "sleep 0.5"))
+			w := newWorld(t, jobs(12, untilGo))
 			d := w.start("apply", "-auto-approve")
 			w.started(2)
 			for _, s := range c.signals {
@@ -34,6 +34,7 @@ func TestInterrupted(t *testing.T) {
 			if code != 130 || !strings.Contains(out, c.want) {
 				t.Fatalf("exit %d, want 130 and %q: %s", code, c.want, out)
 			}
+			w.write("go", "")
 			w.want(0, "12 of 12", "apply", "-auto-approve")
 			w.ranOnce(12)
 		})
@@ -41,9 +42,10 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestDetachedAndOnce(t *testing.T) {
-	w := newWorld(t, jobs(6, "sleep 0.3"))
+	w := newWorld(t, jobs(6, untilGo))
 	w.want(0, "muster apply -once", "apply", "-auto-approve", "-detach")
 	w.want(0, "One pass made", "apply", "-once")
+	w.write("go", "")
 	w.until("the queue is done", func() bool { return len(w.processes()) == 0 })
 	w.want(0, "6 of 6 jobs done", "apply", "-once")
 	w.ranOnce(6)

@@ -33,6 +33,10 @@ phase "p" {
 `, n, work)
 }
 
+// untilGo is the work of a job that is not over before the test says so, with
+// w.write("go", ""): what it then sees does not hang on how busy the machine is.
+const untilGo = "until [ -e go ]; do sleep 0.05; done"
+
 // ranOnce holds that each of n jobs has started exactly once, and that there
 // is nothing left to do.
 func (w *world) ranOnce(n int) {
