@@ -93,7 +93,7 @@ func (l *loader) template(p *phaseBuild, s *expr.Scope, e hcl.Expression, what s
 	for _, sym := range t.Sensitive() {
 		secret[sym.String()] = true
 		if what == "a label" || what == "a path" {
-			l.Sure.Errorat(sym.Range, "A sensitive value in "+what, "%s is sensitive, and %s is shown and stored.", sym, what)
+			l.Sure.Errorat(sym.Range, "A sensitive value in "+what, "%s is sensitive, and %s is shown and stored. Take it out of there.", sym, what)
 			t = nil
 		}
 	}

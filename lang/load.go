@@ -98,7 +98,11 @@ func newLoader(o LoadOptions) *loader {
 
 func (l *loader) load() (*Campaign, diag.List) {
 	if len(l.Campaign) == 0 && !l.Broken {
-		l.Perhaps.Errorf("There is no campaign here", "%s holds no file named *.muster.hcl. Write one, or run `muster init -from=quickstart` for a first campaign.", l.o.Dir)
+		almost := l.Almost
+		if almost != "" {
+			almost = " (" + almost + ")"
+		}
+		l.Perhaps.Errorf("There is no campaign here", "%s holds no file named *.muster.hcl%s. Write one, or run `muster init -from=quickstart` for a first campaign.", l.o.Dir, almost)
 		return nil, l.Perhaps
 	}
 	l.top = l.Blocks()
@@ -112,6 +116,9 @@ func (l *loader) load() (*Campaign, diag.List) {
 	l.phaseBlocks()
 	l.policy()
 	l.budgets()
+	if len(l.order) == 0 && !l.Sure.HasErrors() {
+		l.Perhaps.Warnf("The campaign has no phase", "So it has no jobs. Write one: phase \"NAME\" { … } with job { command = \"…\" } in it.")
+	}
 	l.crossChecks()
 	l.results()
 	l.moves()

@@ -119,7 +119,7 @@ func (l *loader) dependsOn(p *phaseBuild) {
 			parts = []string{"phase", parts[0]}
 		}
 		if len(parts) != 2 || parts[0] != "phase" {
-			l.Sure.Errorat(ref.At, "Not a phase", "depends_on names phases: [phase.NAME].")
+			l.Sure.Errorat(ref.At, "Not a phase", "depends_on names whole phases, [phase.NAME]; %s was found.", wording.Clip(l.Source.Text(ref.At)))
 			continue
 		}
 		if l.phases[parts[1]] == nil {

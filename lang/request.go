@@ -41,10 +41,15 @@ func (l *loader) requests(p *phaseBuild, s *expr.Scope, f *form, v Variant) {
 		f.asked = append(f.asked, c.t)
 	}
 	f.requests = []Request{base}
-	if !p.ok {
+	b := requestTable{l: l, p: p, f: f, v: v, base: base}
+	if !p.ok { // what reads no cell is looked at all the same
+		for _, c := range columns {
+			if len(c.t.Axes()) == 0 && len(c.expr.Variables()) == 0 {
+				b.add(c)
+			}
+		}
 		return
 	}
-	b := requestTable{l: l, p: p, f: f, v: v, base: base}
 	for _, c := range columns {
 		ok = b.add(c) && ok
 	}

@@ -112,3 +112,43 @@ func TestErr(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestBusyLines: a line with many parts is shown around the place at fault,
+// which is pointed at, within the width.
+func TestBusyLines(t *testing.T) {
+	long := "\tcommand = \"" + strings.Repeat("${var.x} ", 30) + "é ${HOME} " + strings.Repeat("y ", 60) + "\"\r\n"
+	for _, c := range []struct {
+		name, line, at string
+		text, mark     string
+	}{
+		{"short", "\tcpus = \"four\"\r\n", "\"four\"", "\tcpus = \"four\"", ""},
+		{"busy", "\tcommand = \"python train.py --seed ${cell.sed} --steps ${param.steps}\"\n", "cell.sed",
+			"\tcommand = \"python train.py --seed ${cell.sed} --steps ${param.steps}\"", "\t" + strings.Repeat(" ", 36) + "^^^^^^^^"},
+		{"far", long, "HOME", "… é ${HOME} y ", "^^^^"},
+		{"wide", long, "command = \"" + strings.Repeat("${var.x} ", 30), "\tcommand", "\t^^^^"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from := strings.Index(c.line, c.at)
+			r := &hcl.Range{Start: hcl.Pos{Line: 1, Byte: from}, End: hcl.Pos{Line: 1, Byte: from + len(c.at)}}
+			for _, width := range []int{40, 80, 0, 1} {
+				p := Printer{Sources: func(string) []byte { return []byte(c.line) }, Width: width}
+				got := p.excerpt(r)
+				if len(got) != 1 {
+					t.Fatalf("%d lines", len(got))
+				}
+				for _, s := range []string{got[0].text, got[0].mark} {
+					if n := len([]rune(s)); n > max(20, p.width()-8) && n > busy {
+						t.Errorf("width %d: %d characters: %s", width, n, s)
+					}
+				}
+				if width == 0 && c.name != "far" && (!strings.HasPrefix(got[0].text, c.text) || !strings.HasPrefix(got[0].mark, c.mark)) {
+					t.Errorf("got\n%q\n%q, want\n%q\n%q", got[0].text, got[0].mark, c.text, c.mark)
+				}
+				text, mark := []rune(got[0].text), []rune(got[0].mark)
+				if c.name == "far" && string(text[strings.Count(got[0].mark, " "):][:len(mark)-strings.Count(got[0].mark, " ")]) != "HOME" {
+					t.Errorf("width %d points elsewhere:\n%s\n%s", width, got[0].text, got[0].mark)
+				}
+			}
+		})
+	}
+}

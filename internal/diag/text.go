@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -87,23 +88,24 @@ func (p Printer) place(w io.Writer, d Diagnostic) {
 	fmt.Fprintf(w, "\n  on %s line %d%s:\n", p.clean(d.Subject.Filename), d.Subject.Start.Line, p.clean(in))
 	for _, line := range p.excerpt(d.Subject) {
 		fmt.Fprintf(w, "  %4d: %s\n", line.n, p.clean(line.text))
+		if line.mark != "" {
+			fmt.Fprintf(w, "        %s\n", line.mark)
+		}
 	}
 	for _, v := range d.Values {
 		fmt.Fprintf(w, "        %s %s\n", p.clean(v.Traversal), p.clean(v.Statement))
 	}
 }
 
+// A numbered line of the source; mark points at the place under it.
 type numbered struct {
-	n    int
-	text string
+	n          int
+	text, mark string
 }
 
-// excerptLines and excerptWidth bound what is shown of the source: a hostile
-// line of megabytes must not fill the terminal.
-const (
-	excerptLines = 4
-	excerptWidth = 160
-)
+// excerptLines bounds what is shown of the source, and so does the width: a
+// hostile line of megabytes must not fill the terminal.
+const excerptLines = 4
 
 func (p Printer) excerpt(r *hcl.Range) []numbered {
 	if p.Sources == nil {
@@ -118,33 +120,65 @@ func (p Printer) excerpt(r *hcl.Range) []numbered {
 		last = min(last, r.End.Line-1)
 	}
 	var out []numbered
-	for n, rest := 1, src; n <= last && len(rest) > 0; n++ {
-		line := rest
-		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-			line, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = nil
+	for n, from := 1, 0; n <= last && from < len(src); n++ {
+		line := src[from:]
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i]
 		}
 		if n >= r.Start.Line {
-			out = append(out, numbered{n, clip(strings.ToValidUTF8(string(line), "�"))})
+			first, end := 0, 0 // the place, in this line
+			if n == r.Start.Line && last == n {
+				first, end = r.Start.Byte-from, r.End.Byte-from
+			}
+			text, mark := p.pointed(bytes.TrimSuffix(line, []byte("\r")), first, end)
+			out = append(out, numbered{n, text, mark})
 		}
+		from += len(line) + 1
 	}
 	return out
 }
 
-func clip(s string) string {
-	if r := []rune(s); len(r) > excerptWidth {
-		return string(r[:excerptWidth]) + "…"
+// busy is the length, in characters, from which on a line does not show by
+// itself where its fault is.
+const busy = 60
+
+// pointed is the part of a line that holds the place from first to end, and,
+// under a busy line, what points at it.
+func (p Printer) pointed(line []byte, first, end int) (text, mark string) {
+	const number = len("  1234: ")
+	width := max(20, p.width()-number)
+	if first < 0 || end > len(line) || first >= end {
+		return clip([]rune(strings.ToValidUTF8(string(line), "�")), width), ""
 	}
-	return s
+	before, at := []rune(strings.ToValidUTF8(string(line[:first]), "�")), []rune(strings.ToValidUTF8(string(line[first:end]), "�"))
+	runes := append(slices.Clone(before), []rune(strings.ToValidUTF8(string(line[end:]), "�"))...)
+	runes = slices.Insert(runes, len(before), at...)
+	if len(runes) <= busy {
+		return string(runes), ""
+	}
+	if long := len(runes) > width; long && len(before)+min(len(at), width/3) > width-1 {
+		from := max(0, len(before)-width/3)
+		runes, before = append([]rune("…"), runes[from:]...), append([]rune("…"), before[from:]...)
+	}
+	text = clip(runes, width)
+	for i, c := range before {
+		if before[i] = ' '; c == '\t' {
+			before[i] = c
+		}
+	}
+	return text, string(before) + strings.Repeat("^", min(len(at), len([]rune(text))-len(before)))
+}
+
+func clip(r []rune, width int) string {
+	if len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return string(r)
 }
 
 // wrap folds paragraphs to the width and leaves indented lines alone.
 func (p Printer) wrap(s string) string {
-	width := p.Width
-	if width <= 0 || width > 100 {
-		width = 100
-	}
+	width := p.width()
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		if !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "\t") {
@@ -152,6 +186,14 @@ func (p Printer) wrap(s string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+func (p Printer) width() int {
+	const most = 100
+	if p.Width <= 0 || p.Width > most {
+		return most
+	}
+	return p.Width
 }
 
 func (p Printer) paint(s Severity, text string) string {

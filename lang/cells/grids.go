@@ -95,7 +95,7 @@ func (gs *Grids) OfPhase(b *syntax.Block) (g *grid.Grid, ok, full bool) {
 func (gs *Grids) grid(b *syntax.Block, name string) (g *grid.Grid, ok, full bool) {
 	spec := grid.Spec{Name: name, Repeat: gs.Texts(b, "repeat"), MaxCells: gs.most, Range: b.Range}
 	ok, full = true, true
-	if gs.Broken && b.Expr("axes") == nil {
+	if b.Expr("axes") == nil && (gs.Broken || b.Meant["axes"]) {
 		return grid.Single(), false, false // they may be what could not be read
 	}
 	if e := b.Expr("axes"); e != nil {
@@ -116,6 +116,9 @@ func (gs *Grids) grid(b *syntax.Block, name string) (g *grid.Grid, ok, full bool
 		if ok, full = ok && !ds.HasErrors(), full && !gs.UnknownIn(e); ok && full {
 			spec.Where = preds
 		}
+	}
+	if !ok && len(spec.Axes) == 0 {
+		return grid.Single(), false, false
 	}
 	if !ok {
 		spec.Where, spec.Sample = nil, nil // what follows from a mistake is not told

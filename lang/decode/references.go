@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
@@ -24,7 +25,11 @@ func (r *Reader) References(b *syntax.Block, name string) []Reference {
 	}
 	items, hds := hcl.ExprList(e)
 	if hds.HasErrors() {
-		r.Wrong(e, name, "A list is needed: %s = [%s].", name, or(r.Source.Text(e.Range()), "…"))
+		text := r.Source.Text(e.Range())
+		if _, quoted := e.(*hclsyntax.TemplateExpr); quoted {
+			text = "" // names stand without quotes
+		}
+		r.Wrong(e, name, "A list is needed: %s = [%s].", name, or(text, "…"))
 		return nil
 	}
 	var out []Reference

@@ -15,7 +15,7 @@ func (r *Reader) NoSecret(b *syntax.Block, name string) {
 	}
 	for _, t := range e.Variables() {
 		if v, ds := t.TraverseAbs(r.Static); !ds.HasErrors() && v.ContainsMarked() {
-			r.Sure.Errorat(t.SourceRange(), "A sensitive value in a path", "%s is sensitive, and a path is shown and stored.", strings.Join(value.Names(t), "."))
+			r.Sure.Errorat(t.SourceRange(), "A sensitive value in a path", "%s is sensitive, and a path is shown and stored. Take it out of there.", strings.Join(value.Names(t), "."))
 		}
 	}
 }

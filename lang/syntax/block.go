@@ -105,6 +105,8 @@ func (s *Source) body(spec *schema.Block, body *hclsyntax.Body, of *hclsyntax.Bl
 	for _, c := range body.Blocks {
 		inner := spec.Block(c.Type)
 		switch {
+		case c.OpenBraceRange == c.TypeRange:
+			meant[c.Type] = true // it has no brace, which was told
 		case inner != nil:
 			if s.labels(inner, c) {
 				b.Inner = append(b.Inner, s.body(inner, c.Body, c))

@@ -18,6 +18,8 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 	ds := diag.FromHCL(hds)
 	for i, h := range hds {
 		switch {
+		case h.Summary == twoAttributes && !isSecondItem(src, h.Subject):
+			ds[i].Summary = wantsNewline
 		case h.Summary == twoAttributes:
 			ds[i].Summary = "Two attributes in a one-line block"
 			ds[i].Detail = "HCL allows one attribute in a one-line block. " + spread(src, h.Subject)
@@ -29,7 +31,11 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 			ds[i].Detail = "HCL allows one attribute, and no block, in a one-line block. " + spread(src, h.Subject)
 		}
 	}
-	return openTexts(ds, src)
+	ds = oneSlipALine(openTexts(ds, src), src)
+	for i := range ds {
+		ds[i], _ = reworded(ds[i], src)
+	}
+	return ds
 }
 
 var heredocOpens = regexp.MustCompile(`<<-?([A-Za-z_][A-Za-z0-9_]*)[ \t\r]*\n`)

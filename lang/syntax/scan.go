@@ -36,6 +36,8 @@ func Scan(name string, src []byte) ([]byte, diag.List) {
 		ds.Errorat(position(name, src, at), "The file is not UTF-8", "The byte %#02x is not valid UTF-8. Save the file as UTF-8.", src[at])
 	case bytes.IndexByte(src, 0) >= 0:
 		ds.Errorat(position(name, src, bytes.IndexByte(src, 0)), "The file holds a NUL byte", "A campaign file is text. Remove the byte.")
+	case !bytes.Contains(src, []byte("\n")) && bytes.IndexByte(src, '\r') >= 0:
+		ds.Errorat(start, "The lines end in carriage returns alone", "Save %s with line feeds: LF, or CR LF.", name)
 	default:
 		if err := expr.CheckSource(src); err != nil {
 			at, text := atLine(name, src, err)

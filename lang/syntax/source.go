@@ -4,7 +4,9 @@
 package syntax
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +38,7 @@ type Source struct {
 	Files     map[string]*hcl.File // all, by name, for source excerpts
 	Broken    bool                 // a file could not be read or parsed whole: what is missing may be there
 	Lost      bool                 // names that others refer to may be there, too
+	Almost    string               // what in the directory looks like a file of a campaign, and why it is none
 	Sure      diag.List            // what is wrong with it, whatever stands elsewhere
 
 	slips map[string][]hcl.Pos // where the syntax of a file is at fault, but for a brace that is never closed
@@ -51,7 +54,18 @@ func (s *Source) ReadDir(dir string) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, CampaignSuffix) && !strings.HasSuffix(name, VariablesSuffix) {
+		switch isCampaign := strings.HasSuffix(name, CampaignSuffix); {
+		case strings.HasPrefix(name, "."):
+			continue
+		case e.IsDir() && isCampaign:
+			s.Almost = name + " is a folder, and is not read"
+			continue
+		case e.IsDir():
+			continue
+		case !isCampaign && !strings.HasSuffix(name, VariablesSuffix):
+			if base, ok := strings.CutSuffix(name, ".hcl"); ok && !strings.HasSuffix(base, ".mustervars") {
+				s.Almost = name + " is not read: it would be as " + base + CampaignSuffix
+			}
 			continue
 		}
 		src, err := ReadCapped(filepath.Join(dir, name))
@@ -67,6 +81,9 @@ func (s *Source) ReadDir(dir string) {
 // ReadCapped reads a file, at most one byte more than Scan allows.
 func ReadCapped(path string) ([]byte, error) {
 	info, err := os.Stat(path)
+	if link, _ := os.Readlink(path); link != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is a link to %s, which is not there", path, link)
+	}
 	if err != nil {
 		return nil, err
 	}

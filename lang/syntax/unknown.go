@@ -49,15 +49,38 @@ func UnknownBlock(ds *diag.List, spec *schema.Block, c *hclsyntax.Block) string 
 	return diag.Suggest(c.Type, append(blocks, attrs...))
 }
 
+// habits say what takes the place of what other tools' files hold.
+var habits = map[string]string{
+	"for_each":  "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
+	"count":     "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
+	"matrix":    "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
+	"resource":  "What runs is a phase \"NAME\" { … } with a job.",
+	"provider":  "A place to run is a backend \"TYPE\" \"NAME\" { … }.",
+	"module":    "A campaign is one directory; all its files are read together.",
+	"data":      "Values from outside come by variable blocks, or by file(), csvdecode() and jsondecode().",
+	"terraform": "Versions, providers and the state are set in campaign \"NAME\" { … }.",
+	"needs":     "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
+	"timeout":   "The limit of an attempt is walltime, in resources { … }.",
+	"time":      "The limit of an attempt is walltime, in resources { … }.",
+	"partition": "Options of a scheduler stand in options \"slurm\" { … } of the job.",
+	"retries":   "Failures are tried again by retry { on = [ … ] } in the phase.",
+	"outputs":   "Each output is a block of its own: output \"NAME\" { path = … }.",
+	"inputs":    "Each input is a block of its own: input \"NAME\" { from = … }.",
+	"variables": "Each variable is a block of its own: variable \"NAME\" { … }.",
+}
+
 func noSuch(spec *schema.Block, kind, name string, known []string) string {
 	where := wording.Article(spec.Name) + " block"
 	if spec == schema.Language {
 		where = "a campaign file"
 	}
 	s := fmt.Sprintf("There is no %s named %q in %s", kind, wording.Clip(name), where)
-	if homes := schema.Homes(name, kind == "attribute"); len(homes) > 0 && spec.Hint == "" {
+	homes, near := schema.Homes(name, kind == "attribute"), diag.Suggest(name, known)
+	if len(homes) > 0 && spec.Hint == "" && near != name+"s" {
 		s += fmt.Sprintf("; it stands in %s.", strings.Join(homes, " or "))
-	} else if near := diag.Suggest(name, known); near != "" {
+	} else if habit := habits[name]; habit != "" {
+		s += ". " + habit
+	} else if near != "" {
 		s += fmt.Sprintf("; did you mean %q?", near)
 	} else {
 		slices.Sort(known)

@@ -68,6 +68,9 @@ func Integer(v cty.Value, least int) (int, error) {
 	case f != math.Trunc(f):
 		return 0, fmt.Errorf("a whole number is needed, %s was found", units.Number(f))
 	case f < float64(least) || f > MaxInt:
+		if f > MaxInt {
+			return 0, fmt.Errorf("at most %d is possible, %s was found", MaxInt, units.Number(f))
+		}
 		return 0, Outside(float64(least), MaxInt, units.Number(f))
 	}
 	return int(f), nil

@@ -156,7 +156,10 @@ func (l *reader) declare(b *syntax.Block) {
 var typeWords = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional"}
 
 func typeHint(word string) string {
-	if near := diag.Suggest(word, typeWords); near != "" {
+	if slices.Contains([]string{"list", "set", "map"}, word) {
+		return fmt.Sprintf(" Write %s(string), %s(number) or %s(any).", word, word, word)
+	}
+	if near := diag.Suggest(word, typeWords); near != "" && near != word {
 		return fmt.Sprintf(" Did you mean %s?", near)
 	}
 	return " Types are string, number, bool, any, list(…), set(…), map(…), object({…}) and tuple([…])."

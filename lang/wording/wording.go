@@ -14,7 +14,7 @@ import (
 
 // Article puts a or an before a noun.
 func Article(noun string) string {
-	if strings.ContainsRune("aeiou", rune(noun[0])) {
+	if strings.ContainsRune("aeiou", rune(noun[0])) || noun == "ssh" {
 		return "an " + noun
 	}
 	return "a " + noun

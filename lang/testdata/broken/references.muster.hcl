@@ -15,7 +15,7 @@ phase "b" {
   params = { a = cell.N }
 }
 phase "c" {
-  depends_on = [phase.a.b, grid.x, 5, phase] # ERROR: There is no phase named "5"; the phases are a, b, c. # ERROR: depends_on names phases: [phase.NAME]. # ERROR: depends_on names phases: [phase.NAME]. # ERROR: depends_on names phases: [phase.NAME].
+  depends_on = [phase.a.b, grid.x, 5, phase] # ERROR: There is no phase named "5"; the phases are a, b, c. # ERROR: depends_on names whole phases, [phase.NAME]; phase.a.b was # ERROR: depends_on names whole phases, [phase.NAME]; grid.x was # ERROR: depends_on names whole phases, [phase.NAME]; phase was
   place { candidates = [backend.local, backend, local.x] } # ERROR: Write backend.TYPE.NAME, such as backend.local.local. # ERROR: Write backend.TYPE.NAME, such as backend.local.local.
   job {
     command = "x"

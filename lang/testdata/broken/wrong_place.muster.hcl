@@ -26,12 +26,12 @@ phase "d" {
   lifecyle {} # ERROR: There is no block named "lifecyle" in a phase block; did you mean
 }
 backends "local" "x" {} # ERROR: There is no block named "backends" in a campaign file; did you mean
-resource "x" "y" {} # ERROR: There is no block named "resource" in a campaign file; did you mean
-module "m" {} # ERROR: There is no block named "module" in a campaign file; it holds
-terraform {} # ERROR: There is no block named "terraform" in a campaign file; it holds
-provider "p" {} # ERROR: There is no block named "provider" in a campaign file; it holds
+resource "x" "y" {} # ERROR: There is no block named "resource" in a campaign file. What runs is a phase
+module "m" {} # ERROR: There is no block named "module" in a campaign file. A campaign is one directory
+terraform {} # ERROR: There is no block named "terraform" in a campaign file. Versions, providers
+provider "p" {} # ERROR: There is no block named "provider" in a campaign file. A place to run is
 output "z" { value = 1 } # ERROR: There is no block named "output" in a campaign file; it stands in job
-data "x" "y" {} # ERROR: There is no block named "data" in a campaign file; it holds backend,
+data "x" "y" {} # ERROR: There is no block named "data" in a campaign file. Values from outside
 phase "e" {
   job { # ERROR: A job block needs command = …: a string is run from a file by
     cmd = "x" # ERROR: There is no attribute named "cmd" in a job block; it holds command,

@@ -1,0 +1,162 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// A slip says in muster's words what HCL says in the parser's, where the text
+// shows what was meant.
+type slip struct {
+	of      string         // HCL's summary
+	at      *regexp.Regexp // of the text from the place on; nil: any
+	line    *regexp.Regexp // of its whole line; nil: any
+	summary string
+	detail  string // $1 … are the groups of at, else those of line
+}
+
+// HCL's summaries that say many things.
+const (
+	wantsItem    = "Argument or block definition required"
+	wantsValue   = "Invalid expression"
+	wantsNewline = "Missing newline after argument"
+)
+
+// unclosed stands for a detail that names the line of the open bracket.
+const unclosed = "unclosed"
+
+var slips = []slip{
+	{of: wantsItem, line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s*:\s*(.*)`), summary: "An attribute has an equals sign", detail: "Write $1 = … in the place of the colon."},
+	{of: wantsItem, at: regexp.MustCompile(`^(--|;|%|/)`), summary: "This is neither an attribute nor a block", detail: "A comment begins with # or //."},
+	{of: wantsItem, at: regexp.MustCompile(`^([A-Za-z_][\w-]*)[ \t\r]*\n\s*\{`), summary: "A brace stands on the line of its block", detail: "Write $1 { on one line."},
+	{of: "Invalid block definition", line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s+("[^"]*"|\d\S*)\s*$`), summary: "The equals sign is missing", detail: "If $1 is an attribute, write $1 = …; if it is a block, its brace opens on the same line: $1 … {."},
+	{of: wantsValue, at: regexp.MustCompile(`^<`), line: regexp.MustCompile(`<<`), summary: "This opens no heredoc", detail: "Write <<EOT or <<-EOT without a space or quotes, and end the line there."},
+	{of: wantsValue, at: regexp.MustCompile(`^\r?\n`), summary: "The value is missing", detail: "Write it behind the equals sign, on the same line; a text stands in quotes."},
+	{of: wantsNewline, at: regexp.MustCompile(`^=`), summary: "One equals sign too many", detail: "To compare, write ==; to set another attribute, begin a new line."},
+	{of: wantsNewline, at: regexp.MustCompile(`^and\b`), summary: "There is no operator and", detail: "Write && for and, || for or, ! for not."},
+	{of: wantsNewline, at: regexp.MustCompile(`^or\b`), summary: "There is no operator or", detail: "Write && for and, || for or, ! for not."},
+	{of: wantsNewline, line: regexp.MustCompile(`=\s*not\s`), summary: "There is no operator not", detail: "Write && for and, || for or, ! for not."},
+	{of: wantsNewline, line: regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(\d[\w.:+-]*)\s*\}?\s*$`), summary: "A text stands in quotes", detail: `Write $1 = "$2".`},
+	{of: wantsNewline, summary: "Something stands behind the value", detail: "A new line is expected here. A text stands in quotes, and the parts of a list in brackets: [ … ]."},
+	{of: "Missing item separator", summary: "A comma or a closing bracket is missing", detail: unclosed},
+	{of: "Missing argument separator", summary: "A comma or a closing parenthesis is missing", detail: unclosed},
+	{of: "Unbalanced parentheses", summary: "A closing parenthesis is missing", detail: unclosed},
+	{of: "Invalid escape sequence", at: regexp.MustCompile(`^(\\.)`), summary: "A backslash stands twice", detail: `In quotes, write \$1 for $1.`},
+}
+
+// reworded is the slip that an error of syntax is, if its text shows which.
+func reworded(d diag.Diagnostic, src []byte) (diag.Diagnostic, bool) {
+	if d.Subject == nil || d.Subject.Start.Byte > len(src) {
+		return d, false
+	}
+	at := d.Subject.Start.Byte
+	from := bytes.LastIndexByte(src[:at], '\n') + 1
+	rest, line := src[at:], src[from:]
+	if i := bytes.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	for _, s := range slips {
+		if s.of != d.Summary {
+			continue
+		}
+		detail := []byte(s.detail)
+		if s.line != nil {
+			m := s.line.FindSubmatchIndex(line)
+			if m == nil {
+				continue
+			}
+			detail = s.line.Expand(nil, detail, line, m)
+		}
+		if s.at != nil {
+			m := s.at.FindSubmatchIndex(rest)
+			if m == nil {
+				continue
+			}
+			if s.line == nil {
+				detail = s.at.Expand(nil, detail, rest, m)
+			}
+		}
+		d.Summary, d.Detail = s.summary, string(detail)
+		if s.detail == unclosed {
+			d.Detail = fmt.Sprintf("What opened on line %d goes on here without it.", openedOn(d))
+		}
+		return d, true
+	}
+	return d, false
+}
+
+func openedOn(d diag.Diagnostic) int {
+	if d.Context != nil {
+		return d.Context.Start.Line
+	}
+	return d.Subject.Start.Line
+}
+
+// oneSlipALine keeps the first error of each line, or the one about a
+// character that has no meaning or a brace that is missing: the parser's
+// others follow from it. So do
+// those in the text of a heredoc that did not open.
+func oneSlipALine(ds diag.List, src []byte) diag.List {
+	var out diag.List
+	at := map[int]int{} // line → in out
+	text := 0           // the last line of such a text
+	for _, d := range ds {
+		if d.Subject == nil {
+			out = append(out, d)
+			continue
+		}
+		if d.Subject.Start.Line <= text {
+			continue
+		}
+		if d.Summary == wantsValue {
+			text = max(text, endOfText(src, *d.Subject))
+		}
+		k, seen := at[d.Subject.Start.Line]
+		switch {
+		case !seen:
+			at[d.Subject.Start.Line] = len(out)
+			out = append(out, d)
+		case strongest(d.Summary) && !strongest(out[k].Summary):
+			out[k] = d
+		}
+	}
+	return out
+}
+
+var misopened = regexp.MustCompile(`^<<-?[ \t]*["']?([A-Za-z_]\w*)`)
+
+func strongest(summary string) bool {
+	return summary == "Invalid character" || summary == "Unclosed template interpolation sequence"
+}
+
+// endOfText is the line that ends a heredoc which begins wrongly; 0 when none
+// begins here, or it has no end.
+func endOfText(src []byte, at hcl.Range) int {
+	rest := src[min(at.Start.Byte, len(src)):]
+	m := misopened.FindSubmatch(rest)
+	if m == nil {
+		return 0
+	}
+	for k, line := range bytes.Split(rest, []byte("\n"))[1:] {
+		if string(bytes.TrimSpace(line)) == string(m[1]) {
+			return at.Start.Line + 1 + k
+		}
+	}
+	return 0
+}
+
+// isSecondItem reports whether what was found where a one-line block should
+// have ended begins another item, and is not part of a value.
+func isSecondItem(src []byte, at *hcl.Range) bool {
+	if at == nil || at.Start.Byte >= len(src) {
+		return true
+	}
+	rest := string(src[at.Start.Byte:])
+	return strings.ContainsRune(",;\n\r{#/", rune(rest[0])) || beginsItem(rest)
+}

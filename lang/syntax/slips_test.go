@@ -1,0 +1,57 @@
+package syntax
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSlips: what people write by habit is told once, where it stands, with
+// what to write.
+func TestSlips(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string // of the job block of a phase
+		want string // one line for each error: line, summary, part of the detail
+	}{
+		"colon":             {`command: "x"`, `4: An attribute has an equals sign: Write command = …`},
+		"no equals sign":    {`command "x"`, `4: The equals sign is missing: write command = …`},
+		"single quotes":     {`command = 'x y'`, `4: Invalid character: Single quotes are not valid`},
+		"curly quotes":      {`command = “x y”`, `4: Invalid character: Curly quotes`},
+		"comment":           {"command = \"x\"\n-- why", `5: This is neither an attribute nor a block: A comment begins with # or //.`},
+		"semicolon":         {`command = "x";`, `4: Invalid character: The ";" character is not valid`},
+		"brace below":       {"command = \"x\"\nresources\n{\n}", `5: A brace stands on the line of its block: Write resources { on one line.`},
+		"comparison":        {`command = a = b`, `4: One equals sign too many: To compare, write ==`},
+		"one-line compare":  {`input "x" { from = a = b }`, `4: One equals sign too many: To compare, write ==`},
+		"one-line duration": {`resources { walltime = 4h }`, `4: A text stands in quotes: Write walltime = "4h".`},
+		"size":              {"resources {\nmemory = 24GiB\n}", `5: A text stands in quotes: Write memory = "24GiB".`},
+		"slurm duration":    {"resources {\nwalltime = 1-12:00:00\n}", `5: A text stands in quotes: Write walltime = "1-12:00:00".`},
+		"no quotes":         {`command = python x.py`, `4: Something stands behind the value: A text stands in quotes`},
+		"and":               {`command = a and b`, `4: There is no operator and: Write && for and`},
+		"or":                {`command = a or b`, `4: There is no operator or: Write && for and`},
+		"not":               {`command = not a`, `4: There is no operator not: ! for not`},
+		"no value":          {`command =`, `4: The value is missing: on the same line`},
+		"heredoc with gap":  {"command = << EOT\npython x.py\nEOT\nname = \"x\"", `4: This opens no heredoc: Write <<EOT or <<-EOT without a space`},
+		"quoted heredoc":    {"command = <<\"EOT\"\npython x.py\nEOT", `4: This opens no heredoc: Write <<EOT or <<-EOT without a space`},
+		"open bracket":      {"command = [\"a\", \"b\"\nname = \"x\"", `5: A comma or a closing bracket is missing: What opened on line 4 goes on here`},
+		"open template":     {`name = "n ${cell.a"`, `4: Unclosed template interpolation sequence: no closing brace`},
+		"open call":         {"command = join(\" \", [\"b\"]\nname = \"x\"", `5: A comma or a closing parenthesis is missing: What opened on line 4`},
+		"open parenthesis":  {"command = (1 + 2\nname = \"x\"", `5: A closing parenthesis is missing: What opened on line 4`},
+		"escape":            {`command = "grep '\d' f"`, `4: A backslash stands twice: In quotes, write \\d for \d.`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var s Source
+			s.Add("x.muster.hcl", []byte("campaign \"c\" {}\nphase \"t\" {\n  job {\n"+c.text+"\n  }\n}\n"))
+			s.Blocks()
+			if len(s.Sure) != 1 {
+				t.Fatalf("%d errors, want one: %v", len(s.Sure), s.Sure)
+			}
+			line, rest, _ := strings.Cut(c.want, ": ")
+			summary, detail, _ := strings.Cut(rest, ": ")
+			d := s.Sure[0]
+			if got := d.String(); !strings.HasPrefix(got, "x.muster.hcl:"+line+": "+summary) || !strings.Contains(d.Detail, detail) {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
