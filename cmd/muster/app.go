@@ -131,6 +131,9 @@ func (a *app) failErr(err error) int {
 		a.fail(diag.List{{Summary: "The state cannot be written", Detail: write.Error() + ".\n\n" + write.Way}})
 	case errors.As(err, &provider):
 		a.fail(diag.List{{Summary: capitalise(provider.Summary), Detail: strings.TrimSpace(provider.Detail + "\n\n" + provider.Hint)}})
+		if provider.Class == providers.StaleFence { // as if the lease had been lost here
+			return exitLocked
+		}
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	default:

@@ -22,7 +22,7 @@ const poll = 20 * time.Millisecond
 // backend is one configured backend:
 //
 //	WORKDIR/.muster/example/LINEAGE/
-//	    fence         the highest fence seen
+//	    fence         the highest fence seen, and its holder
 //	    events.jsonl  observations, appended; a cursor is an offset
 //	    jobs/TOKEN/   see job.go
 type backend struct {
@@ -35,7 +35,7 @@ type backend struct {
 	wg       sync.WaitGroup
 
 	mu    sync.Mutex
-	fence uint64
+	fence providers.Fence
 	hold  bool
 	jobs  map[string]*job
 	order []*job
@@ -82,7 +82,7 @@ func (b *backend) load() error {
 		return err
 	}
 	if src, err := os.ReadFile(filepath.Join(b.dir, "fence")); err == nil {
-		_, _ = fmt.Sscan(string(src), &b.fence)
+		_, _ = fmt.Sscan(string(src), &b.fence.N, &b.fence.Holder)
 	}
 	entries, err := os.ReadDir(filepath.Join(b.dir, "jobs"))
 	if err != nil {
@@ -133,20 +133,15 @@ func (b *backend) add(j *job) {
 
 // guard refuses what a replaced muster still asks for, and remembers the
 // newest. The lock is held.
-func (b *backend) guard(fence uint64) error {
-	if fence < b.fence {
-		return &providers.Error{
-			Class: providers.StaleFence, Summary: "Another muster has taken over this campaign",
-			Detail: fmt.Sprintf("Fence %d is older than %d.", fence, b.fence),
-		}
-	}
-	if fence == b.fence {
-		return nil
-	}
-	if err := replaceFile(filepath.Join(b.dir, "fence"), fmt.Append(nil, fence), 0o600); err != nil {
+func (b *backend) guard(n uint64, holder string) error {
+	next, changed, err := b.fence.Admit(n, holder)
+	if err != nil || !changed {
 		return err
 	}
-	b.fence = fence
+	if err := replaceFile(filepath.Join(b.dir, "fence"), fmt.Appendln(nil, next.N, next.Holder), 0o600); err != nil {
+		return err
+	}
+	b.fence = next
 	return nil
 }
 

@@ -150,7 +150,7 @@ func (x *example) Remove(_ context.Context, r providers.RemoveRequest) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.guard(r.Fence); err != nil {
+	if err := b.guard(r.Fence, r.Holder); err != nil {
 		return err
 	}
 	for _, p := range r.Paths {

@@ -34,7 +34,7 @@ func (x *example) Submit(_ context.Context, r providers.SubmitRequest) ([]provid
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.guard(r.Fence); err != nil {
+	if err := b.guard(r.Fence, r.Holder); err != nil {
 		return nil, err
 	}
 	out := make([]providers.Submitted, len(r.Jobs))
@@ -154,7 +154,7 @@ func (x *example) Cancel(_ context.Context, r providers.CancelRequest) ([]provid
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.guard(r.Fence); err != nil {
+	if err := b.guard(r.Fence, r.Holder); err != nil {
 		return nil, err
 	}
 	out := make([]providers.Outcome, len(r.Tokens))
@@ -227,7 +227,7 @@ func (x *example) Control(_ context.Context, r providers.ControlRequest) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.guard(r.Fence); err != nil {
+	if err := b.guard(r.Fence, r.Holder); err != nil {
 		return err
 	}
 	if r.Hold != nil && len(r.Tokens) == 0 {

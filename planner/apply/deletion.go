@@ -54,7 +54,7 @@ func (e *engine) deleteSome(b *backend, name string, ds []planner.Deletion) {
 	b.Call(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, deleteTime)
 		defer cancel()
-		r := providers.RemoveRequest{Backend: name, Fence: e.Session.Fence()}
+		r := providers.RemoveRequest{Backend: name, Fence: e.Session.Fence(), Holder: e.Session.Holder()}
 		for _, d := range ds {
 			file := d.Path
 			if d.Workdir != "" && !path.IsAbs(file) {

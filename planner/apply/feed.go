@@ -12,7 +12,7 @@ import (
 // newFreight is what moves files for this run.
 func (e *engine) newFreight() *freight.Freight {
 	return freight.New(freight.Run{
-		Loop: e, Ctx: e.ctx, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Emit: e.emit, Now: e.Clock, Later: e.later,
+		Loop: e, Ctx: e.ctx, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Emit: e.emit, Now: e.Clock, Later: e.later,
 		Note: func(address, text string, bad bool) { e.report.note(e, address, text, bad) },
 		Places: func() iter.Seq[*line.Place] {
 			return func(yield func(*line.Place) bool) {

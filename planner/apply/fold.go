@@ -71,7 +71,7 @@ func (e *engine) second(f *flight, handle string) {
 	f.b.Call(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
 		defer cancel()
-		_, err = f.b.Provider.Cancel(ctx, providers.CancelRequest{Backend: f.b.Name, Fence: e.Session.Fence(), Handles: []string{handle}})
+		_, err = f.b.Provider.Cancel(ctx, providers.CancelRequest{Backend: f.b.Name, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Handles: []string{handle}})
 	}, func() {
 		if err != nil && line.ClassOf(err) != "" {
 			delete(f.seconds, handle)

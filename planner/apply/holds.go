@@ -77,7 +77,7 @@ func (e *engine) controlQueued(match func(*flight) bool, hold bool) {
 }
 
 func (e *engine) control(b *backend, r providers.ControlRequest) {
-	r.Backend, r.Fence = b.Name, e.Session.Fence()
+	r.Backend, r.Fence, r.Holder = b.Name, e.Session.Fence(), e.Session.Holder()
 	var err error
 	b.Call(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)

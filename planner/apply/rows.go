@@ -141,7 +141,7 @@ func (e *engine) cancel(b *backend, fs []*flight) {
 			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
 			return
 		}
-		out, err = b.Provider.Cancel(e.ctx, providers.CancelRequest{Backend: b.Name, Fence: e.Session.Fence(), Tokens: tokens})
+		out, err = b.Provider.Cancel(e.ctx, providers.CancelRequest{Backend: b.Name, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Tokens: tokens})
 	}, func() { e.cancelAnswered(b, fs, out, err) })
 }
 

@@ -42,6 +42,7 @@ type memory struct {
 
 func (m *memory) State() *state.State { return m.st }
 func (m *memory) Fence() uint64       { return m.fence }
+func (m *memory) Holder() string      { return "" }
 func (m *memory) Append(events ...state.Event) error {
 	for _, ev := range events {
 		m.st.Apply(ev)

@@ -38,7 +38,7 @@ func (e *engine) send() {
 }
 
 func (e *engine) submit(b *backend, batch []*flight) {
-	r := providers.SubmitRequest{Backend: b.Name, Fence: e.Session.Fence(), Batch: batch[0].token, Jobs: make([]providers.Job, len(batch))}
+	r := providers.SubmitRequest{Backend: b.Name, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Batch: batch[0].token, Jobs: make([]providers.Job, len(batch))}
 	for i, f := range batch {
 		r.Jobs[i] = *f.job
 	}

@@ -227,7 +227,7 @@ func (c *Client) greet(ctx context.Context, l *wire.Link) error {
 
 // Submit takes jobs in. When it returns without an error they are on the disk.
 func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar, r providers.SubmitRequest) ([]providers.Submitted, error) {
-	s := wire.Submission{Place: p, Fence: r.Fence, Environ: environ}
+	s := wire.Submission{Place: p, Fence: r.Fence, Holder: r.Holder, Environ: environ}
 	var out []providers.Submitted
 	const batch = 1 << 20 // bytes of specifications in one question
 	for size, i := 0, 0; i < len(r.Jobs); i++ {

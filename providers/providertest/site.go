@@ -23,6 +23,7 @@ type site struct {
 	b      providers.Backend
 	ctx    context.Context
 	fence  uint64
+	holder string
 	tokens []string // submitted
 	cursor string
 	last   map[string]offer.Observation // by token
@@ -185,7 +186,7 @@ func (s *site) ran(j providers.Job) int {
 }
 
 func (s *site) request(jobs ...providers.Job) providers.SubmitRequest {
-	return providers.SubmitRequest{Backend: s.b.Name, Fence: s.fence, Batch: token(), Jobs: jobs}
+	return providers.SubmitRequest{Backend: s.b.Name, Fence: s.fence, Holder: s.holder, Batch: token(), Jobs: jobs}
 }
 
 // submit wants every job to be accepted, in order.

@@ -115,6 +115,29 @@ var submitTests = []test{
 			s.Errorf("a job under a stale fence is there: %+v", o)
 		}
 	}},
+	{name: "of two copies of a state, the one that came first goes on", run: func(s *site) {
+		j := s.gated()
+		s.fence, s.holder = 7, "first"
+		s.submit(j)
+		late := s.once()
+		other := s.request(late)
+		other.Holder = "second"
+		_, err := s.p.Submit(s.ctx, other)
+		s.wantClass("Submit", err, providers.StaleFence)
+		_, err = s.p.Cancel(s.ctx, providers.CancelRequest{Backend: s.b.Name, Fence: 7, Holder: "second", Tokens: []string{j.Token}})
+		s.wantClass("Cancel", err, providers.StaleFence)
+		hold := true
+		err = s.p.Control(s.ctx, providers.ControlRequest{Backend: s.b.Name, Fence: 7, Holder: "second", Hold: &hold})
+		s.wantClass("Control", err, providers.StaleFence)
+		s.submit(j) // again, as after an answer that was lost
+		s.fence, s.holder = 8, "second"
+		s.open()
+		s.submit(j)
+		s.wantStatus(s.end(j)[0], offer.Completed)
+		if o := s.find(late.Token)[0]; o.Presence != offer.Absent {
+			s.Errorf("a job of the other copy is there: %+v", o)
+		}
+	}},
 	{name: "unknown tokens are absent", run: func(s *site) {
 		j := s.once()
 		s.run(j)

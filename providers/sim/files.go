@@ -104,7 +104,7 @@ func (s *Sim) Remove(_ context.Context, r providers.RemoveRequest) error {
 		return err
 	}
 	defer done()
-	return w.fenced(r.Fence)
+	return w.fenced(r.Fence, r.Holder)
 }
 
 // Logs says that the job was simulated.

@@ -93,13 +93,10 @@ func (s *Sim) wait(ctx context.Context, bell <-chan struct{}, next time.Time) er
 	return nil
 }
 
-// fenced refuses a fence that is smaller than one that was seen.
-func (w *world) fenced(fence uint64) error {
-	if fence < w.fence {
-		return providers.Errorf(providers.StaleFence, "Fence %d is smaller than %d, which was seen", fence, w.fence)
-	}
-	w.fence = fence
-	return nil
+// fenced refuses a holder that was overtaken.
+func (w *world) fenced(n uint64, holder string) (err error) {
+	w.fence, _, err = w.fence.Admit(n, holder)
+	return err
 }
 
 // Pools are the pools as they stand.
@@ -174,7 +171,7 @@ func (s *Sim) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.
 		return nil, err
 	}
 	defer done()
-	if err := w.fenced(r.Fence); err != nil {
+	if err := w.fenced(r.Fence, r.Holder); err != nil {
 		return nil, err
 	}
 	out := make([]providers.Submitted, len(r.Jobs))
@@ -215,7 +212,7 @@ func (s *Sim) Cancel(_ context.Context, r providers.CancelRequest) ([]providers.
 		return nil, err
 	}
 	defer done()
-	if err := w.fenced(r.Fence); err != nil {
+	if err := w.fenced(r.Fence, r.Holder); err != nil {
 		return nil, err
 	}
 	out := make([]providers.Outcome, len(r.Tokens))
@@ -241,7 +238,7 @@ func (s *Sim) Control(_ context.Context, r providers.ControlRequest) error {
 		return err
 	}
 	defer done()
-	if err := w.fenced(r.Fence); err != nil {
+	if err := w.fenced(r.Fence, r.Holder); err != nil {
 		return err
 	}
 	if r.Hold != nil && len(r.Tokens) == 0 {

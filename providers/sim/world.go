@@ -37,7 +37,7 @@ type world struct {
 	byPhase  map[string]int
 	left     map[string]time.Duration // work left of jobs with a checkpoint, by address
 	touched  map[string]time.Time     // checkpoints that were written, by path
-	fence    uint64
+	fence    providers.Fence
 	hold     bool
 	caps     map[string]int
 	campaign *int // cap

@@ -46,6 +46,9 @@ type Session interface {
 	State() *state.State
 	// Fence is the number that grows with every holder.
 	Fence() uint64
+	// Holder is the id of the lease. Copies of one state may give the same
+	// fence; they never have the same holder.
+	Holder() string
 	// Append folds events into State and queues them; they are durable when
 	// Sync returns nil.
 	Append(events ...state.Event) error

@@ -192,7 +192,7 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 	if d := sheet.OutputOf(c.from, c.output, -1); d != nil {
 		kind = d.Kind
 	}
-	freight := haul.Freight{Output: out, From: src.path, Kind: kind, Fence: fr.Fence, Aside: aside(out, c)}
+	freight := haul.Freight{Output: out, From: src.path, Kind: kind, Fence: fr.Fence, Holder: fr.Holder, Aside: aside(out, c)}
 	to := haul.End{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
 	l.busy++
 	fr.Note(address, fmt.Sprintf("moving %s of %s from %s to %s", c.output, address, src.spot.Name(), c.to.Name()), false)

@@ -22,6 +22,7 @@ type Run struct {
 	Campaign *lang.Campaign
 	State    *state.State // read alone; what changes goes through Emit
 	Fence    uint64
+	Holder   string
 	Emit     func(state.Event)
 	Note     func(address, text string, bad bool)
 	Now      func() time.Time

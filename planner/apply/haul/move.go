@@ -29,6 +29,7 @@ type Freight struct {
 	From   string // where it lies: relative to the workdir it comes from, or absolute
 	Kind   lang.OutputKind
 	Fence  uint64
+	Holder string
 	// Aside is where other files that lie in the way are moved to; "" moves
 	// nothing aside.
 	Aside string
@@ -108,7 +109,7 @@ func setAside(ctx context.Context, to End, f Freight, copied string) error {
 	if err != nil {
 		return fmt.Errorf("list %s: %w", full, err)
 	}
-	r := providers.RemoveRequest{Backend: to.Backend, Fence: f.Fence, To: Absolute(to.Workdir, f.Aside)}
+	r := providers.RemoveRequest{Backend: to.Backend, Fence: f.Fence, Holder: f.Holder, To: Absolute(to.Workdir, f.Aside)}
 	for _, file := range found {
 		r.Paths = append(r.Paths, file.Path)
 	}

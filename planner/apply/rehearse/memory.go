@@ -14,6 +14,7 @@ var _ store.Session = (*memory)(nil)
 
 func (m *memory) State() *state.State         { return m.st }
 func (m *memory) Fence() uint64               { return m.st.Fence + 1 }
+func (m *memory) Holder() string              { return "" }
 func (m *memory) Sync(context.Context) error  { return nil }
 func (m *memory) Lost() <-chan struct{}       { return nil }
 func (m *memory) Close(context.Context) error { return nil }

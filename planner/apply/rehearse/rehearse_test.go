@@ -94,6 +94,7 @@ type session struct{ st *state.State }
 
 func (m *session) State() *state.State         { return m.st }
 func (m *session) Fence() uint64               { return 1 }
+func (m *session) Holder() string              { return "" }
 func (m *session) Sync(context.Context) error  { return nil }
 func (m *session) Lost() <-chan struct{}       { return nil }
 func (m *session) Close(context.Context) error { return nil }

@@ -58,7 +58,7 @@ func (q *queue) snapshot(put func(*entry)) {
 		}
 	}
 	for l, f := range q.fences {
-		put(&entry{Fence: &fenceEntry{Lineage: l, Fence: f}})
+		put(&entry{Fence: &fenceEntry{Lineage: l, Fence: f.N, Holder: f.Holder}})
 	}
 	q.bases.each(func(key string, marks verify.Baseline) {
 		put(&entry{Base: &baseEntry{Key: key, Marks: marks}})

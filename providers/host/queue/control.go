@@ -56,7 +56,7 @@ func (q *queue) lookUp(token string) offer.Observation {
 func (q *queue) cancel(ctx context.Context, p machine.Place, r providers.CancelRequest) ([]providers.Outcome, error) {
 	out := make([]providers.Outcome, len(r.Tokens))
 	refused, err := ask(ctx, q, func() error {
-		if err := q.fence(p.Lineage, r.Fence); err != nil {
+		if err := q.fence(p.Lineage, r.Fence, r.Holder); err != nil {
 			return err
 		}
 		for i, t := range r.Tokens {
@@ -122,7 +122,7 @@ func (q *queue) cancelOne(token string, grace time.Duration) string {
 // control changes what may start by itself.
 func (q *queue) control(ctx context.Context, p machine.Place, r providers.ControlRequest) error {
 	refused, err := ask(ctx, q, func() error {
-		if err := q.fence(p.Lineage, r.Fence); err != nil {
+		if err := q.fence(p.Lineage, r.Fence, r.Holder); err != nil {
 			return err
 		}
 		pl := q.at(p)

@@ -76,6 +76,7 @@ type eventEntry struct {
 type fenceEntry struct {
 	Lineage string `json:"lineage"`
 	Fence   uint64 `json:"fence"`
+	Holder  string `json:"holder,omitempty"`
 }
 
 // ruleEntry is all that Control has set for a place.

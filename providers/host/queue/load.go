@@ -32,7 +32,7 @@ func load(dir string, reader gpu.Reader) (*queue, error) {
 	host, _ := os.Hostname()
 	q := &queue{spool: dir, script: script, host: host, ops: make(chan func(), 256), tell: newBell(),
 		checks: make(chan *check, 4096), trash: make(chan []trash, 16),
-		places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]uint64{},
+		places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]providers.Fence{},
 		environs: map[string][]providers.EnvVar{}, live: map[*job]bool{},
 		gone: map[string]bool{}, touched: boot.Uptime(), starved: starvation, killed: hostOOMKills}
 	q.gpus.reader = reader
@@ -75,7 +75,7 @@ func (q *queue) fold(e entry) error {
 	case e.Environ != nil:
 		q.environs[e.Environ.Name] = e.Environ.Vars
 	case e.Fence != nil:
-		q.fences[e.Fence.Lineage] = e.Fence.Fence
+		q.fences[e.Fence.Lineage] = providers.Fence{N: e.Fence.Fence, Holder: e.Fence.Holder}
 	case e.Grave != nil:
 		q.graves[e.Grave.Token] = *e.Grave
 	case e.Base != nil:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -27,7 +28,7 @@ func TestSnapshotFoldsToTheSame(t *testing.T) {
 	submitInside(t, q, p, late)
 	var before, after bytes.Buffer
 	q.do(t.Context(), func() {
-		again := &queue{places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]uint64{},
+		again := &queue{places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]providers.Fence{},
 			environs: q.environs}
 		q.snapshot(func(e *entry) {
 			b, _ := json.Marshal(e)

@@ -40,7 +40,7 @@ type queue struct {
 	turn   int // whose turn it is in the round robin
 	jobs   map[string]*job
 	graves map[string]graveEntry
-	fences map[string]uint64
+	fences map[string]providers.Fence // by lineage
 	bases  baselines
 	// environs are what jobs' environments start from, by digest.
 	environs map[string][]providers.EnvVar

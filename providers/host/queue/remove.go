@@ -12,7 +12,7 @@ import (
 
 // remove moves files aside or deletes them, if the fence is not stale.
 func (q *queue) remove(ctx context.Context, p machine.Place, r providers.RemoveRequest) error {
-	refused, err := ask(ctx, q, func() error { return q.fence(p.Lineage, r.Fence) })
+	refused, err := ask(ctx, q, func() error { return q.fence(p.Lineage, r.Fence, r.Holder) })
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func safeToken(t string) bool {
 // accept decides on each job, in the queue's goroutine. In jobs stay those to
 // be taken in, each with its place.
 func (q *queue) accept(s wire.Submission, jobs []*job, out []providers.Submitted) error {
-	if err := q.fence(s.Place.Lineage, s.Fence); err != nil {
+	if err := q.fence(s.Place.Lineage, s.Fence, s.Holder); err != nil {
 		return err
 	}
 	if q.yielded {
@@ -195,17 +195,13 @@ func (q *queue) environOf(vars []providers.EnvVar) string {
 }
 
 // fence refuses a holder of the campaign's lease that another has overtaken.
-func (q *queue) fence(lineage string, fence uint64) error {
-	seen := q.fences[lineage]
-	if fence < seen {
-		return &providers.Error{Class: providers.StaleFence, Summary: "Another muster has taken over this campaign",
-			Detail: "this one's lease has been overtaken; it may watch, but start and cancel nothing"}
+func (q *queue) fence(lineage string, n uint64, holder string) error {
+	next, changed, err := q.fences[lineage].Admit(n, holder)
+	if changed {
+		q.fences[lineage] = next
+		q.put(entry{Fence: &fenceEntry{Lineage: lineage, Fence: next.N, Holder: next.Holder}})
 	}
-	if fence > seen {
-		q.fences[lineage] = fence
-		q.put(entry{Fence: &fenceEntry{Lineage: lineage, Fence: fence}})
-	}
-	return nil
+	return err
 }
 
 // secretsPath is where a job's secrets are kept until it has ended for good.

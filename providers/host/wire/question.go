@@ -14,6 +14,7 @@ type (
 	Submission struct {
 		Place   machine.Place      `json:"place"`
 		Fence   uint64             `json:"fence"`
+		Holder  string             `json:"holder,omitempty"`
 		Environ []providers.EnvVar `json:"environ,omitempty"`
 		Jobs    []json.RawMessage  `json:"jobs"`
 		// Secrets travel apart: they are in no specification and in no log.

@@ -266,20 +266,33 @@ func (c *campaign) append(lines []byte) error {
 }
 
 // fence refuses a muster that another one has followed.
-func (c *campaign) fence(n uint64) error {
-	b, _ := os.ReadFile(c.path("fence"))
-	last, _ := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	switch {
-	case n < last:
-		return providers.Errorf(providers.StaleFence, "another muster has taken this campaign over (fence %d, this one has %d)", last, n)
-	case n == last:
-		return nil
+func (c *campaign) fence(n uint64, holder string) error {
+	next, changed, err := c.fenced().Admit(n, holder)
+	if !changed {
+		return err
 	}
 	if err := c.make(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.path("fence.new"), fmt.Appendln(nil, n), 0o600); err != nil {
-		return fmt.Errorf("write the fence: %w", err)
+	// The number stands in a file of its own, as an older muster reads it.
+	for _, f := range []struct{ name, text string }{{"fence.holder", fmt.Sprintln(next.N, next.Holder)}, {"fence", fmt.Sprintln(next.N)}} {
+		if err := os.WriteFile(c.path("fence.new"), []byte(f.text), 0o600); err != nil {
+			return fmt.Errorf("write the fence: %w", err)
+		}
+		if err := os.Rename(c.path("fence.new"), c.path(f.name)); err != nil {
+			return fmt.Errorf("write the fence: %w", err)
+		}
 	}
-	return os.Rename(c.path("fence.new"), c.path("fence"))
+	return nil
+}
+
+// fenced is the latest holder that was here.
+func (c *campaign) fenced() (f providers.Fence) {
+	b, _ := os.ReadFile(c.path("fence"))
+	f.N, _ = strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	b, _ = os.ReadFile(c.path("fence.holder"))
+	if n, holder, ok := strings.Cut(strings.TrimSpace(string(b)), " "); ok && n == strconv.FormatUint(f.N, 10) {
+		f.Holder = holder
+	}
+	return f
 }

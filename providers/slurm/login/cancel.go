@@ -23,7 +23,7 @@ func (s *Slurm) Cancel(ctx context.Context, r providers.CancelRequest) ([]provid
 	}
 	defer unlock()
 	c := b.campaign
-	if err := c.fence(r.Fence); err != nil {
+	if err := c.fence(r.Fence, r.Holder); err != nil {
 		return nil, err
 	}
 	if err := c.scan(); err != nil {
@@ -170,7 +170,7 @@ func (s *Slurm) Control(ctx context.Context, r providers.ControlRequest) error {
 	}
 	defer unlock()
 	c := b.campaign
-	if err := c.fence(r.Fence); err != nil {
+	if err := c.fence(r.Fence, r.Holder); err != nil {
 		return err
 	}
 	for _, phase := range r.Resume {

@@ -66,7 +66,7 @@ func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
 		return err
 	}
 	defer unlock()
-	if err := b.campaign.fence(r.Fence); err != nil {
+	if err := b.campaign.fence(r.Fence, r.Holder); err != nil {
 		return err
 	}
 	for _, p := range r.Paths {

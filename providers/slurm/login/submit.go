@@ -26,7 +26,7 @@ func (s *Slurm) Submit(ctx context.Context, r providers.SubmitRequest) ([]provid
 	}
 	defer unlock()
 	c := b.campaign
-	if err := c.fence(r.Fence); err != nil {
+	if err := c.fence(r.Fence, r.Holder); err != nil {
 		return nil, err
 	}
 	if err := c.make(); err != nil {

@@ -71,6 +71,9 @@ func (s *Store) take(purpose string) (*lease, error) {
 	return l, nil
 }
 
+// Holder is the id of the session's lease.
+func (n *session) Holder() string { return n.l.terms.ID }
+
 // check says whether the lease is still ours. The name is opened anew, which
 // makes NFS ask its server.
 func (l *lease) check() error {

@@ -18,7 +18,7 @@ func locked(t *testing.T, open func() store.Store) {
 	if !errors.As(err, &l) {
 		t.Fatalf("a second holder gets %v", err)
 	}
-	if l.Lease.Purpose != "test" || l.Lease.ID == "" || l.Lease.Fence != n.Fence() || l.Lease.PID == 0 || l.Where == "" || l.Alive != "alive" {
+	if l.Lease.Purpose != "test" || l.Lease.ID == "" || l.Lease.Fence != n.Fence() || l.Lease.ID != n.Holder() || l.Lease.PID == 0 || l.Where == "" || l.Alive != "alive" {
 		t.Errorf("%+v", l)
 	}
 	if l.Lease.Acked != 1 {

@@ -1,0 +1,30 @@
+package providers
+
+import "fmt"
+
+// A Fence is the latest holder of a campaign's lease that a backend has heard
+// of. The number grows with every holder; two copies of one state may have
+// counted alike, so the first holder seen stands for its number.
+type Fence struct {
+	N      uint64 `json:"n"`
+	Holder string `json:"holder,omitempty"` // "" = not told, by an older muster
+}
+
+// Admit is the fence after somebody called with a number and a holder, and
+// whether it differs; a holder that was overtaken is refused.
+func (f Fence) Admit(n uint64, holder string) (next Fence, changed bool, err error) {
+	switch {
+	case n < f.N:
+		return f, false, &Error{Class: StaleFence, Summary: "Another muster has taken over this campaign",
+			Detail: fmt.Sprintf("This one's lease (%d) has been overtaken (%d is the latest): it may watch, but start and cancel nothing.", n, f.N)}
+	case n > f.N:
+		return Fence{n, holder}, true, nil
+	case holder == "" || holder == f.Holder:
+		return f, false, nil
+	case f.Holder == "":
+		return Fence{n, holder}, true, nil
+	}
+	return f, false, &Error{Class: StaleFence, Summary: "A copy of this campaign's state is in use",
+		Detail: fmt.Sprintf("A muster with another copy took the lease as often (%d) and was here first, so this one may watch, but start and cancel nothing.", n),
+		Hint:   "Apply from one copy of the state only, the one that knows the jobs: muster status tells. The other is best moved away."}
+}
