@@ -22,9 +22,11 @@ func (p *Plan) Assumed() forecast.Input {
 // forecastInput lays out what will run, for the forecast: 2 bytes a cell.
 func (m *maker) forecastInput() forecast.Input {
 	c := m.in.Campaign
-	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Scopes: forecast.Scopes(c.Budgets), HandOver: m.handOver()}
+	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), HandOver: m.handOver()}
 	for _, b := range c.Backends {
 		in.BackendCaps[b.Address()] = b.MaxParallel
+		can := m.in.Can[b.Type]
+		in.Driven[b.Address()] = !can.HostQueue && !can.Arrays
 	}
 	for _, w := range m.works {
 		in.Phases = append(in.Phases, m.forecastPhase(w))
@@ -77,7 +79,7 @@ func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
 	hold, machines := m.kept(d)
 	return forecast.Group{
 		Hold: hold, Machines: machines, Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.Failing, Delay: w.p.Retry.Delay, Turn: m.turn(d.Backend, d.Pool).each,
+		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: w.p.Retry.Delay, Turn: m.turn(d.Backend, d.Pool).each,
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 // Evidence is how long a phase's jobs take, best first: completed attempts,
 // the smoke's time scaled by the params, nothing.
 type Evidence struct {
-	Failing float64 // share of launches that failed in a class that is retried
+	Failing float64       // share of launches that failed
+	Lost    time.Duration // how long these ran on the average
 
 	phase    string
 	seen     []time.Duration   // of completed attempts
@@ -38,7 +39,7 @@ const enoughRuns = 3
 // where these are too few its smokes.
 func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validation) *Evidence {
 	ev := &Evidence{phase: p.Name}
-	launches, failed := 0, 0
+	launches, failed, lost := 0, 0, time.Duration(0)
 	for _, job := range records {
 		if job == nil {
 			continue
@@ -54,11 +55,12 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 				ev.used(at, d)
 			} else if at.Class != "" {
 				failed++
+				lost += d
 			}
 		}
 	}
-	if launches >= enoughRuns {
-		ev.Failing = float64(failed) / float64(launches)
+	if launches >= enoughRuns && failed > 0 {
+		ev.Failing, ev.Lost = float64(failed)/float64(launches), lost/time.Duration(failed)
 	}
 	if !ev.Enough() {
 		ev.smoke, ev.ratio = smokeTime(p, verdicts)

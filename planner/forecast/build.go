@@ -8,14 +8,15 @@ import (
 // A builder makes the nodes of a simulation at one quantile.
 type builder struct {
 	*sim
-	in    *Input
-	p90   bool
-	runs  map[string]int // phase → its run node
-	whole map[string]int // pool → devices of one node
+	in     *Input
+	deal   deal              // of chance
+	runs   map[string]int    // phase → its run node
+	whole  map[string]int    // pool → devices of one node
+	submit map[string]*int64 // pool → jobs that may be handed to it still
 }
 
-func build(in *Input, p90 bool) *sim {
-	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: in.HandOver}, in: in, p90: p90, runs: map[string]int{}, whole: map[string]int{}}
+func build(in *Input, d deal) *sim {
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: in.HandOver}, in: in, deal: d, runs: map[string]int{}, whole: map[string]int{}, submit: map[string]*int64{}}
 	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {
@@ -27,6 +28,12 @@ func build(in *Input, p90 bool) *sim {
 		key := poolKey(p.Backend, p.Name)
 		c := poolCapacity(p, ours[key])
 		b.pools[key], b.whole[key] = &c, p.GPUs
+		switch {
+		case p.MaxSubmit > 0:
+			b.submit[key] = limit(p.MaxSubmit)
+		case p.MaxJobs > 0 && in.Driven[p.Backend]:
+			b.submit[key] = limit(p.MaxJobs)
+		}
 	}
 	for i := range in.Phases {
 		b.addPhase(&in.Phases[i])
@@ -89,15 +96,20 @@ func (b *builder) smokeNode(p *Phase) int {
 
 func (b *builder) add(n *node, groups []Group) int {
 	n.pending, n.cause = make([]int32, len(n.of)), make([]ref, len(n.of))
-	n.fresh = make([][]int32, len(groups))
 	lines := map[lineKey]int{}
+	at := make([]int, len(groups))
 	for i, g := range groups {
-		if i == 0 {
-			n.groups = append(n.groups, run{})
-			continue
+		if i > 0 {
+			at[i] = b.line(n, g, lines)
 		}
-		n.groups = append(n.groups, b.run(n, g, lines))
 	}
+	n.of, n.groups = b.deal.divide(n.phase, n.of, groups)
+	for i := range n.groups {
+		r := &n.groups[i]
+		r.line, r.inFlight = at[r.group], groups[r.group].InFlight
+	}
+	n.fresh = make([][]int32, len(n.groups))
+	n.mixed = len(n.groups) > len(groups) && len(n.of) <= inOrder
 	b.nodes = append(b.nodes, n)
 	return len(b.nodes) - 1
 }
@@ -109,8 +121,12 @@ type lineKey struct {
 	wait time.Duration
 }
 
-// run turns a group into what the simulation needs of it.
-func (b *builder) run(n *node, g Group, lines map[lineKey]int) run {
+// inOrder is up to how many cells of a phase start in the order of the grid
+// however they are divided; of more, those of one class start together.
+const inOrder = 20_000
+
+// line is the line of a node that a group stands in.
+func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 	d := g.Decision
 	key := lineKey{pool: poolKey(d.Backend, d.Pool), wait: g.queueWait()}
 	pool := b.pools[key.pool]
@@ -128,9 +144,12 @@ func (b *builder) run(n *node, g Group, lines map[lineKey]int) run {
 		if c := b.caps[d.Backend]; c != nil {
 			l.caps = append(l.caps, c)
 		}
+		if c := b.submit[key.pool]; c != nil {
+			l.caps = append(l.caps, c)
+		}
 		n.lines = append(n.lines, l)
 	}
-	return run{line: at, dur: g.duration(b.p90), inFlight: g.InFlight}
+	return at
 }
 
 // connect adds the edges of a phase's inputs and depends_on to one node, whose

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -35,7 +36,9 @@ type sums map[string]*sum
 // limit any.
 func (f *Forecast) addCosts(in Input) {
 	total, phases, backends, pools, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
+	alike := alikeIn(in)
 	eachGroup(in, func(phase string, g Group, n int) {
+		g.alike = alike[phase]
 		for _, s := range []sums{total, at(phases, phase), at(backends, g.Decision.Backend), at(pools, strings.TrimSuffix(g.Decision.Backend+" "+g.Decision.Pool, " "))} {
 			s.add(g, n)
 		}
@@ -70,9 +73,14 @@ func at(m map[string]sums, key string) sums {
 // add counts n jobs of a group in.
 func (s sums) add(g Group, n int) {
 	jobs := decimal.NewFromInt(int64(n))
-	launches := jobs.Mul(decimal.NewFromFloat(1 + g.again()).Round(6))
-	s.run(expected, g.Decision, g.billed(false), launches, g.Runtime.Mark)
-	s.run(p90, g.Decision, g.billed(true), launches, g.Runtime.Mark)
+	s.run(expected, g.Decision, g.billed(g.Runtime.Expected), g.rounds(), jobs, g.Runtime.Mark)
+	s.run(p90, g.Decision, g.billed(g.Runtime.Average(g.alike)), g.rounds(), jobs, g.Runtime.Mark)
+	if again := g.again(); again > 0 {
+		few := decimal.NewFromFloat(again).Round(6)
+		many := decimal.NewFromFloat(min(again+z90*math.Sqrt(again*(1+again)/max(g.alike, 1)), float64(g.Launches-1))).Round(6)
+		s.run(expected, g.Decision, g.lost(false), nil, jobs.Mul(few), g.Runtime.Mark)
+		s.run(p90, g.Decision, g.lost(true), nil, jobs.Mul(many), g.Runtime.Mark)
+	}
 	kept := decimal.NewFromInt(int64(g.machines(n)))
 	s.keep(expected, g.Decision, g.Hold, kept)
 	s.keep(p90, g.Decision, g.Hold, kept)
@@ -92,13 +100,53 @@ func (s sums) add(g Group, n int) {
 	s.level(atMost, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
 }
 
+// alikeIn is of how many jobs alike the runtimes of each phase average out: of
+// jobs that differ in size as many as weigh as much (Kish 1965).
+func alikeIn(in Input) map[string]float64 {
+	sum, squares := map[string]float64{}, map[string]float64{}
+	eachGroup(in, func(phase string, g Group, n int) {
+		d := g.Runtime.Expected.Seconds()
+		sum[phase] += float64(n) * d
+		squares[phase] += float64(n) * d * d
+	})
+	out := map[string]float64{}
+	for phase, v := range sum {
+		if squares[phase] > 0 {
+			out[phase] = v * v / squares[phase]
+		}
+	}
+	return out
+}
+
 // run adds launches of a duration, each in as many segments as the pool makes
-// of it, which are billed one by one.
-func (s sums) run(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
+// of it, which are billed one by one. Where only whole units are billed, it
+// counts how far launches are off that duration: a bill by the hour of jobs of
+// about an hour is not that of the average job.
+func (s sums) run(i int, d place.Decision, t time.Duration, rounds []float64, launches decimal.Decimal, mark Mark) {
 	if n := d.Segments; n > 1 {
 		t, launches = t/time.Duration(n), launches.Mul(decimal.NewFromInt(int64(n)))
 	}
-	s.level(i, d, t, launches, mark)
+	if d.Price.Granularity <= 0 || len(rounds) == 0 {
+		s.level(i, d, t, launches, mark)
+		return
+	}
+	launches = launches.Div(decimal.NewFromInt(int64(len(rounds))))
+	for _, by := range rounds {
+		s.level(i, d, time.Duration(float64(t)*by), launches, mark)
+	}
+}
+
+// rounds are how far launches are off the mean: the middle of each sixteenth,
+// least first; nil where they are not.
+func (g Group) rounds() (out []float64) {
+	own := g.Runtime.own()
+	if own == 0 || g.InFlight {
+		return nil
+	}
+	for k := range body {
+		out = append(out, math.Exp(own*deviation((float64(k)+0.5)/body)-own*own/2))
+	}
+	return out
 }
 
 // keep adds machines that are kept for a time after their last job. At most

@@ -118,7 +118,7 @@ const maxLog = 20.7
 // Runtime is that of the cells in a bucket.
 func (m Model) Runtime(phase string, bucket int, walltime time.Duration) Runtime {
 	r := m.at(float64(bucket) * bucketStep)
-	r.Ceiling, r.Mark, r.Basis = walltime, Estimated, m.Text(phase)
+	r.Ceiling, r.Mark, r.Seen, r.Basis = walltime, Estimated, m.Points, m.Text(phase)
 	return r.bounded()
 }
 

@@ -16,7 +16,10 @@ type Input struct {
 	HandOver    time.Duration  // from the yes to the first hand-over
 	CampaignCap int            // most jobs queued or running at once; 0 = no cap
 	BackendCaps map[string]int // the same by backend
-	Scopes      []Scope        // what budgets want summed
+	// Driven are backends that are handed no more jobs of a pool than it runs at
+	// once: they have no queue that goes on alone, and no arrays.
+	Driven map[string]bool
+	Scopes []Scope // what budgets want summed
 }
 
 // Never is the group of a cell that waits for something held: whoever waits
@@ -72,6 +75,7 @@ type Group struct {
 	Launches int           // most launches of one job
 	Shapes   []offer.Shape // of these, where retries scale; nil = all as decided
 	Failing  float64       // share of launches seen to fail and be retried
+	Lost     time.Duration // how long such a launch ran; 0 = not known: as long as any
 	Delay    time.Duration // before the next launch
 	Turn     time.Duration // from the end of a job to the start of the next in its place
 	Hold     time.Duration // a rented machine is kept after its last job
@@ -80,6 +84,8 @@ type Group struct {
 	// InFlight says that the jobs are with their backend: they hold what they
 	// take, and wait for no gate and no producer.
 	InFlight bool
+
+	alike float64 // of how many jobs of its phase the runtimes average out
 }
 
 // A Runtime is how long one launch takes, and how that is known.
@@ -89,6 +95,7 @@ type Runtime struct {
 	P90      time.Duration // what nine in ten stay below
 	Ceiling  time.Duration // the walltime; 0 = not stated
 	Mark     Mark
+	Seen     int // runs that it is from; 0 = none was seen, and all are off together
 	Basis    string
 }
 

@@ -10,13 +10,10 @@ func Make(in Input) Forecast {
 	f := Forecast{ByPhase: map[string][]Line{}, ByBackend: map[string][]Line{}, ByPool: map[string][]Line{}, ByScope: map[string][]Line{}}
 	f.addCosts(in)
 	f.Basis = basis(in)
-	mid := build(&in, false)
-	mid.play()
+	mid, p50, p90 := ends(&in)
 	f.Phases = mid.spans()
 	f.Critical = mid.critical()
-	late := build(&in, true)
-	late.play()
-	f.Walltime = Span{P50: mid.end, P90: late.end, Mark: walltimeMark(in)}
+	f.Walltime = Span{P50: p50, P90: p90, Mark: walltimeMark(in)}
 	return f
 }
 

@@ -12,6 +12,7 @@ type node struct {
 	cause   []ref   // what released each cell
 	fresh   [][]int32
 	touched []uint16 // groups with fresh cells
+	mixed   bool     // cells start in their own order, whatever their group
 	waiting int      // cells in lines
 	cap     *int64
 	edges   []*edge    // to consumers, by cell
@@ -25,8 +26,9 @@ type ref struct{ node, cell int32 }
 
 var nobody = ref{-1, -1}
 
-// A run is what the cells of one group do.
+// A run is what the cells of one group do, or of a class of it.
 type run struct {
+	group    int // as the forecast has it
 	line     int
 	dur      time.Duration
 	inFlight bool

@@ -10,11 +10,10 @@ import (
 // Outlook is when a plan is expected to end and what it is expected to cost:
 // what is compared of plans that differ in one thing.
 func Outlook(in Input) (end time.Duration, lines []Line) {
-	s := build(&in, false)
-	s.play()
+	_, end, _ = ends(&in)
 	total := sums{}
 	eachGroup(in, func(_ string, g Group, n int) { total.add(g, n) })
-	return s.end, total.lines(false)
+	return end, total.lines(false)
 }
 
 // OneMore is a pool with so many more devices, where it is known how many it

@@ -61,7 +61,7 @@ func (p *Phase) gates(t *rapid.T) {
 // work is the time of all jobs and the longest chain of them, which the
 // simulation without any limit takes.
 func work(in Input) (sum, chain time.Duration) {
-	eachGroup(in, func(_ string, g Group, n int) { sum += time.Duration(n) * g.duration(false) })
+	eachGroup(in, func(_ string, g Group, n int) { sum += time.Duration(n) * g.duration(false, 1) })
 	in.Pools = nil
 	return sum, Make(in).Walltime.P50
 }
@@ -100,7 +100,7 @@ func TestConservation(t *testing.T) {
 				in.Phases[i].Groups[g].Decision.Wait = time.Duration(rapid.IntRange(0, 2).Draw(t, "wait")) * 7 * time.Minute
 			}
 		}
-		s, fresh := build(&in, false), build(&in, false)
+		s, fresh := build(&in, deal{}), build(&in, deal{})
 		ended := 0
 		s.begin()
 		for len(s.events) > 0 {

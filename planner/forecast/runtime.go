@@ -40,7 +40,7 @@ func Scaled(phase string, smoke time.Duration, ratio float64, walltime time.Dura
 // for sums and queues of jobs follow the mean and not the median, and what nine
 // in ten of the next are foretold to stay below.
 func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtime {
-	r := Runtime{Expected: mean(seen), Median: Quantile(seen, 0.5), P90: next90(seen), Ceiling: walltime, Mark: Estimated,
+	r := Runtime{Expected: mean(seen), Median: Quantile(seen, 0.5), P90: next90(seen), Ceiling: walltime, Mark: Estimated, Seen: len(seen),
 		Basis: fmt.Sprintf("%s: mean of %d runs, and what nine in ten of the next stay below", phase, len(seen))}
 	if len(seen) == 1 {
 		r.Basis = phase + ": as long as the one run that is known, and a quarter more"
@@ -149,11 +149,13 @@ func (r Runtime) launch(p90 bool) time.Duration {
 	return r.Expected
 }
 
+// mostFailing: a phase that always fails is held, not retried for ever.
+const mostFailing = 0.9
+
 // again is how many launches a job needs beyond its first on average, when
 // each fails with the same probability and only so many are allowed.
 func (g Group) again() float64 {
-	const worst = 0.9 // a phase that always fails is held, not retried for ever
-	f := min(g.Failing, worst)
+	f := min(g.Failing, mostFailing)
 	if f <= 0 || g.Launches <= 1 {
 		return 0
 	}
@@ -170,15 +172,6 @@ func (g Group) queueWait() time.Duration {
 	return (max(g.Decision.Wait-g.Turn, 0) + g.Decision.Boot) * time.Duration(max(g.Decision.Segments, 1))
 }
 
-// duration is how long a job keeps its place, from its start, or from now if it
-// runs, to its end: retries, their delays and their waits included, and the
-// turn before it, for which the place stands empty.
-func (g Group) duration(p90 bool) time.Duration {
-	d := g.Runtime.launch(p90)
-	retry := float64(d + g.Delay + max(g.Decision.Wait, g.Turn, 0))
-	return max(d-g.Running, 0) + g.turn() + time.Duration(g.again()*retry)
-}
-
 // turn is what passes before a job starts in a place that is free; one that runs
 // has it behind it.
 func (g Group) turn() time.Duration {
@@ -188,6 +181,31 @@ func (g Group) turn() time.Duration {
 	return g.Turn
 }
 
+// duration is how long a job keeps its place, one of so many alike, from its
+// start, or from now if it runs, to its end: retries, their delays and their
+// waits included, and the turn before it, for which the place stands empty.
+func (g Group) duration(late bool, alike int) time.Duration {
+	d := g.Runtime.Expected
+	if late {
+		d = g.Runtime.Average(float64(alike))
+	}
+	return max(d-g.Running, 0) + g.turn() + time.Duration(g.again()*float64(g.loses(late)))
+}
+
+// loses is the time that one failed launch costs a job: what it ran, the delay
+// and the wait before the next.
+func (g Group) loses(late bool) time.Duration {
+	return g.lost(late) + g.Delay + max(g.Decision.Wait, g.Turn, 0)
+}
+
+// lost is how long a launch runs that fails; where none was seen, all of it.
+func (g Group) lost(late bool) time.Duration {
+	if g.Lost > 0 {
+		return g.Lost
+	}
+	return g.Runtime.launch(late)
+}
+
 // billed is the time of one launch that is paid for: a running job's since
 // its start.
-func (g Group) billed(p90 bool) time.Duration { return max(g.Runtime.launch(p90), g.Running) }
+func (g Group) billed(t time.Duration) time.Duration { return max(t, g.Running) }

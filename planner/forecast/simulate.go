@@ -1,7 +1,9 @@
 package forecast
 
 import (
+	"cmp"
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -143,6 +145,10 @@ func (s *sim) ready(i int, cell int32, cause ref) {
 func (s *sim) lineUp() {
 	for _, i := range s.dirty {
 		n := s.nodes[i]
+		if n.mixed {
+			n.lineUpInOrder()
+			continue
+		}
 		for _, g := range n.touched {
 			cells := n.fresh[g]
 			n.fresh[g] = nil
@@ -152,6 +158,27 @@ func (s *sim) lineUp() {
 		n.touched = n.touched[:0]
 	}
 	s.dirty = s.dirty[:0]
+}
+
+// lineUpInOrder does so in the order of the cells.
+func (n *node) lineUpInOrder() {
+	type one struct {
+		cell  int32
+		group uint16
+	}
+	var fresh []one
+	for _, g := range n.touched {
+		for _, c := range n.fresh[g] {
+			fresh = append(fresh, one{c, g})
+		}
+		n.fresh[g] = nil
+	}
+	n.touched = n.touched[:0]
+	slices.SortFunc(fresh, func(a, b one) int { return cmp.Compare(a.cell, b.cell) })
+	for _, f := range fresh {
+		n.lines[n.groups[f.group].line].idle.push(batch{f.group, []int32{f.cell}})
+	}
+	n.waiting += len(fresh)
 }
 
 func (s *sim) push(e event) {

@@ -44,6 +44,12 @@ func machine(slots int) offer.Pool {
 	return offer.Pool{Backend: "local.local", Word: "machine", CPUs: slots, Idle: slots, Total: slots, Wait: 0, Price: offer.Price{Known: true}}
 }
 
+// submits is a pool that takes so many of our jobs at a time, queued or running.
+func submits(p offer.Pool, n int) offer.Pool { p.MaxSubmit = n; return p }
+
+// runs is a pool that runs so many of our jobs at a time.
+func runs(p offer.Pool, n int) offer.Pool { p.MaxJobs = n; return p }
+
 // onMachine is a group of one-core jobs on the machine.
 func onMachine(d time.Duration) Group {
 	return Group{Decision: place.Decision{Backend: "local.local", Shape: offer.Shape{CPUs: 1, Nodes: 1}, Price: offer.Price{Known: true}, Segments: 1}, Runtime: known(d), Launches: 1}

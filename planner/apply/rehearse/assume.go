@@ -34,7 +34,6 @@ type assumed struct {
 	order []string // classes
 
 	runtimes, failures string // in words, what is drawn from
-	seen               int    // of its jobs that have completed
 }
 
 func assumptions(in Input) map[string]*assumed {
@@ -55,11 +54,6 @@ func assumptions(in Input) map[string]*assumed {
 			unknown = unknown || g.Runtime.Expected == 0
 			if basis == "" {
 				basis = strings.TrimPrefix(g.Runtime.Basis, p.Name+": ")
-			}
-		}
-		for _, j := range in.State.Jobs {
-			if j.Phase == p.Name && !j.Smoke && j.Status == state.Completed {
-				a.seen++
 			}
 		}
 		a.rates, a.failures = failing(p.Name, in.State)
@@ -157,17 +151,6 @@ func drawShared(seed uint64, nth int) float64 {
 	return sim.Deviation(u)
 }
 
-// deviation is how far a launch is from the median. What was seen of a phase
-// is a sample of n: of the variance of its next job 1/(n+1) is that of the
-// median itself, which all of them share. Nothing seen is all shared.
-func (a *assumed) deviation(seed uint64, together float64, address, launch string) float64 {
-	if a.seen == 0 {
-		return together
-	}
-	shared := 1 / float64(a.seen+1)
-	return math.Sqrt(shared)*sim.Normal(seed, a.plan.Name, "median") + math.Sqrt(1-shared)*sim.Normal(seed, address, launch, "runtime")
-}
-
 // model draws how launches go in the n-th rehearsal.
 func (s *Stage) model(nth int) sim.Model {
 	seed, together := seedOf(s.in.Seed, nth), drawShared(s.in.Seed, nth)
@@ -187,16 +170,18 @@ func (s *Stage) model(nth int) sim.Model {
 			runtime = g.Runtime
 			f.Wait = max(g.Decision.Wait, 0)
 		}
-		median, p90 := runtime.Median, runtime.P90
-		if median == 0 {
-			median, p90 = unknownTime, 2*unknownTime
+		if runtime.Expected == 0 {
+			runtime.Expected, runtime.Median, runtime.P90 = unknownTime, unknownTime, 2*unknownTime
 		}
-		f.Takes = sim.Spread(median, p90, a.deviation(seed, together, address, n))
+		off := together
+		if runtime.Seen > 0 { // a phase that was seen is off by itself
+			off = sim.Normal(seed, a.plan.Name, "median")
+		}
+		f.Takes = runtime.Draw(off, sim.Normal(seed, address, n, "runtime"))
 		if limit := runtime.Ceiling; limit > 0 {
-			// Launches that their walltime ended are among the failures; only what
-			// is foretold to take longer is sure to be ended.
-			f.Takes = min(f.Takes, limit)
-			if inFlight := g != nil && g.InFlight; a.seen > 0 && median >= limit && !inFlight {
+			// A draw ends at the walltime: launches that it ended are among the
+			// failures, and only what is foretold to take longer is sure to be.
+			if inFlight := g != nil && g.InFlight; runtime.Seen > 0 && runtime.Median >= limit && !inFlight {
 				f.Takes = 2 * limit
 			}
 		}

@@ -1,0 +1,86 @@
+package forecast
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// seenOf is a runtime of an hour in the median, spread so far, of which so many
+// were seen.
+func seenOf(n int, p90 float64) Runtime {
+	return Runtime{Expected: time.Hour, Median: time.Hour, P90: time.Duration(p90 * float64(time.Hour)), Seen: n}
+}
+
+// TestClasses: the classes of a phase have as many cells as their quantiles
+// say: over all cells the deviations have no mean, and a standard deviation of 1.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(40, 5000).Draw(t, "cells")
+		own, top, late := quantiles(n)
+		if late <= top || top < own[len(own)-2] {
+			t.Fatalf("the longest of %d is at %.2f, late at %.2f, the next at %.2f", n, top, late, own[len(own)-2])
+		}
+		rank, sum, squares, longest := ranks(n, len(own), uint64(rapid.IntRange(0, 3).Draw(t, "deal"))), 0.0, 0.0, 0
+		for k := range n {
+			c := rank(k)
+			if c == len(own)-1 {
+				longest++
+			}
+			sum += own[c]
+			squares += own[c] * own[c]
+		}
+		mean := sum / float64(n)
+		if sd := math.Sqrt(squares / float64(n)); math.Abs(mean) > 0.03 || math.Abs(sd-1) > 0.06 || longest != 1 {
+			t.Fatalf("%d cells: mean %.3f, sd %.3f, %d longest", n, mean, sd, longest)
+		}
+	})
+}
+
+// TestAverages: what the average of jobs stays below falls with their number to
+// what all are off together, and never below the mean.
+func TestAverages(t *testing.T) {
+	t.Parallel()
+	r, last := seenOf(99, 2), time.Duration(math.MaxInt64)
+	for _, jobs := range []float64{1, 2, 10, 100, 10_000} {
+		got := r.Average(jobs)
+		if got >= last || got < r.Expected {
+			t.Errorf("%.0f jobs: %v after %v", jobs, got, last)
+		}
+		last = got
+	}
+	if want := time.Duration(float64(time.Hour) * math.Exp(z90*r.together())); math.Abs(float64(last-want)) > 0.01*float64(want) {
+		t.Errorf("10,000 jobs: %v, not %v", last, want)
+	}
+	if unseen := seenOf(0, 2); unseen.Average(1000) != 2*time.Hour {
+		t.Errorf("what nobody has seen averages out: %v", unseen.Average(1000))
+	}
+	r.Ceiling = time.Hour
+	if got := r.Average(1000); got > time.Hour {
+		t.Errorf("past the walltime: %v", got)
+	}
+}
+
+// TestTheLongestDecides: jobs that all run at once end when the longest does,
+// and one after another their spread averages out.
+func TestTheLongestDecides(t *testing.T) {
+	t.Parallel()
+	for _, cells := range []int{100, 2000} {
+		p := phase("a", cells, 60)
+		p.Groups[1].Runtime = seenOf(99, 2)
+		wide := Make(Input{Phases: []Phase{p}})
+		if got := wide.Walltime.P50; got < 2*time.Hour {
+			t.Errorf("%d at once end after %v", cells, got)
+		}
+		narrow := Make(Input{Phases: []Phase{p}, Pools: []offer.Pool{machine(1)}})
+		mean := time.Duration(cells) * time.Hour
+		if w := narrow.Walltime; math.Abs(float64(w.P50-mean)) > 0.05*float64(mean) || float64(w.P90) > 1.4*float64(mean) || w.P90 <= w.P50 {
+			t.Errorf("%d after one another: %v to %v, for %v of work", cells, w.P50, w.P90, mean)
+		}
+	}
+}

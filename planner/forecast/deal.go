@@ -1,0 +1,94 @@
+package forecast
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// How chance is dealt: of few cells one deal says little, of many each says the
+// same. Few are simulated so often that the quantiles are those of the ends;
+// more have their quantiles dealt to them in a few ways.
+const (
+	mostDrawn = 500  // cells, each of which is drawn anew each time
+	draws     = 64   // simulations of these
+	mostDealt = 8000 // cells over all deals
+	mostDeals = 9
+)
+
+// A deal is one way in which chance may fall.
+type deal struct {
+	nth   uint64
+	late  bool // all are off as one in ten is
+	drawn bool // every cell is drawn by itself
+}
+
+// deals is how often chance is dealt to the cells of an input, and whether each
+// is drawn: only where something was seen of all of them, for what nobody has
+// seen has no spread but what its phase is off as a whole.
+func deals(in *Input) (n int, drawn bool) {
+	cells, chance, seen := 0, false, true
+	for _, p := range in.Phases {
+		cells += len(p.Of)
+	}
+	eachGroup(*in, func(_ string, g Group, _ int) {
+		chance = chance || g.left() > 0
+		seen = seen && g.Runtime.Seen > 0
+	})
+	switch {
+	case !chance:
+		return 1, false
+	case seen && cells <= mostDrawn:
+		return draws, true
+	}
+	return min(max(mostDealt/max(cells, 1), 1), mostDeals), false
+}
+
+// ends simulates an input as often as chance asks for: when it ends, at both
+// quantiles, and the simulation that ends at the first.
+func ends(in *Input) (mid *sim, p50, p90 time.Duration) {
+	n, drawn := deals(in)
+	first := playAll(in, n, deal{drawn: drawn})
+	mid, p50 = first[n/2], first[n/2].end
+	if drawn {
+		return mid, p50, first[n*9/10].end
+	}
+	return mid, p50, max(p50, playAll(in, n, deal{late: true})[n/2].end)
+}
+
+// playAll simulates deals of a kind, by their ends.
+func playAll(in *Input, n int, d deal) []*sim {
+	sims := make([]*sim, n)
+	for k := range sims {
+		d.nth = uint64(k)
+		sims[k] = build(in, d)
+		sims[k].play()
+	}
+	slices.SortStableFunc(sims, func(a, b *sim) int { return cmp.Compare(a.end, b.end) })
+	return sims
+}
+
+// draw gives every cell a group of its own, as long as it is drawn.
+func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uint16, []run) {
+	h := fnv.New64a()
+	h.Write([]byte(phase))
+	// Evenly over the deals, and otherwise for each phase.
+	together := deviation(fraction(float64(h.Sum64()%1000)/1000 + (float64(d.nth)+0.5)*golden))
+	chance := rand.New(rand.NewPCG(d.nth, h.Sum64()))
+	out := slices.Clone(of)
+	for i, at := range of {
+		if at == 0 || at == Never || groups[at].InFlight { // what runs takes what is left of the mean
+			continue
+		}
+		g := &groups[at]
+		took := g.Runtime.Draw(together, chance.NormFloat64()) + g.turn()
+		for times := 1; times < g.Launches && chance.Float64() < min(g.Failing, mostFailing); times++ {
+			took += g.loses(false)
+		}
+		out[i] = uint16(len(runs))
+		runs = append(runs, run{group: int(at), dur: took})
+	}
+	return out, runs
+}
