@@ -4,9 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
+
+// lockBacklog is how many may ask who holds a lock: nobody takes their
+// connections off the socket. The kernel lowers it to net.core.somaxconn.
+const lockBacklog = 4096
+
+func lockName(uuid string) *unix.SockaddrUnix { return &unix.SockaddrUnix{Name: "@muster/gpu/" + uuid} }
 
 // Lock holds a device machine-wide, across users, by binding the abstract
 // Unix socket @muster/gpu/UUID. The hold lasts until the last process that
@@ -19,8 +27,9 @@ func Lock(uuid string) (*os.File, error) {
 		return nil, fmt.Errorf("lock GPU %s: %w", uuid, err)
 	}
 	// One type for all: the kernel keeps a name once per socket type.
-	err = unix.Bind(fd, &unix.SockaddrUnix{Name: "@muster/gpu/" + uuid})
+	err = unix.Bind(fd, lockName(uuid))
 	if err == nil {
+		_ = unix.Listen(fd, lockBacklog) // so that Holder can tell others of us; the lock holds without
 		return os.NewFile(uintptr(fd), "gpu "+uuid), nil
 	}
 	unix.Close(fd)
@@ -28,4 +37,35 @@ func Lock(uuid string) (*os.File, error) {
 		return nil, fmt.Errorf("lock GPU %s: %w", uuid, ErrHeld)
 	}
 	return nil, fmt.Errorf("lock GPU %s: %w", uuid, err)
+}
+
+// Holder says who took a device's lock: user and pid of the queue, as the
+// kernel noted them then; "" where it does not say. unix(7), SO_PEERCRED. Each
+// call uses up one of lockBacklog, so ask once in a while.
+func Holder(uuid string) string {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	if unix.Connect(fd, lockName(uuid)) != nil { // an older muster's does not listen
+		return ""
+	}
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return ""
+	}
+	uid := strconv.FormatUint(uint64(cred.Uid), 10)
+	who := "uid " + uid
+	if u, err := user.LookupId(uid); err == nil {
+		who = "user " + u.Username
+	}
+	now, seen := uidOf("/proc/" + strconv.Itoa(int(cred.Pid)))
+	switch {
+	case cred.Pid <= 0: // of another pid namespace
+		return who
+	case unix.Kill(int(cred.Pid), 0) == unix.ESRCH, seen && now != uid: // or the pid is another's by now
+		return who + ", by a job whose queue has ended"
+	}
+	return fmt.Sprintf("%s, pid %d", who, cred.Pid)
 }

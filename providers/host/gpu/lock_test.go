@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"strconv"
 	"testing"
 	"time"
@@ -68,6 +70,30 @@ func name(t *testing.T) string {
 	return "GPU-test-" + strconv.Itoa(os.Getpid()) + "-" + t.Name()
 }
 
+func me(t *testing.T) string {
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}
+
+// TestHolderOfNothing: a device that is free, and one whose lock says nothing,
+// as an older muster's.
+func TestHolderOfNothing(t *testing.T) {
+	if who := Holder(name(t)); who != "" {
+		t.Errorf("a free device is held by %q", who)
+	}
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "@@muster/gpu/" + name(t), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if who := Holder(name(t)); who != "" {
+		t.Errorf("it says %q", who)
+	}
+}
+
 // The tests here are not parallel: a fork elsewhere holds every descriptor of
 // this process for a moment.
 
@@ -113,10 +139,16 @@ func TestLockOutlivesQueue(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
 		t.Fatalf("the queue says %q, %v", line, err)
 	}
+	if who, want := Holder(name(t)), fmt.Sprintf("user %s, pid %d", me(t), queue.Process.Pid); who != want {
+		t.Errorf("held by %q, want %q", who, want)
+	}
 	queue.Process.Kill()
 	queue.Wait()
 	if _, err := Lock(name(t)); !errors.Is(err, ErrHeld) {
 		t.Errorf("while the job runs: %v", err)
+	}
+	if who, want := Holder(name(t)), fmt.Sprintf("user %s, by a job whose queue has ended", me(t)); who != want {
+		t.Errorf("held by %q, want %q", who, want)
 	}
 	write.Close() // the job ends
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {

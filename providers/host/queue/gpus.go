@@ -108,7 +108,7 @@ func (q *queue) takeGPUs(p *place, j *job) ([]taken, wait) {
 	var lost []string
 	if len(good) >= s.GPUs { // else nobody else need miss them for a moment
 		var got []taken
-		if got, lost = lockDevices(good, s.GPUs); len(got) == s.GPUs {
+		if got, lost = q.lockDevices(good, s.GPUs); len(got) == s.GPUs {
 			return got, wait{}
 		}
 		freeGPUs(got)
@@ -161,7 +161,7 @@ func rank(last bool) int {
 
 // lockDevices takes n of the devices machine-wide; a user whose queue we do
 // not see may have been quicker.
-func lockDevices(from []gpu.Device, n int) (got []taken, lost []string) {
+func (q *queue) lockDevices(from []gpu.Device, n int) (got []taken, lost []string) {
 	for _, d := range from {
 		if len(got) == n {
 			break
@@ -169,14 +169,40 @@ func lockDevices(from []gpu.Device, n int) (got []taken, lost []string) {
 		f, err := gpu.Lock(d.UUID)
 		switch {
 		case errors.Is(err, gpu.ErrHeld):
-			lost = append(lost, "GPU "+d.ID()+" is held by another muster on this machine")
+			lost = append(lost, "GPU "+d.ID()+" is held by another muster on this machine"+q.holderOf(d.UUID))
 		case err != nil:
 			lost = append(lost, err.Error())
 		default:
 			got = append(got, taken{name: d.ID(), lock: f})
+			delete(q.holders, d.UUID)
 		}
 	}
 	return got, lost
+}
+
+// askHolder is how long an answer of who holds a lock serves.
+const askHolder = time.Minute
+
+// A holder is who held a device's lock when it was asked.
+type holder struct {
+	said string
+	at   time.Time
+}
+
+// holderOf says who holds a device's lock, as far as the system tells.
+func (q *queue) holderOf(uuid string) string {
+	h := q.holders[uuid]
+	if time.Since(h.at) > askHolder {
+		h = holder{at: time.Now()}
+		if who := gpu.Holder(uuid); who != "" {
+			h.said = " (" + who + ")"
+		}
+		if q.holders == nil {
+			q.holders = map[string]holder{}
+		}
+		q.holders[uuid] = h
+	}
+	return h.said
 }
 
 // readGPUs asks for a new reading; the queue goes on meanwhile.

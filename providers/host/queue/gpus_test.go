@@ -140,6 +140,9 @@ func TestGPUsAreHeldMachineWide(t *testing.T) {
 		t.Errorf("the job does not hold its GPU: %v", err)
 	}
 	o := eventually(t, q, second.Token, func(o offer.Observation) bool { return strings.Contains(o.Reason, "another muster") })
+	if who := fmt.Sprintf("pid %d)", os.Getpid()); !strings.Contains(o.Reason, who) {
+		t.Errorf("waits for %q, want %q", o.Reason, who)
+	}
 	if o.Status != offer.Queued {
 		t.Errorf("%+v", o)
 	}

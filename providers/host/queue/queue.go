@@ -42,6 +42,8 @@ type queue struct {
 	graves map[string]graveEntry
 	fences map[string]providers.Fence // by lineage
 	bases  baselines
+	// holders of GPU locks that we could not get, by UUID
+	holders map[string]holder
 	// environs are what jobs' environments start from, by digest.
 	environs map[string][]providers.EnvVar
 

@@ -23,7 +23,7 @@ const (
 	ProtocolMin = 1
 	// Revision grows with every change of the queue's behaviour: a client
 	// takes over a running queue of a smaller one.
-	Revision = 3
+	Revision = 4
 	// maxFrame bounds a frame, in bytes.
 	maxFrame = 64 << 20
 )
