@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -25,22 +26,15 @@ const (
 // the command that submits. Rentals are left out, since their boot counts by
 // itself.
 func (m *maker) handOver() time.Duration {
-	began := make([]time.Time, 0, lastApplies)
-	for _, a := range m.st.Approvals[max(0, len(m.st.Approvals)-lastApplies):] {
-		began = append(began, a.Begun)
-	}
-	slices.SortFunc(began, time.Time.Compare)
-	first := make([]time.Duration, len(began)) // by apply; 0 = nothing was
+	first := map[time.Time]time.Duration{} // by apply
 	add := func(at *state.Attempt) {
-		k, same := slices.BinarySearchFunc(began, at.Queued, time.Time.Compare)
-		if !same {
-			k--
-		}
-		if at.Queued.IsZero() || k < 0 || m.rents(at.Backend) {
+		yes := m.begun(at.Queued)
+		if yes.IsZero() || m.rents(at.Backend) {
 			return
 		}
-		if d := max(at.Queued.Sub(began[k]), 1); first[k] == 0 || d < first[k] {
-			first[k] = min(d, longestHandOver)
+		d := min(at.Queued.Sub(yes), longestHandOver)
+		if old, ok := first[yes]; !ok || d < old {
+			first[yes] = d
 		}
 	}
 	for _, w := range m.works {
@@ -50,7 +44,27 @@ func (m *maker) handOver() time.Duration {
 			}
 		}
 	}
-	return forecast.Quantile(slices.DeleteFunc(first, func(d time.Duration) bool { return d == 0 }), 0.5)
+	return forecast.Quantile(slices.Collect(maps.Values(first)), 0.5)
+}
+
+// begun is the yes to the apply in which something happened, zero where that is
+// not one of the last.
+func (m *maker) begun(at time.Time) time.Time {
+	if m.yes == nil {
+		m.yes = make([]time.Time, 0, lastApplies)
+		for _, a := range m.st.Approvals[max(0, len(m.st.Approvals)-lastApplies):] {
+			m.yes = append(m.yes, a.Begun)
+		}
+		slices.SortFunc(m.yes, time.Time.Compare)
+	}
+	k, same := slices.BinarySearchFunc(m.yes, at, time.Time.Compare)
+	if same {
+		return m.yes[k]
+	}
+	if k == 0 {
+		return time.Time{}
+	}
+	return m.yes[k-1]
 }
 
 // rents reports whether a backend's machines are rented for the jobs.

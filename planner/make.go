@@ -29,6 +29,7 @@ type maker struct {
 	smokes      map[string]*state.Job
 	waits       map[poolName][]time.Duration // in queues, before; nil until asked for
 	turns       map[poolName]turn            // seen before; nil until asked for
+	yes         []time.Time                  // to the last applies; nil until asked for
 	holds       []hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
 	urgent      bool

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
 )
 
 // A turn is what a pool takes from the end of a job to the start of the next in
@@ -28,8 +29,8 @@ func (m *maker) turn(backend, pool string) turn {
 func (m *maker) pastTurns() map[poolName]turn {
 	seen := map[poolName]*evidence.Turnover{}
 	for _, w := range m.works {
-		free := len(w.p.Inputs) == 0 && len(w.p.DependsOn) == 0
-		for _, job := range w.rec {
+		ready := m.readyTimes(w)
+		for i, job := range w.rec[:min(len(w.rec), askedJobs)] {
 			if job == nil {
 				continue
 			}
@@ -39,7 +40,11 @@ func (m *maker) pastTurns() map[poolName]turn {
 				if seen[name] == nil {
 					seen[name] = &evidence.Turnover{}
 				}
-				seen[name].Add(at, free && k == 0)
+				var since time.Time
+				if k == 0 {
+					since = ready(i, at)
+				}
+				seen[name].Add(at, since)
 			}
 		}
 	}
@@ -49,6 +54,69 @@ func (m *maker) pastTurns() map[poolName]turn {
 		out[name] = turn{each, times}
 	}
 	return out
+}
+
+// readyTimes tells since when a cell's first launch waited for nothing but its
+// turn: since the yes to the apply that handed it over, and all that it reads
+// was there. Where a cap of ours held it back, that is part of its turn.
+func (m *maker) readyTimes(w *work) func(cell int, at *state.Attempt) time.Time {
+	var whole time.Time // end of the phases it waits for
+	for _, name := range w.p.DependsOn {
+		if from := m.byPhase[name]; from != nil {
+			whole = later(whole, lastEnd(from, nil))
+		}
+	}
+	ends := make([]map[int]time.Time, len(w.p.Inputs)) // of each input's groups
+	return func(cell int, at *state.Attempt) time.Time {
+		if at.Queued.IsZero() {
+			return time.Time{}
+		}
+		since := later(m.begun(at.Queued), whole)
+		if w.p.Smoke != nil || len(w.p.Pilot) > 0 || since.IsZero() { // a gate may have held it back
+			since = later(at.Queued, whole)
+		}
+		for k, in := range w.p.Inputs {
+			if ends[k] == nil {
+				ends[k] = map[int]time.Time{}
+			}
+			g := in.GroupOf(cell)
+			if _, ok := ends[k][g]; !ok {
+				ends[k][g] = lastEnd(m.byPhase[in.From.Name], in.Members(g))
+			}
+			since = later(since, ends[k][g])
+		}
+		return since
+	}
+}
+
+// lastEnd is when the last of some cells of a phase ended; nil = of all.
+func lastEnd(w *work, cells []int) (end time.Time) {
+	if w == nil {
+		return end
+	}
+	look := func(job *state.Job) {
+		if job != nil && job.Last() != nil {
+			end = later(end, job.Last().Ended)
+		}
+	}
+	if cells == nil {
+		for _, job := range w.rec {
+			look(job)
+		}
+	}
+	for _, c := range cells {
+		if c < len(w.rec) {
+			look(w.rec[c])
+		}
+	}
+	return end
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // shownTurn is the share of a job's runtime from which a turn is worth a word.

@@ -26,7 +26,7 @@ func clusterCampaigns() []sample {
 		{name: "chain", past: 3, held: 5, phases: []phase{
 			{name: "a", takes: flat(6), spread: 0.1, cpus: 4},
 			{name: "b", axes: n, takes: line(3, 0.5), spread: 0.1, all: "a"},
-			{name: "c", takes: flat(5), spread: 0.1, all: "b", gpus: 3}}},
+			{name: "c", axes: n, takes: flat(3), spread: 0.1, reads: "b", gpus: 3}}},
 		{name: "serial", past: 3, held: 6, parallel: 1, phases: []phase{{name: "a", axes: two, takes: line(2, 1), spread: 0.05}}},
 	}
 }

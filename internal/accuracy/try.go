@@ -57,7 +57,13 @@ func (s sample) try(at site, muster, dir string, seed uint64) (outcome, error) {
 		return outcome{}, err
 	}
 	out.cost.actual = after - before
-	out.walltime.actual, err = m.lasted(began)
+	if out.walltime.actual, err = m.lasted(began); err != nil {
+		return outcome{}, err
+	}
+	left, err := m.plan()
+	if err == nil && left.jobs > 0 {
+		err = fmt.Errorf("the apply ended, and %d jobs are left", left.jobs)
+	}
 	return out, err
 }
 

@@ -16,8 +16,10 @@ type Turnover struct{ seen []stay }
 // A stay is one launch on a pool: from when it could have started, if that is
 // known, to its end.
 type stay struct {
-	ready, started, ended time.Time
-	free                  bool // it waited for nothing but its turn
+	ready  time.Time // it waited for nothing more but its turn; zero = not known
+	queued time.Time // it was handed over, where that is later
+	began  time.Time
+	ended  time.Time
 }
 
 const (
@@ -33,10 +35,11 @@ const (
 	longestCycle = time.Minute
 )
 
-// Add counts in a launch. Free says that it waited for no other job.
-func (t *Turnover) Add(at *state.Attempt, free bool) {
+// Add counts in a launch, with the time from which it waited for nothing more
+// but its turn, if that is known.
+func (t *Turnover) Add(at *state.Attempt, ready time.Time) {
 	if len(t.seen) < mostStays && !at.Started.IsZero() && !at.Ended.IsZero() {
-		t.seen = append(t.seen, stay{at.Queued, at.Started, at.Ended, free && !at.Queued.IsZero()})
+		t.seen = append(t.seen, stay{ready, later(at.Queued, ready), at.Started, at.Ended})
 	}
 }
 
@@ -49,10 +52,10 @@ func (t *Turnover) Takes() (each time.Duration, turns int) {
 	var freed []time.Time // places that nobody has taken since, first freed first
 	ends := slices.Clone(t.seen)
 	slices.SortFunc(ends, func(a, b stay) int { return a.ended.Compare(b.ended) })
-	slices.SortFunc(t.seen, func(a, b stay) int { return a.started.Compare(b.started) })
+	slices.SortFunc(t.seen, func(a, b stay) int { return a.began.Compare(b.began) })
 	waited := false
 	for _, s := range t.seen {
-		for len(ends) > 0 && !ends[0].ended.After(s.started) {
+		for len(ends) > 0 && !ends[0].ended.After(s.began) {
 			freed = append(freed, ends[0].ended)
 			ends = ends[1:]
 		}
@@ -61,11 +64,11 @@ func (t *Turnover) Takes() (each time.Duration, turns int) {
 			place, freed = freed[0], freed[1:]
 		}
 		switch {
-		case !s.free:
+		case s.ready.IsZero() || s.ready.After(s.began):
 		case place.After(s.ready):
-			turn = append(turn, min(s.started.Sub(place), longestTurn))
+			turn = append(turn, min(s.began.Sub(place), longestTurn))
 		default:
-			least, waited = min(least, max(0, s.started.Sub(s.ready))), true
+			least, waited = min(least, max(0, s.began.Sub(s.queued))), true
 		}
 	}
 	if len(turn) >= enoughTurns {
@@ -75,4 +78,11 @@ func (t *Turnover) Takes() (each time.Duration, turns int) {
 		return 0, 0
 	}
 	return least, 0
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

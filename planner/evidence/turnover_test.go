@@ -27,6 +27,7 @@ func TestTurnover(t *testing.T) {
 		"two places":                 {[]launch{{0, 1, 10, false}, {0, 1, 12, false}, {0, 11, 20, false}, {0, 13, 25, false}, {0, 21, 30, false}, {0, 27, 30, false}}, time.Second, 4},
 		"in any order":               {[]launch{{0, 33, 40, false}, {0, 12, 20, false}, {0, 1, 10, false}, {0, 22, 30, false}}, 2 * time.Second, 3},
 		"a second apply, days later": {[]launch{{0, 1, 10, false}, {0, 1, 12, false}, {90000, 90001.5, 90010, false}, {90000, 90001, 90010, false}}, time.Second, 0},
+		"ready after it started":     {[]launch{{5, 1, 10, false}, {11, 10.5, 20, false}}, 0, 0},
 		"waited for other jobs":      {[]launch{{0, 1, 10, true}, {0, 400, 500, true}, {0, 900, 1000, true}, {0, 1500, 1600, true}}, 0, 0},
 		"strangers in between":       {[]launch{{0, 1, 10, false}, {0, 90000, 90010, false}, {0, 190000, 190010, false}, {0, 290000, 290010, false}}, longestTurn, 3},
 	} {
@@ -37,7 +38,11 @@ func TestTurnover(t *testing.T) {
 			}
 			var turns Turnover
 			for _, l := range c.seen {
-				turns.Add(&state.Attempt{Queued: at(l.queued), Started: at(l.started), Ended: at(l.ended)}, !l.depends)
+				ready := at(l.queued)
+				if l.depends {
+					ready = time.Time{}
+				}
+				turns.Add(&state.Attempt{Queued: at(l.queued), Started: at(l.started), Ended: at(l.ended)}, ready)
 			}
 			if each, n := turns.Takes(); each != c.each || n != c.turns {
 				t.Errorf("%v, seen %d times; want %v, %d", each, n, c.each, c.turns)
