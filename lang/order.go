@@ -48,6 +48,10 @@ func (l *loader) phaseCycle(path []string, ref afterRef) {
 	// Phases wait for one another in the direction of the path; as data flows
 	// it is the other way round.
 	slices.Reverse(cycle)
+	if len(cycle) == 2 {
+		l.Sure.Errorat(ref.at, "A phase waits for itself", "phase.%s takes what it makes itself, so it could never start. What one of its jobs makes for another belongs to a phase of its own.", ref.name)
+		return
+	}
 	l.Sure.Errorat(ref.at, "Phases wait for one another", "%s: each needs the one before it, so none could start. Take one of these inputs or depends_on away.", strings.Join(cycle, " → "))
 	for _, name := range cycle {
 		l.phases[name].ok = false

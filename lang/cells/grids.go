@@ -60,6 +60,10 @@ func (gs *Grids) OfPhase(b *syntax.Block) (g *grid.Grid, ok, full bool) {
 		gs.Wrong(e, "grid", "An inline grid is a block: write grid { axes = { … } } without the equals sign.")
 		return grid.Single(), false, false
 	}
+	if bare := hcl.ExprAsKeyword(e); gs.named[bare] != nil {
+		gs.Wrong(e, "grid", "Write grid = grid.%s.", bare)
+		return grid.Single(), false, false
+	}
 	names := map[string]cty.Value{}
 	for name := range gs.named {
 		names[name] = cty.StringVal(name)
@@ -72,6 +76,10 @@ func (gs *Grids) OfPhase(b *syntax.Block) (g *grid.Grid, ok, full bool) {
 			}
 			if name == "" {
 				gs.Wrong(e, "grid", "A grid is needed: grid = grid.NAME, or a grid block.")
+				return grid.Single(), false, false
+			}
+			if gs.named[name] != nil {
+				gs.Wrong(e, "grid", "A whole grid is needed: grid = grid.%s.", name)
 				return grid.Single(), false, false
 			}
 			gs.Perhaps.Errorat(t.SourceRange(), "Unknown grid", "There is no grid named %q%s", wording.Clip(name), wording.Known(name, slices.Sorted(maps.Keys(gs.named)), "the grids are"))

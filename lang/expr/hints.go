@@ -54,6 +54,10 @@ func noun(root string) string {
 
 func (r *rewriter) unknownName(n *hclsyntax.ScopeTraversalExpr, root, name string, names []string) {
 	kind := noun(root)
+	if root == "checkpoint" {
+		r.ds.Errorat(n.SrcRange, "Unknown name", "${checkpoint} is the path; what else a job is told of it is in its environment: MUSTER_CHECKPOINT_INTERVAL (seconds), MUSTER_RESTART.")
+		return
+	}
 	r.ds.Errorat(n.SrcRange, "Unknown "+kind, "There is no %s named %q; %s", kind, name, suggestion(name, slices.Sorted(slices.Values(names)), kind+"s are"))
 }
 

@@ -38,6 +38,8 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 	return ds
 }
 
+const quoteOpen = "A quoted text goes on over the end of its line"
+
 var heredocOpens = regexp.MustCompile(`<<-?([A-Za-z_][A-Za-z0-9_]*)[ \t\r]*\n`)
 
 // openTexts tells a text without an end where it begins, and once: HCL names
@@ -51,9 +53,13 @@ func openTexts(ds diag.List, src []byte) diag.List {
 		case d.Subject == nil || d.Summary != lines && d.Summary != end:
 		case quoted >= 0:
 			continue
+		case d.Summary == lines && shellCount(src, d.Subject) >= 0:
+			quoted = len(out)
+			at := position(d.Subject.Filename, src, shellCount(src, d.Subject))
+			d.Subject, d.Summary, d.Detail = &at, shells, shellsOwn
 		case d.Summary == lines:
 			quoted = len(out)
-			d.Summary, d.Detail = "A quoted text goes on over the end of its line", "Is the closing quote missing? A text of several lines is a heredoc: <<-EOT, the lines, and EOT on a line of its own."
+			d.Summary, d.Detail = quoteOpen, "Is the closing quote missing? A text of several lines is a heredoc: <<-EOT, the lines, and EOT on a line of its own."
 		default:
 			for _, m := range heredocOpens.FindAllSubmatchIndex(src, -1) {
 				word := string(src[m[2]:m[3]])

@@ -16,6 +16,7 @@ import (
 type slip struct {
 	of      string         // HCL's summary
 	at      *regexp.Regexp // of the text from the place on; nil: any
+	before  *regexp.Regexp // of its line up to the place; nil: any
 	line    *regexp.Regexp // of its whole line; nil: any
 	summary string
 	detail  string // $1 … are the groups of at, else those of line
@@ -27,6 +28,26 @@ const (
 	wantsValue   = "Invalid expression"
 	wantsNewline = "Missing newline after argument"
 )
+
+// shellsOwn is for ${USER:-x} and its like; what opens it is the last ${ of
+// the line, which nothing has closed.
+const (
+	shells    = "This is the shell's"
+	shellsOwn = "${ … } is an expression of muster. For the shell's own write $${ … }; for a value of muster, a name such as ${cell.N}."
+)
+
+var shellOpens = regexp.MustCompile(`\$\{[^}]*$`)
+
+// shellCount is where ${#name} stands on the line above an open quote, which
+// it opened: to HCL, # begins a comment. -1 when there is none.
+func shellCount(src []byte, at *hcl.Range) int {
+	above := src[:bytes.LastIndexByte(src[:at.Start.Byte], '\n')+1]
+	from := bytes.LastIndexByte(bytes.TrimRight(above, "\r\n"), '\n') + 1
+	if k := bytes.Index(above[from:], []byte("${#")); k >= 0 {
+		return from + k
+	}
+	return -1
+}
 
 // unclosed stands for a detail that names the line of the open bracket.
 const unclosed = "unclosed"
@@ -47,6 +68,8 @@ var slips = []slip{
 	{of: "Missing item separator", summary: "A comma or a closing bracket is missing", detail: unclosed},
 	{of: "Missing argument separator", summary: "A comma or a closing parenthesis is missing", detail: unclosed},
 	{of: "Unbalanced parentheses", summary: "A closing parenthesis is missing", detail: unclosed},
+	{of: "Invalid character", before: shellOpens, summary: shells, detail: shellsOwn},
+	{of: "Extra characters after interpolation expression", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Invalid escape sequence", at: regexp.MustCompile(`^(\\.)`), summary: "A backslash stands twice", detail: `In quotes, write \$1 for $1.`},
 }
 
@@ -63,6 +86,9 @@ func reworded(d diag.Diagnostic, src []byte) (diag.Diagnostic, bool) {
 	}
 	for _, s := range slips {
 		if s.of != d.Summary {
+			continue
+		}
+		if s.before != nil && !s.before.Match(src[from:at]) {
 			continue
 		}
 		detail := []byte(s.detail)
@@ -118,7 +144,10 @@ func oneSlipALine(ds diag.List, src []byte) diag.List {
 			text = max(text, endOfText(src, *d.Subject))
 		}
 		k, seen := at[d.Subject.Start.Line]
+		a, above := at[d.Subject.Start.Line-1]
 		switch {
+		case above && (d.Summary == quoteOpen || out[a].Summary == shells):
+			// A quote is open because of what is wrong above.
 		case !seen:
 			at[d.Subject.Start.Line] = len(out)
 			out = append(out, d)

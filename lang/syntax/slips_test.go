@@ -36,6 +36,10 @@ func TestSlips(t *testing.T) {
 		"open template":     {`name = "n ${cell.a"`, `4: Unclosed template interpolation sequence: no closing brace`},
 		"open call":         {"command = join(\" \", [\"b\"]\nname = \"x\"", `5: A comma or a closing parenthesis is missing: What opened on line 4`},
 		"open parenthesis":  {"command = (1 + 2\nname = \"x\"", `5: A closing parenthesis is missing: What opened on line 4`},
+		"shell default":     {`command = "echo ${USER:-x}"`, `4: This is the shell's: For the shell's own write $${ … }`},
+		"shell array":       {`command = "echo ${arr[@]}"`, `4: This is the shell's: For the shell's own write $${ … }`},
+		"shell count":       {`command = "echo ${#arr[@]}"`, `4: This is the shell's: For the shell's own write $${ … }`},
+		"shell words":       {`command = "echo ${seq 3}"`, `4: This is the shell's: For the shell's own write $${ … }`},
 		"escape":            {`command = "grep '\d' f"`, `4: A backslash stands twice: In quotes, write \\d for \d.`},
 	} {
 		t.Run(name, func(t *testing.T) {
