@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers/protocol"
@@ -31,10 +32,11 @@ func (e *NoDoor) Unwrap() error { return e.Err }
 
 // Connect waits for a door's first line on a stream and speaks to it from
 // there on. It closes the stream if there is none before ctx ends.
-func Connect(ctx context.Context, s io.ReadWriteCloser) (*protocol.StreamClient, error) {
+func Connect(ctx context.Context, s io.ReadWriteCloser) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	r := bufio.NewReaderSize(s, 64<<10)
-	last, err := skipNoise(r)
+	clock, last, err := skipNoise(r)
+	ahead := aheadOf(clock, time.Now())
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -45,28 +47,29 @@ func Connect(ctx context.Context, s io.ReadWriteCloser) (*protocol.StreamClient,
 	c, err := protocol.DialStream(&buffered{ReadWriteCloser: s, r: r})
 	if err != nil {
 		s.Close()
+		return nil, err
 	}
-	return c, err
+	return &Client{StreamClient: c, Ahead: ahead}, nil
 }
 
-// skipNoise reads up to the door's first line.
-func skipNoise(r *bufio.Reader) (last []string, err error) {
+// skipNoise reads up to the door's first line, which says what its clock shows.
+func skipNoise(r *bufio.Reader) (clock time.Time, last []string, err error) {
 	for n := 0; n < mostNoise; {
 		line, err := r.ReadSlice('\n')
 		n += len(line)
 		text := strings.TrimRight(string(line), "\r\n")
-		if text == Magic {
-			return nil, nil
+		if clock, ok := readFirstLine(text); ok {
+			return clock, nil, nil
 		}
 		if text = term.CleanLine(strings.TrimSpace(text)); text != "" {
 			last = append(last, text)
 			last = last[max(0, len(last)-3):]
 		}
 		if err != nil && err != bufio.ErrBufferFull {
-			return last, err
+			return clock, last, err
 		}
 	}
-	return last, fmt.Errorf("more than %d bytes came before the first line of muster's own", mostNoise)
+	return clock, last, fmt.Errorf("more than %d bytes came before the first line of muster's own", mostNoise)
 }
 
 // buffered is a stream of which some has been read ahead.

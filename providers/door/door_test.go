@@ -17,7 +17,6 @@ import (
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/protocol"
 	"github.com/muster-run/muster/providers/providertest"
 )
 
@@ -69,7 +68,7 @@ func options(t *testing.T, dir string) Options {
 }
 
 // open serves a door on one end of a pipe and speaks to it at the other.
-func open(t *testing.T, o Options) *protocol.StreamClient {
+func open(t *testing.T, o Options) *Client {
 	t.Helper()
 	near, far := net.Pipe()
 	d := New(o)

@@ -11,11 +11,20 @@ import (
 	"github.com/muster-run/muster/internal/needs"
 )
 
-// loginAs runs a shell script as if it were somebody's login shell.
+// loginAs runs a shell script as if it were somebody's login shell. What is
+// executed lies in testdata: a file written by this process could still be
+// open for writing in a child that another test is starting.
 func loginAs(t *testing.T, script string, limit time.Duration) ([]string, error) {
 	t.Helper()
+	program, err := filepath.Abs("testdata/shell")
+	if err != nil {
+		t.Fatal(err)
+	}
 	shell := filepath.Join(t.TempDir(), "shell")
-	if err := os.WriteFile(shell, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+	if err := os.WriteFile(shell+".rc", []byte(script+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, shell); err != nil {
 		t.Fatal(err)
 	}
 	return login(shell, self(t), limit)

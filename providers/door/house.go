@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 
@@ -17,7 +18,7 @@ type house struct {
 	slurm *slurm.Slurm
 
 	mu       sync.Mutex
-	clusters map[string]bool // by backend
+	clusters map[string]providers.Backend // those that are clusters, by name
 }
 
 var (
@@ -35,14 +36,14 @@ func newHouse(d *Door) *house {
 		}
 		return out
 	}
-	return &house{Door: d, slurm: slurm.NewWith(slurm.Options{Agent: []string{NodeMode}, Environ: environ}), clusters: map[string]bool{}}
+	return &house{Door: d, slurm: slurm.NewWith(slurm.Options{Agent: []string{NodeMode}, Environ: environ}), clusters: map[string]providers.Backend{}}
 }
 
 // at is what a backend means.
 func (h *house) at(backend string) providers.Provider {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.clusters[backend] {
+	if _, cluster := h.clusters[backend]; cluster {
 		return h.slurm
 	}
 	return h.Door
@@ -50,12 +51,12 @@ func (h *house) at(backend string) providers.Provider {
 
 func (h *house) Configure(ctx context.Context, b providers.Backend) error {
 	h.mu.Lock()
-	h.clusters[b.Name] = b.Type == "slurm"
-	h.mu.Unlock()
-	if b.Type == "slurm" {
+	if delete(h.clusters, b.Name); b.Type == "slurm" {
 		b.Dir = h.home
 		h.expand(&b.Workdir)
+		h.clusters[b.Name] = b
 	}
+	h.mu.Unlock()
 	return h.at(b.Name).Configure(ctx, b)
 }
 
@@ -139,5 +140,25 @@ func (h *house) Remove(ctx context.Context, r providers.RemoveRequest) error {
 }
 
 func (h *house) Clean(ctx context.Context, name string) ([]string, error) {
-	return h.at(name).(providers.Cleaner).Clean(ctx, name)
+	h.mu.Lock()
+	b, cluster := h.clusters[name]
+	h.mu.Unlock()
+	if !cluster {
+		return h.Door.Clean(ctx, name)
+	}
+	removed, err := h.slurm.Clean(ctx, name)
+	if err != nil {
+		return removed, err
+	}
+	// Nodes run a copy in the workdir. The file that this process is goes, too,
+	// unless jobs of this user run on the login node itself.
+	if err := h.Door.Configure(ctx, b); err != nil {
+		return removed, err
+	}
+	more, err := h.Door.Clean(ctx, name)
+	var e *providers.Error
+	if errors.As(err, &e) && e.Class == providers.Conflict {
+		err = nil
+	}
+	return append(removed, more...), err
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/muster-run/muster/providers/protocol"
 )
 
-// Magic is the line after which the protocol begins; whatever a login shell
-// printed before it is noise.
-const Magic = "muster-door 1"
+// Magic begins the line after which the protocol begins; whatever a login
+// shell printed before it is noise.
+const Magic = "muster-door 2"
 
 // Main serves this host on standard input and output until the other end is
 // gone.
@@ -55,13 +55,14 @@ func installed(self string) string {
 	return ""
 }
 
-// Serve says the magic line, then serves a provider on a stream.
+// Serve says the first line, then serves a provider on a stream.
 func Serve(ctx context.Context, s io.ReadWriteCloser, p providers.Provider) error {
 	// A newline first: noise need not have ended its line.
-	if _, err := io.WriteString(s, "\n"+Magic+"\n"); err != nil {
+	steady := newSteady(p)
+	if _, err := io.WriteString(s, "\n"+firstLine(steady.at)+"\n"); err != nil {
 		return fmt.Errorf("greet: %w", err)
 	}
-	return protocol.ServeStream(ctx, s, p)
+	return protocol.ServeStream(ctx, s, steady)
 }
 
 type stdio struct{}

@@ -110,7 +110,7 @@ func (h *host) knock(ctx context.Context) (*session, error) {
 	defer stop()
 	c, err := door.Connect(wait, stream)
 	if err == nil {
-		return &session{StreamClient: c, stream: stream, configured: map[string]bool{}}, nil
+		return &session{Client: c, stream: stream, configured: map[string]bool{}}, nil
 	}
 	var no *door.NoDoor
 	if !errors.As(err, &no) {

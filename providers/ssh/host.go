@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/door"
 	"github.com/muster-run/muster/providers/protocol"
 )
 
@@ -50,7 +51,7 @@ func newHost(name string, client *sshx.Client, install string, from *binaries) *
 
 // A session is one door and what it has been told.
 type session struct {
-	*protocol.StreamClient
+	*door.Client
 	stream *sshx.Stream
 
 	mu         sync.Mutex

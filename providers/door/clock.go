@@ -1,0 +1,136 @@
+package door
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/protocol"
+)
+
+// A host's times are its own clock's, which may be days off, and may be set
+// while a door is open. Who reads them beside times of this machine wants to
+// know how long ago they were. So the door says with its first line what its
+// clock shows, and tells all that follows as that clock would have gone on;
+// the client takes away by how much it is ahead of its own.
+
+// nearlyRight is by how much a clock may seem off and still be taken for
+// right: the line may have been that long on the way.
+const nearlyRight = 2 * time.Second
+
+// A Client speaks to a door, in times of this machine's clock.
+type Client struct {
+	*protocol.StreamClient
+	// Ahead is how far the host's clock is ahead of this machine's, negative
+	// if it is behind; 0 for one that is right within seconds.
+	Ahead time.Duration
+}
+
+// aheadOf is how far a clock that showed `there` just now is ahead.
+func aheadOf(there, now time.Time) time.Duration {
+	d := there.Round(0).Sub(now.Round(0))
+	if d.Abs() < nearlyRight {
+		return 0
+	}
+	return d
+}
+
+// firstLine is a door's, with the time of its clock in ns since 1970.
+func firstLine(now time.Time) string { return Magic + " " + strconv.FormatInt(now.UnixNano(), 10) }
+
+// readFirstLine reads it.
+func readFirstLine(text string) (clock time.Time, ok bool) {
+	ns, found := strings.CutPrefix(text, Magic+" ")
+	n, err := strconv.ParseInt(ns, 10, 64)
+	return time.Unix(0, n), found && err == nil
+}
+
+// Watch is the door's, told by this machine's clock.
+func (c *Client) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
+	return c.StreamClient.Watch(ctx, r, func(b providers.Batch) error {
+		turn(b.Events, -c.Ahead)
+		return fn(b)
+	})
+}
+
+// Find is the door's, told by this machine's clock.
+func (c *Client) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	out, err := c.StreamClient.Find(ctx, name, tokens)
+	turn(out, -c.Ahead)
+	return out, err
+}
+
+// List is the door's. Times of files are told by this machine's clock; those
+// of outputs that were verified tell one file from another, and stay.
+func (c *Client) List(ctx context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
+	out, err := c.StreamClient.List(ctx, name, patterns)
+	for i := range out {
+		out[i].MTime -= int64(c.Ahead)
+	}
+	return out, err
+}
+
+// turn moves the times of observations.
+func turn(obs []offer.Observation, by time.Duration) {
+	if by == 0 {
+		return
+	}
+	for i := range obs {
+		for _, t := range []*time.Time{&obs[i].Started, &obs[i].Ended, &obs[i].Expected} {
+			if !t.IsZero() {
+				*t = t.Add(by)
+			}
+		}
+	}
+}
+
+// A steady tells a host's times as its clock would have gone on from the
+// door's first line, whatever it was set to since.
+type steady struct {
+	providers.Provider
+	at time.Time     // the wall clock's
+	up time.Duration // what had passed since boot
+}
+
+func newSteady(p providers.Provider) *steady {
+	return &steady{Provider: p, at: time.Now().Round(0), up: boot.Uptime()}
+}
+
+// set is by how much the clock was set on since.
+func (s *steady) set(now time.Time, up time.Duration) time.Duration {
+	return aheadOf(now, s.at.Add(up-s.up))
+}
+
+func (s *steady) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
+	return s.Provider.Watch(ctx, r, func(b providers.Batch) error {
+		turn(b.Events, -s.set(time.Now(), boot.Uptime()))
+		return fn(b)
+	})
+}
+
+func (s *steady) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	out, err := s.Provider.Find(ctx, name, tokens)
+	turn(out, -s.set(time.Now(), boot.Uptime()))
+	return out, err
+}
+
+func (s *steady) List(ctx context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
+	out, err := s.Provider.List(ctx, name, patterns)
+	by := s.set(time.Now(), boot.Uptime())
+	for i := range out {
+		out[i].MTime -= int64(by)
+	}
+	return out, err
+}
+
+// Clean is the provider's, where it has one.
+func (s *steady) Clean(ctx context.Context, name string) ([]string, error) {
+	if c, ok := s.Provider.(providers.Cleaner); ok {
+		return c.Clean(ctx, name)
+	}
+	return nil, nil
+}
