@@ -28,6 +28,7 @@ type app struct {
 	global         global
 	dir            string // absolute directory of the campaign
 	sources        diag.Sources
+	warned         bool       // something was found when the campaign was loaded
 	events         *events    // of -json; nil when people read
 	pin            launch.Pin // how strict .muster.lock.hcl is; init records
 	now            func() time.Time

@@ -100,9 +100,14 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	before := session.State().Seq
 	err = a.applyWith(ctx, c, session, f, file)
+	recorded := session.State().Seq > before
 	if closeErr := session.Close(context.WithoutCancel(ctx)); closeErr != nil && !errors.Is(closeErr, store.ErrLost) {
 		err = errors.Join(err, closeErr)
+	}
+	if err == nil && recorded {
+		a.foresee(ctx, c, s, f.varFlags)
 	}
 	return err
 }

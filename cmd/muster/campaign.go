@@ -36,19 +36,24 @@ func (v *varFlags) register(fs *flag.FlagSet) {
 	})
 }
 
-// load reads the campaign of the working directory.
-func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
+// loadOptions are where the campaign is and what its variables are given,
+// without the backends' schemas.
+func (a *app) loadOptions(v varFlags, unknown bool) lang.LoadOptions {
 	given := slices.Clone(v.given)
 	for i := range given {
 		if given[i].File != "" {
 			given[i].File = a.path(given[i].File)
 		}
 	}
+	return lang.LoadOptions{Dir: a.dir, CommandLine: given, Environ: os.Environ(), AllowUnknownVars: unknown, Version: version}
+}
+
+// load reads the campaign of the working directory.
+func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
+	o := a.loadOptions(v, unknown)
 	schemas, absent := a.schemas()
-	c, diags := lang.Load(lang.LoadOptions{
-		Dir: a.dir, CommandLine: given, Environ: os.Environ(),
-		Schemas: schemas, AllowUnknownVars: unknown, Version: version,
-	})
+	o.Schemas = schemas
+	c, diags := lang.Load(o)
 	if c != nil {
 		a.sources = diag.HCLSources(c.Files)
 	}
@@ -56,6 +61,7 @@ func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
 	if c != nil {
 		diags.Append(unsuitable(c, schemas)...)
 	}
+	a.warned = len(diags) > 0
 	return c, diags
 }
 

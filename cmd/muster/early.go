@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 	"github.com/muster-run/muster/state/store/file"
@@ -18,31 +19,45 @@ type earlyRead struct {
 }
 
 type earlyState struct {
-	glance *state.State // all that was read, if that was asked for and there is one
-	st     *state.State
-	err    error
+	seen glimpse // all that was read, if it is enough
+	st   *state.State
+	err  error
 }
 
-// readEarly begins to read the state beside the campaign; a glance at it, if
-// one will do.
-func (a *app) readEarly(ctx context.Context, glance bool) earlyRead {
+// A glimpse is what a glance shows of a state in which every job is done and
+// every file as it was recorded.
+type glimpse struct {
+	st *state.State // see file.Store.Glance; nil: there is more to know
+	of string       // tells the state from all others
+}
+
+// readEarly begins to read the state beside the campaign; at a glance, if that
+// may do, and looking at its files.
+func (a *app) readEarly(ctx context.Context, p planFlags) earlyRead {
 	s, err := file.Open(a.dir, file.Options{Muster: version})
 	if err != nil {
 		return earlyRead{}
 	}
 	done := make(chan earlyState, 1)
-	go func() { done <- look(ctx, s, glance) }()
+	go func() {
+		var got earlyState
+		if p.glance {
+			got.seen = look(ctx, s, p.refresh)
+		}
+		if got.seen.st == nil {
+			got.st, got.err = s.Read(ctx)
+		}
+		done <- got
+	}()
 	return earlyRead{s.Path(), sync.OnceValue(func() earlyState { return <-done })}
 }
 
-func look(ctx context.Context, s *file.Store, glance bool) (got earlyState) {
-	if glance {
-		if st, ok := s.Glance(ctx); ok {
-			return earlyState{glance: st}
-		}
+func look(ctx context.Context, s *file.Store, files bool) glimpse {
+	st, of, ok := s.Glance(ctx)
+	if !ok || files && !refresh.Untouched(ctx, st) {
+		return glimpse{}
 	}
-	got.st, got.err = s.Read(ctx)
-	return got
+	return glimpse{st, of}
 }
 
 // of is what was read, if the store turned out to be the one that was guessed.
@@ -52,9 +67,6 @@ func (e earlyRead) of(s store.Store) earlyState {
 	}
 	return earlyState{}
 }
-
-// glance is what a glance at the store shows; nil if that is not enough.
-func (e earlyRead) glance(s store.Store) *state.State { return e.of(s).glance }
 
 // state is what the store holds: as read early, or read now if the guess was
 // wrong, the reading failed, or was a glance.

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -17,6 +19,7 @@ import (
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/providers/sim"
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store/file"
 )
 
 // planFlags are what plan and apply without a saved plan have in common.
@@ -116,6 +119,8 @@ type work struct {
 	launcher  *launch.Launcher
 	simulated *simulation       // nil when something real is declared
 	versions  map[string]string // of providers, by type
+	screen    string            // the plan as it was shown before; "": it was made now
+	keep      *screen           // where its screen is worth keeping
 }
 
 func (w *work) close() {
@@ -137,7 +142,13 @@ func (w *work) provider(ctx context.Context) func(string) (providers.Provider, e
 // plan loads, observes and plans; errors in the campaign are printed and end
 // the command.
 func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
-	early := a.readEarly(ctx, p.glance)
+	early := a.readEarly(ctx, p)
+	if w := a.planAgain(early, p); w != nil {
+		if s, err := file.Open(early.path, file.Options{}); err == nil {
+			a.noteGone(ctx, s)
+		}
+		return w, nil
+	}
 	c, err := a.mustLoad(p.varFlags)
 	if err != nil {
 		return nil, err
@@ -146,8 +157,8 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st := early.glance(s); st != nil {
-		if w := a.planStanding(ctx, c, st, p); w != nil {
+	if seen := early.of(s).seen; seen.st != nil {
+		if w := a.planStanding(ctx, c, seen, p); w != nil {
 			a.noteGone(ctx, s)
 			return w, nil
 		}
@@ -228,6 +239,14 @@ func (a *app) showPlan(w *work, o planOutput) error {
 	return nil
 }
 
+// screenOf is a plan as people see it.
+func (a *app) screenOf(p *planner.Plan, verbose bool) (string, error) {
+	var b strings.Builder
+	b.WriteByte('\n')
+	err := view.Human{Style: a.out, Verbose: verbose}.Print(&b, p)
+	return b.String(), err
+}
+
 func (a *app) printPlan(w *work, o planOutput) error {
 	switch {
 	case o.json:
@@ -236,9 +255,19 @@ func (a *app) printPlan(w *work, o planOutput) error {
 		a.fail(w.diags)
 		return view.Markdown(a.stdout, w.plan)
 	}
-	a.printf("\n")
-	if err := (view.Human{Style: a.out, Verbose: o.verbose}).Print(a.stdout, w.plan); err != nil {
+	text := w.screen
+	if text == "" {
+		var err error
+		if text, err = a.screenOf(w.plan, o.verbose); err != nil {
+			return err
+		}
+	}
+	if _, err := io.WriteString(a.stdout, text); err != nil {
 		return err
+	}
+	if w.keep != nil {
+		w.keep.Text = text
+		a.keepScreen(*w.keep)
 	}
 	a.fail(w.diags)
 	if o.scripts {

@@ -7,27 +7,31 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
-	"github.com/muster-run/muster/state"
 )
 
 // planStanding plans from a glance at the state, which is enough where every
 // job is done and stands as it was recorded. In all other cases it gives nil:
 // then the state has to be read, the backends asked, and the plan made of
 // that.
-func (a *app) planStanding(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) *work {
-	now := a.now()
+func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen glimpse, p planFlags) *work {
+	now, st := a.now(), seen.st
 	if simulationOf(c, st, now) != nil {
 		return nil
 	}
-	seen, ok := refresh.Standing(ctx, refresh.Input{Campaign: c, State: st, Now: now, Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Waiting: a.waiting})
+	found, ok := refresh.Standing(ctx, refresh.Input{Campaign: c, State: st, Now: now, Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Waiting: a.waiting})
 	if !ok {
 		return nil
 	}
-	w := &work{campaign: c, state: st, input: planner.Input{Campaign: c, State: st, Now: now, Observed: seen.Observed}}
+	w := &work{campaign: c, state: st, input: planner.Input{Campaign: c, State: st, Now: now, Observed: found.Observed}}
 	plan, more := planner.Make(w.input)
-	w.plan, w.diags = plan, append(seen.Diags, more...)
+	w.plan, w.diags = plan, append(found.Diags, more...)
 	if all := plan.Counts.Total; all == 0 || plan.Counts.Unchanged < all || len(plan.Loose)+len(plan.Asks) > 0 || w.diags.HasErrors() {
 		return nil
+	}
+	if closed(c) && !a.warned && len(w.diags) == 0 && !plan.BudgetBroken() {
+		if digest, key := a.campaignKey(p); digest == c.Digest {
+			w.keep = &screen{Campaign: key, State: seen.of}
+		}
 	}
 	return w
 }

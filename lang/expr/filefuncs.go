@@ -44,6 +44,18 @@ func fileFunctions(base string) []Function {
 	}
 }
 
+// ReadsFiles reports whether what a function gives depends on more than its
+// arguments: on files, or on where folders lie.
+func ReadsFiles(function string) bool {
+	switch function {
+	case "basename", "dirname":
+		return false
+	case "templatefile":
+		return true
+	}
+	return slices.ContainsFunc(fileFunctions(""), func(f Function) bool { return f.Name == function })
+}
+
 func expandHome(p string) string {
 	if p != "~" && !strings.HasPrefix(p, "~/") {
 		return p

@@ -54,7 +54,7 @@ func TestGlanceOfHarmedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := settle(t, dir, append(began, ended(0)...), ended(1))
-	st, ok := s.Glance(ctx)
+	st, _, ok := s.Glance(ctx)
 	if !ok {
 		t.Fatal("no glance of an unharmed state")
 	}
@@ -69,7 +69,7 @@ func TestGlanceOfHarmedFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, ok := s.Glance(ctx)
+		st, _, ok := s.Glance(ctx)
 		if !ok {
 			return "", false
 		}
@@ -103,7 +103,7 @@ func TestGlanceOnlyOfTheLatest(t *testing.T) {
 	s := settle(t, dir, append(began, ended(0)...), ended(1))
 	is := func(want bool, when string) {
 		t.Helper()
-		if _, ok := s.Glance(ctx); ok != want {
+		if _, _, ok := s.Glance(ctx); ok != want {
 			t.Errorf("%s: a glance: %t, want %t", when, ok, want)
 		}
 	}
