@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/line"
@@ -87,7 +88,7 @@ func (fr *Freight) sail(s *Shipment) {
 func (fr *Freight) Shipping() bool { return fr.shippings > 0 }
 
 // shipTo puts a tree where a backend's jobs read it. A copy that is there is
-// left alone: its name is its content.
+// left alone: its name is its content; one that was edited there is refused.
 func shipTo(ctx context.Context, s *Shipment) error {
 	to := SourceDir(s.at.Workdir, s.digest)
 	if !s.b.Can.Remote {
@@ -105,6 +106,30 @@ type shore struct {
 func (s shore) There(ctx context.Context, path string) (bool, error) {
 	found, err := s.files.List(ctx, s.name, []string{path})
 	return len(found) > 0, err
+}
+
+// digestsMax is how many files are asked for at once.
+const digestsMax = 1000
+
+func (s shore) Digests(ctx context.Context, dir string, files []string) ([]string, error) {
+	out := make([]string, 0, len(files))
+	for part := range slices.Chunk(files, digestsMax) {
+		ask := providers.VerifyRequest{Backend: s.name, Workdir: dir, Open: true}
+		for _, f := range part {
+			ask.Outputs = append(ask.Outputs, providers.Output{Name: f, Kind: string(lang.File), Path: f})
+		}
+		got, err := s.files.Verify(ctx, ask)
+		if err != nil {
+			return nil, err
+		}
+		if len(got) != len(part) {
+			return nil, errors.New("the backend gave no verdict")
+		}
+		for _, o := range got {
+			out = append(out, o.Digest)
+		}
+	}
+	return out, nil
 }
 
 func (s shore) Push(ctx context.Context, path string, size int64, digest string, r io.ReadSeeker) error {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -55,8 +56,7 @@ func (c *cache) file(root, rel string, d fs.DirEntry) (File, error) {
 		if err != nil {
 			return File{}, err
 		}
-		sum := sha256.Sum256([]byte(target))
-		f.Link, f.Digest = target, "sha256:"+hex.EncodeToString(sum[:])
+		f.Link, f.Digest = target, digestText(target)
 		return f, nil
 	}
 	if !d.Type().IsRegular() {
@@ -102,6 +102,29 @@ func (c *cache) save() {
 	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), c.path) != nil {
 		os.Remove(tmp.Name())
 	}
+}
+
+func digestText(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// digestAny is the digest of a file, or of the target of a link; "" where none
+// such is there.
+func digestAny(name string, link bool) (string, error) {
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	case link != (info.Mode()&fs.ModeSymlink != 0):
+		return "", nil
+	case link:
+		target, err := os.Readlink(name)
+		return digestText(target), err
+	}
+	return digestFile(name)
 }
 
 func digestFile(name string) (string, error) {

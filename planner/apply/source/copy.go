@@ -22,11 +22,11 @@ func (e *ChangedError) Error() string {
 }
 
 // Copy makes a read-only copy of the source at to, whole or not at all. A
-// copy that is there is left alone: its name is its content. A source that no
-// longer has the digest is a *ChangedError.
+// copy that is there is left alone: its name is its content; one that was edited
+// is a *DriftError. A source that no longer has the digest is a *ChangedError.
 func Copy(ctx context.Context, s Spec, want, to string) error {
 	if _, err := os.Lstat(to); err == nil {
-		return nil
+		return stillWhole(ctx, s, want, to, here(to))
 	}
 	t, err := checked(ctx, s, want)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 type Shore interface {
 	// There reports whether a path exists.
 	There(ctx context.Context, path string) (bool, error)
+	// Digests are those of files below a folder, "" for one that is gone.
+	Digests(ctx context.Context, dir string, files []string) ([]string, error)
 	// Push writes a file.
 	Push(ctx context.Context, path string, size int64, digest string, r io.ReadSeeker) error
 }
@@ -26,10 +28,13 @@ const stamp = ".muster-whole"
 
 // Push sends the source to a backend as one archive, which is unpacked at to,
 // whole or not at all. A tree that is there is left alone: its name is its
-// content.
+// content; one that was edited is a *DriftError.
 func Push(ctx context.Context, s Spec, want, to string, shore Shore) error {
-	if ok, err := shore.There(ctx, path.Join(to, stamp)); err != nil || ok {
+	switch ok, err := shore.There(ctx, path.Join(to, stamp)); {
+	case err != nil:
 		return err
+	case ok:
+		return stillWhole(ctx, s, want, to, func(files []File) ([]string, error) { return there(ctx, shore, to, files) })
 	}
 	t, err := checked(ctx, s, want)
 	if err != nil {
@@ -52,6 +57,29 @@ func Push(ctx context.Context, s Spec, want, to string, shore Shore) error {
 		return err
 	}
 	return fmt.Errorf("ship source: the backend did not unpack %s", to+tree.Suffix)
+}
+
+// there reads the digests of a copy on a backend. Links are taken as they are:
+// a backend tells what is behind them.
+func there(ctx context.Context, shore Shore, to string, files []File) ([]string, error) {
+	out := make([]string, len(files))
+	var names []string
+	var at []int
+	for i, f := range files {
+		if f.Link != "" {
+			out[i] = f.Digest
+			continue
+		}
+		names, at = append(names, f.Path), append(at, i)
+	}
+	got, err := shore.Digests(ctx, to, names)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range at {
+		out[i] = got[k]
+	}
+	return out, nil
 }
 
 // packed is the archive of a source, in a file of its own. What is packed
