@@ -47,6 +47,7 @@ func (m *maker) note() {
 	m.noteMissing()
 	m.noteClocks()
 	m.noteRented()
+	m.noteMachines()
 	m.noteExchange()
 	m.plan.Notes = append(m.plan.Notes, m.musterOff()...)
 	m.plan.Notes = dedupe(m.plan.Notes)

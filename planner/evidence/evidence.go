@@ -17,8 +17,9 @@ import (
 // Evidence is how long a phase's jobs take, best first: completed attempts,
 // the smoke's time scaled by the params, nothing.
 type Evidence struct {
-	Failing float64       // share of launches that failed
-	Lost    time.Duration // how long these ran on the average
+	Launches int           // that ended, where enough did for a share of failures; else 0
+	Failing  float64       // share of launches that failed
+	Lost     time.Duration // how long these ran on the average
 
 	phase    string
 	seen     []time.Duration   // of completed attempts
@@ -59,7 +60,10 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 			}
 		}
 	}
-	if launches >= enoughRuns && failed > 0 {
+	if launches >= enoughRuns {
+		ev.Launches = launches
+	}
+	if ev.Launches > 0 && failed > 0 {
 		ev.Failing, ev.Lost = float64(failed)/float64(launches), lost/time.Duration(failed)
 	}
 	if !ev.Enough() {

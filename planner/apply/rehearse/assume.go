@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
@@ -17,11 +18,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Without history one launch in a hundred is lost with its machine. It is a
-// guess of ours, so that a plan without retries shows what it lacks.
 const (
-	priorClass  = failure.NodeFailure
-	priorRate   = 0.01
 	enoughRuns  = 3 // ended launches from which history speaks
 	unknownTime = time.Hour
 )
@@ -30,8 +27,8 @@ const (
 type assumed struct {
 	phase *lang.Phase
 	plan  forecast.Phase
-	rates map[string]float64
-	order []string // classes
+	rates map[string]float64 // nil: no history, and machines fail as published
+	order []string           // classes
 
 	runtimes, failures string // in words, what is drawn from
 }
@@ -89,7 +86,7 @@ func failing(phase string, st *state.State) (map[string]float64, string) {
 		}
 	}
 	if n < enoughRuns {
-		return map[string]float64{priorClass: priorRate}, fmt.Sprintf("no history of failures: %.0f %% of launches are lost with their machine (%s)", priorRate*100, priorClass)
+		return nil, fmt.Sprintf("no history of failures: machines fail once in %.0f days of use (%s), as published of clusters", 1/(24*evidence.MachineFailures), failure.NodeFailure)
 	}
 	rates := map[string]float64{}
 	for class, k := range by {
@@ -186,6 +183,12 @@ func (s *Stage) model(nth int) sim.Model {
 			}
 		}
 		u := sim.Uniform(seed, address, n, "failure")
+		when := func(takes time.Duration) time.Duration { // at any moment, alike
+			return time.Duration(max(sim.Uniform(seed, address, n, "when"), 1e-6) * float64(takes))
+		}
+		if a.rates == nil && u < evidence.LostWithMachines(j.Shape.Nodes, f.Takes) {
+			f.Class, f.After = failure.NodeFailure, when(f.Takes)
+		}
 		for _, class := range a.order {
 			if u -= a.rates[class]; u >= 0 {
 				continue
@@ -193,7 +196,7 @@ func (s *Stage) model(nth int) sim.Model {
 			if class == failure.Walltime {
 				f.Takes = max(f.Takes, 2*j.Shape.Walltime)
 			} else {
-				f.Class, f.After = class, time.Duration(math.Max(sim.Uniform(seed, address, n, "when"), 1e-6)*float64(f.Takes))
+				f.Class, f.After = class, when(f.Takes)
 			}
 			break
 		}

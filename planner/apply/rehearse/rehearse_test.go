@@ -286,3 +286,23 @@ func TestHistoryIsDrawnFrom(t *testing.T) {
 		t.Errorf("%+v", rest)
 	}
 }
+
+// TestMachinesFailByTheHour: without history a launch is lost with its machines
+// as often as these are held: by how long it takes, and by how many there are.
+func TestMachinesFailByTheHour(t *testing.T) {
+	t.Parallel()
+	lost := func(n int, walltime, nodes string) (failed float64) {
+		hcl := strings.Replace(phase("a", n, ""), "walltime = \"4h\"", "walltime = \""+walltime+"\"\n      nodes = "+nodes, 1)
+		_, runs := newYard(t, campaign("nodes = 4000\ncpus = 1", "", hcl)).rehearse(60, nil)
+		for _, r := range runs {
+			failed += float64(r.Failed) / float64(len(runs)*n)
+		}
+		return failed
+	}
+	// Half the walltime in the median, off together by a factor e^(0.54 z).
+	short, long, wide := lost(100, "2h", "1"), lost(100, "96h", "1"), lost(100, "96h", "4")
+	t.Logf("lost: %.5f of an hour, %.4f of two days, %.4f of these on four machines", short, long, wide)
+	if short > 0.002 || long < 0.008 || long > 0.03 || wide < 3*long || wide > 5*long {
+		t.Errorf("lost: %.5f of an hour, %.4f of two days, %.4f of these on four machines", short, long, wide)
+	}
+}
