@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
@@ -95,10 +97,13 @@ func (j *job) place() cluster.Place {
 func (j *job) inQueue(r *cluster.QueueRow) (offer.Observation, bool) {
 	o := offer.Observation{Token: j.token, Handle: j.elementID(), Attempt: j.last.Attempt, Pool: r.Partition}
 	switch r.State {
-	case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING":
+	case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING", "POWER_UP_NODE":
 		o.Status, o.Reason, o.Expected = offer.Queued, cluster.Reason(r.Reason), r.Start
-		if r.State == "SPECIAL_EXIT" || r.State == "REQUEUE_HOLD" {
+		switch r.State {
+		case "SPECIAL_EXIT", "REQUEUE_HOLD":
 			o.Reason = "held by Slurm after its last start; `scontrol release` lets it go"
+		case "CONFIGURING", "POWER_UP_NODE":
+			o.Reason = "its nodes are being started"
 		}
 		if j.last.Status == offer.Running || j.last.Status == offer.Verifying {
 			o.Attempt++ // it was put back
@@ -274,7 +279,7 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 	}
 	o.Status = offer.Failed
 	ev := failure.Evidence{Scheduler: word, OOMKills: -1, HostOOMKills: -1, GPUs: len(o.GPUs) > 0}
-	if exit > 0 {
+	if exit > 0 && !o.Started.IsZero() { // of one that never ran it is Slurm's own
 		o.Exit, ev.Exit = &exit, &exit
 	}
 	if sig > 0 && exit == 0 {
@@ -285,6 +290,10 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 		o.Reason = "Slurm says " + state
 	}
 	if spec, err := j.batch.dir.Job(j.index); err == nil {
+		if sig == killed && overMemory(spec, o.Usage) {
+			ev.Scheduler = "OUT_OF_MEMORY"
+			o.Reason = fmt.Sprintf("Slurm killed it: it had %s of memory on a node, and asked for %s", units.FormatSize(o.Usage.MaxRSS), units.FormatSize(perNode(spec)))
+		}
 		ev.Tail, o.Tail = attempt.Tail(spec, o.Attempt)
 		rules, _ := failure.Compile(spec.Rules)
 		v := rules.Classify(ev)
@@ -299,11 +308,26 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 	if o.Class == "" {
 		o.Class = failure.Unknown
 	}
-	if word == "COMPLETED" {
+	switch word {
+	case "DEADLINE":
+		o.Reason = "Slurm says DEADLINE: it could not end before its deadline"
+	case "COMPLETED":
 		o.Reason = "it ended without a word from its wrapper; Slurm's own output is in " + c.path("out")
 	}
 	return o
 }
+
+// killed is the number of SIGKILL.
+const killed = 9
+
+// overMemory reports whether a job had more memory on a node than it asked for.
+// Where no control group bounds it, Slurm looks now and then, kills the job, and
+// says FAILED. slurm.conf(5), JobAcctGatherParams, OverMemoryKill.
+func overMemory(j *providers.Job, u *offer.Usage) bool {
+	return u != nil && j.Shape.Memory > 0 && u.MaxRSS >= perNode(j)
+}
+
+func perNode(j *providers.Job) int64 { return j.Shape.Memory / int64(max(j.Shape.Nodes, 1)) }
 
 // hasFailedBefore reports whether something a job comes after did not complete.
 func (c *campaign) hasFailedBefore(j *job) bool {

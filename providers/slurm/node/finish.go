@@ -29,6 +29,7 @@ func (s *start) finish(e End, v failure.Verdict) (int, error) {
 		}
 		e.Final, e.Seen.Status, e.Seen.Expected = true, offer.Failed, time.Time{}
 		e.Seen.Reason = "it could not be requeued: " + err.Error()
+		s.elsewhere = true
 	}
 	if e.Outside {
 		e.Final = false // Slurm knows
@@ -45,7 +46,17 @@ func (s *start) finish(e End, v failure.Verdict) (int, error) {
 	if e.Completed() {
 		s.dropOutput()
 	}
-	return s.status(e), nil
+	return s.status(e), s.over(e)
+}
+
+// over ends what comes after a job that has failed for good.
+func (s *start) over(e End) error {
+	if !e.Final || e.Completed() || s.elsewhere {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), scontrolTimeout)
+	defer stop()
+	return s.endFollowers(ctx)
 }
 
 // status is what Slurm is told. A job that exited 0 and left bad outputs has
@@ -78,6 +89,7 @@ func (s *start) retries(e *End, v failure.Verdict) bool {
 	}
 	more, can := s.growth(v.Class)
 	if !can {
+		s.elsewhere = true
 		return false
 	}
 	e.Final, e.Growth = false, more

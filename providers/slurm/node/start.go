@@ -39,6 +39,8 @@ type start struct {
 
 	expired bool // its walltime is over, as the wrapper reckons
 	told    bool // Slurm asked it to end
+	// elsewhere says that the engine starts the job again, under a new id.
+	elsewhere bool
 }
 
 // number is which launch of the job this is, counted from 1.
@@ -106,7 +108,7 @@ func (s *start) refuse(why string) error {
 	e := End{Begin: s.begin, Final: true, Refused: why}
 	e.Seen = s.seen(offer.Cancelled)
 	e.Seen.Reason, e.Seen.Started = why, time.Time{}
-	return s.record(e)
+	return errors.Join(s.record(e), s.over(e))
 }
 
 // notAgain says why a job that Slurm requeued by itself must not run again.
@@ -144,8 +146,9 @@ func (s *start) giveUp(why string) error {
 			e.Seen.Class = failure.Preempted
 		}
 	}
+	s.elsewhere = s.withheld() != ""
 	// Under the number of this start, too: that of the other may have been read.
-	return errors.Join(s.record(e), writeJSON(s.spool.path("ends", RecordName(e.Token, s.begin.Restart)), e))
+	return errors.Join(s.record(e), writeJSON(s.spool.path("ends", RecordName(e.Token, s.begin.Restart)), e), s.over(e))
 }
 
 // exec readies the ground and starts the wrapper in a session of its own.
