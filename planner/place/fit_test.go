@@ -155,7 +155,9 @@ func TestNothingFits(t *testing.T) {
 		{"too many GPUs", Group{Shape: gpus(20, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, nil, []string{
 			"no place fits: Every candidate was looked at:", "  ssh.lab: ssh.lab has 8 GPUs, 20 are asked for", "  local.local: local.local has no GPUs", "What would fit: gpus = 8."}},
 		{"away", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "slurm.alpine"}}, []func(*Input){away("ssh.lab", "slurm.alpine"), without("slurm.alpine")}, []string{
-			"ssh.lab cannot be asked: no route to host", "slurm.alpine cannot be asked: no route to host"}},
+			"ssh.lab and slurm.alpine cannot be asked, and no other place is named:", "ssh.lab cannot be asked: no route to host", "slurm.alpine cannot be asked: no route to host", "muster backends"}},
+		{"one away and one too small", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, []func(*Input){away("ssh.lab")}, []string{
+			"ssh.lab cannot be asked, and no other place fits: Whether it fits is not known:", "The others do not fit:\n  local.local: local.local has no GPUs"}},
 		{"nothing known", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){without("ssh.lab")}, []string{"ssh.lab: nothing is known of what it has"}},
 		{"GPU work without any GPU", Group{Shape: gpus(1, time.Hour)}, []func(*Input){without("ssh.lab", "slurm.alpine", "vastai.cloud")}, []string{"local.local has no GPUs", "GPU work needs a backend with GPUs"}},
 	} {

@@ -54,6 +54,9 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		}
 		return d
 	}
+	if d, ok := onlyAway(d, names, options, away); ok {
+		return d
+	}
 	var lines, would []string
 	for _, o := range options {
 		lines = append(lines, "  "+strings.TrimSuffix(o.pool.Backend+", "+o.pool.Name, ", ")+": "+o.bad.why)
@@ -81,6 +84,36 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		d.Detail += "\n\nGPU work needs a backend with GPUs: add one, and name it in place."
 	}
 	return d
+}
+
+// onlyAway tells the case in which nothing is known to be wrong with what is
+// asked for: some candidates cannot be asked now, and the rest do not fit.
+func onlyAway(d diag.Diagnostic, names []string, options []option, away map[string]string) (diag.Diagnostic, bool) {
+	var silent, lines, rest []string
+	for _, n := range names {
+		if why, ok := away[n]; ok && !slices.ContainsFunc(options, func(o option) bool { return o.pool.Backend == n && !o.away }) {
+			silent = append(silent, n)
+			lines = append(lines, "  "+n+" cannot be asked: "+why)
+		}
+	}
+	if len(silent) == 0 {
+		return d, false
+	}
+	for _, o := range options {
+		if !o.away {
+			rest = append(rest, "  "+strings.TrimSuffix(o.pool.Backend+", "+o.pool.Name, ", ")+": "+o.bad.why)
+		}
+	}
+	d.Summary = strings.Join(silent, " and ") + " cannot be asked, and no other place fits"
+	if len(rest) == 0 {
+		d.Summary = strings.Join(silent, " and ") + " cannot be asked, and no other place is named"
+	}
+	d.Detail = "Whether it fits is not known:\n" + strings.Join(lines, "\n") +
+		"\n\nSee what is wrong with muster backends, mend it and plan again; or name another backend in place."
+	if len(rest) > 0 {
+		d.Detail += "\n\nThe others do not fit:\n" + strings.Join(rest, "\n")
+	}
+	return d, true
 }
 
 // asked is where the resource is written of which every place that can be

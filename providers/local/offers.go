@@ -81,5 +81,5 @@ func (l *Local) Preflight(ctx context.Context, name string, checks []providers.C
 		return nil, err
 	}
 	list, err := l.devices().Devices(ctx)
-	return machine.Preflight(ctx, machine.Site{Place: b.place, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
+	return machine.Preflight(ctx, machine.Site{Place: b.place, Spool: b.client.Spool, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
 }

@@ -23,6 +23,7 @@ type config struct {
 	GPUFreeMax   int64         `json:"gpu_free_max"`
 	SharedFS     string        `json:"shared_fs"`
 	InstallDir   string        `json:"install_dir"`
+	Spool        string        `json:"spool"` // read at the door
 }
 
 func readConfig(b providers.Backend) (c config, err error) {
@@ -54,6 +55,8 @@ func (c config) check(b providers.Backend) error {
 		return wrong("gpu_free_max cannot be negative")
 	case c.InstallDir != "" && !filepath.IsAbs(c.InstallDir) && c.InstallDir != "~" && !strings.HasPrefix(c.InstallDir, "~/"):
 		return wrong("install_dir %q is not absolute and does not begin with ~/", c.InstallDir)
+	case c.Spool != "" && !filepath.IsAbs(c.Spool) && !strings.HasPrefix(c.Spool, "~/"):
+		return wrong("spool %q is not absolute and does not begin with ~/", c.Spool)
 	case strings.ContainsAny(c.InstallDir, "\n\x00"):
 		return wrong("install_dir %q has a line break in it", c.InstallDir)
 	}

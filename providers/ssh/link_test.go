@@ -89,6 +89,7 @@ func TestSettings(t *testing.T) {
 		`{"hosts":["a/b"]}`:                   "no name of a host",
 		`{"host":"a","port":70000}`:           "port 70000",
 		`{"host":"a","install_dir":"here"}`:   "install_dir",
+		`{"host":"a","spool":"here"}`:         "spool",
 		`{"host":"a","install_dir":"/a\n/b"}`: "line break",
 		`{"host":"a","gpu_free_max":-1}`:      "gpu_free_max",
 		`{"host":3}`:                          "cannot be read",

@@ -139,6 +139,11 @@ func TestPreflight(t *testing.T) {
 			}
 		})
 	}
+	site.Place.Backend, site.Spool = "ssh.lab", filepath.Join(ro, "x")
+	if found := Preflight(t.Context(), site, []providers.Check{{}}); len(found) != 1 || found[0].Summary != "The queue's spool cannot be used" ||
+		!strings.Contains(found[0].Detail, "name a directory on a local disk as spool in the block of backend.ssh.lab") {
+		t.Errorf("a spool under a file: %+v", found)
+	}
 	shared := filepath.Join(dir, "shared")
 	os.Mkdir(shared, 0o755)
 	for spool, want := range map[string]string{filepath.Join(dir, "to", "be", "made"): "", ro: "is not a directory", shared: "chmod 0700 " + shared} {

@@ -22,6 +22,7 @@ import (
 // A Site is what preflight looks at.
 type Site struct {
 	Place      Place
+	Spool      string // of the queue; "" = the machine's own choice
 	Environ    []providers.EnvVar
 	Devices    []gpu.Device
 	DevicesErr error
@@ -36,12 +37,15 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 	tell := func(check int, warning bool, summary, format string, args ...any) {
 		out = append(out, providers.Finding{Check: check, Warning: warning, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}
-	dir, err := spool.Dir()
+	dir, err := s.Spool, error(nil)
+	if dir == "" {
+		dir, err = spool.Dir()
+	}
 	if err == nil {
 		if why := unusable(dir); why != "" {
-			tell(-1, false, "The queue's spool cannot be used", "%s. Mend that, or name another directory on a local disk in %s", why, spool.Env)
+			tell(-1, false, "The queue's spool cannot be used", "%s. Mend that, or name a directory on a local disk as spool in the block of backend.%s", why, s.Place.Backend)
 		} else if why := room(dir, 0); why != "" {
-			tell(-1, false, "The queue's spool has no room", "%s: %s; make room, or set XDG_STATE_HOME to another local disk", dir, why)
+			tell(-1, false, "The queue's spool has no room", "%s: %s; make room, or name a directory on another local disk as spool in the block of backend.%s", dir, why, s.Place.Backend)
 		}
 	}
 	tried := s.try(ctx, checks)
