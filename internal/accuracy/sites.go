@@ -1,11 +1,15 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // A site is where campaigns are tried, and what is held back for it.
 type site struct {
-	name      string // of the backend
-	unit      string // in which cost is compared
+	name      string        // of the backend
+	unit      string        // in which cost is compared
+	settles   time.Duration // after the history: what ended holds no place any more
 	block     func(dir string) string
 	campaigns func() []sample
 }
@@ -23,7 +27,7 @@ var sites = map[string]site{
 	// The cluster is whichever Slurm's commands reach; internal/lab/slurm-up
 	// brings one up.
 	"slurm": {
-		name: "slurm.lab", unit: "service_units", campaigns: clusterCampaigns,
+		name: "slurm.lab", unit: "service_units", settles: 5 * time.Second, campaigns: clusterCampaigns,
 		block: func(dir string) string {
 			return fmt.Sprintf("backend \"slurm\" \"lab\" {\n  workdir = %q\n  price   = { service_units_per_cpu_hour = %d, service_units_per_gpu_hour = %d }\n}\n", dir, hourly, 10*hourly)
 		},

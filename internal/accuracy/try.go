@@ -40,6 +40,7 @@ func (s sample) try(at site, muster, dir string, seed uint64) (outcome, error) {
 	if _, err := m.run(past...); err != nil {
 		return outcome{}, err
 	}
+	time.Sleep(at.settles)
 	before, err := m.spent()
 	if err != nil {
 		return outcome{}, err
