@@ -148,8 +148,11 @@ func (s *start) amend(ctx context.Context, e End) {
 	}
 }
 
+// scontrol runs to its end, although Slurm's TERM for this script reaches all of
+// its processes: what was killed may have been done all the same.
 func scontrol(ctx context.Context, args ...string) error {
-	out, err := exec.CommandContext(ctx, "scontrol", args...).CombinedOutput()
+	argv := append([]string{"-c", `trap '' TERM; exec scontrol "$@"`, "scontrol"}, args...)
+	out, err := exec.CommandContext(ctx, "sh", argv...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("scontrol %s: %w: %s", args[0], err, lastLine(out))
 	}
