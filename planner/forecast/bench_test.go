@@ -37,6 +37,14 @@ func BenchmarkManyGroups1M(b *testing.B) {
 	bench(b, Input{Phases: []Phase{p}, Pools: []offer.Pool{machine(16)}})
 }
 
+// BenchmarkSeen1M: runtimes with a spread, and retries: cells are divided into
+// classes.
+func BenchmarkSeen1M(b *testing.B) {
+	p := phase("a", 1_000_000, 60)
+	p.Groups[1].Runtime, p.Groups[1].Failing, p.Groups[1].Launches = seenOf(99, 2), 0.05, 3
+	bench(b, Input{Phases: []Phase{p}, Pools: []offer.Pool{machine(16)}})
+}
+
 func bench(b *testing.B, in Input) {
 	b.ReportAllocs()
 	for b.Loop() {
