@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// slurmReturning is three teachers and their students: one teacher needs more
-// memory, which Slurm gives it where it is, and one more cores, which takes a
-// new id.
+// slurmReturning is four teachers and their students: one teacher needs more
+// memory, which Slurm gives it where it is, one more cores, which takes a new
+// id, and one fails for good.
 const slurmReturning = `campaign "returning" {}
 backend "slurm" "lab" { workdir = "WORKDIR" }
-grid "g" { axes = { seed = range(0, 3) } }
+grid "g" { axes = { seed = range(0, 4) } }
 failure "cramped" { match = "CRAMPED" }
 phase "teachers" {
   grid = grid.g
@@ -28,6 +28,7 @@ phase "teachers" {
       echo teacher ${cell.seed} $SLURM_MEM_PER_NODE $SLURM_CPUS_PER_TASK >> RECORD
       if [ ${cell.seed} = 1 ] && [ $SLURM_MEM_PER_NODE = 50 ]; then echo 'torch.cuda.OutOfMemoryError: CUDA out of memory' >&2; exit 1; fi
       if [ ${cell.seed} = 2 ] && [ $SLURM_CPUS_PER_TASK = 1 ]; then echo CRAMPED >&2; exit 1; fi
+      if [ ${cell.seed} = 3 ]; then exit 3; fi
       echo '{"a": 1}' > ${output.r}
     END
     output "r" {
@@ -58,7 +59,8 @@ phase "students" {
 
 // slurmReturns: with muster off, a teacher that needs more memory is requeued
 // with it and releases its student. One that needs a new id gets it from the
-// next muster; its student, which waited, goes on under its own.
+// next muster; its student, which waited, goes on under its own. That of one
+// that failed for good does not wait.
 func slurmReturns(t *testing.T) {
 	c := onSlurm(t, slurmReturning)
 	c.must("apply", "-detach", "-auto-approve")
@@ -68,7 +70,9 @@ func slurmReturns(t *testing.T) {
 	})
 	c.until("failure of the teacher that cannot grow", time.Minute, func() bool { return strings.Contains(c.ours(), "PENDING") && strings.Count(c.ours(), "\n") == 0 })
 	waits := strings.Fields(c.ours())[0]
-	c.must("apply", "-auto-approve")
+	if out, code := c.run("apply", "-auto-approve"); code != 3 || !strings.Contains(out, "6 of 8 jobs done") || !strings.Contains(out, "1 failed, 1 blocked") {
+		t.Errorf("apply: exit %d\n%s", code, out)
+	}
 	c.idle(time.Minute)
 	ran := c.ran()
 	for key, n := range ran {
@@ -77,12 +81,12 @@ func slurmReturns(t *testing.T) {
 		}
 	}
 	array, _, _ := strings.Cut(waits, "_")
-	for _, want := range []string{"teacher 0 50 1", "teacher 1 50 1", "teacher 1 100 1", "teacher 2 50 1", "teacher 2 50 2", "student 0 " + array, "student 1 " + array, "student 2 " + array} {
+	for _, want := range []string{"teacher 0 50 1", "teacher 1 50 1", "teacher 1 100 1", "teacher 2 50 1", "teacher 2 50 2", "teacher 3 50 1", "student 0 " + array, "student 1 " + array, "student 2 " + array} {
 		if ran[want] != 1 {
 			t.Errorf("%q ran %d times; the record is %q", want, ran[want], keys(ran))
 		}
 	}
-	if len(ran) != 8 {
+	if len(ran) != 9 {
 		t.Errorf("the record is %q", keys(ran))
 	}
 }

@@ -51,6 +51,14 @@ func slurmOverSSH(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "8 of 8 jobs done and verified") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	out, err = c.command("backends", "-cleanup").CombinedOutput()
+	left, _ := exec.Command("find", c.far+"/.muster", "/home/alice/.cache/muster", "/home/alice/.local/state/muster").Output()
+	if err != nil || len(left) > 0 || !strings.Contains(string(out), "/.cache/muster/bin/muster-host-") {
+		t.Errorf("cleanup: %v\n%s\nis left:\n%s", err, out, left)
+	}
+	if results, _ := filepath.Glob(c.far + "/[ts][0-3]"); len(results) != 8 {
+		t.Errorf("of the results %v are left", results)
+	}
 }
 
 // A farCluster is a world whose cluster is behind a login node.

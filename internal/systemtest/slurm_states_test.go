@@ -3,6 +3,7 @@ package systemtest
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -12,47 +13,65 @@ const slurmStates = `campaign "states" {}
 backend "slurm" "lab" { workdir = "WORKDIR" }
 PHASES`
 
-// slurmEnds: each way in which Slurm or a job's own doing ends it is told in
-// its own words, by one look from outside with muster off before.
+// slurmEnds: each way in which Slurm, somebody or a job's own doing ends it is
+// told in its own words, by one look from outside with muster off before.
 func slurmEnds(t *testing.T) {
 	const memory = `exec python3 -c 'x = bytearray(400 << 20); import time; time.sleep(60)'`
-	oom := "oom_sched"
+	const long = `; sleep 300`
 	cases := []struct{ name, command, options, output, class, says string }{
 		{"timeout", `trap : TERM USR1; while :; do sleep 5; done`, "", "", "walltime", ""},
-		{"memory", memory, "", "", oom, ""},
+		{"memory", memory, "", "", "oom_sched", ""},
 		{"device", `echo 'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB' >&2; exit 1`, "", "", "oom_gpu", "exit 1"},
-		{"node", `echo node >> RECORD; sleep 300`, `constraint = "ib"`, "", "node_failure", "NODE_FAIL"},
-		{"cancelled", `echo cancelled >> RECORD; sleep 300`, "", "", "cancelled_outside", "cancelled in Slurm"},
+		{"node", `echo node >> RECORD` + long, `constraint = "ib"`, "", "node_failure", "NODE_FAIL"},
+		{"boot", `echo boot >> RECORD`, `partition = "acloud"`, "", "node_failure", "NODE_FAIL"},
+		{"deadline", `echo deadline >> RECORD`, "partition = \"acloud\"\n extra = [\"--deadline=now+75seconds\"]", "", "walltime", "before its deadline"},
+		{"preempted", `echo preempted >> RECORD` + long, "partition = \"aa100\"\n qos = \"spare\"\n extra = [\"--nodelist=gpu1\"]", "", "preempted", "PREEMPTED"},
+		{"cancelled", `echo cancelled >> RECORD` + long, "", "", "cancelled_outside", "cancelled in Slurm by yourself"},
+		{"operator", `echo operator >> RECORD` + long, "", "", "cancelled_outside", "cancelled in Slurm by alice"},
+		{"requeued", `echo requeued >> RECORD` + long, "", "", "preempted", "retry.on has neither preempted nor node_failure"},
 		{"half", `echo '{' > ${output.r}`, "", "half.json", "unknown", "unexpected end"},
 		{"nothing", `true`, "", "nothing.json", "unknown", "missing"},
 		{"status", `echo boom; exit 7`, "", "", "unknown", "exit 7"},
+		{"special", `echo special >> RECORD` + long, "", "", "", ""},
 		{"waits", `true`, `constraint = "ib"`, "", "", ""},
 	}
 	var phases strings.Builder
 	for _, k := range cases {
-		phases.WriteString("phase \"" + k.name + "\" {\n  place { candidates = [backend.slurm.lab] }\n  job {\n    command = <<-SH\n      " + k.command + "\n    SH\n")
-		if k.options == "" {
-			k.options = `extra = ["--exclude=cpu1"]` // which goes down
+		retry := ""
+		if k.name == "requeued" || k.name == "special" { // Slurm requeues no others, whoever asks
+			retry = "  retry {\n    on = [\"oom\"]\n    max_attempts = 2\n  }\n"
 		}
-		phases.WriteString("    options \"slurm\" { " + k.options + " }\n")
+		phases.WriteString("phase \"" + k.name + "\" {\n  place { candidates = [backend.slurm.lab] }\n" + retry + "  job {\n    command = <<-SH\n      " + k.command + "\n    SH\n")
+		if k.options == "" {
+			k.options = "partition = \"amilan\"\n extra = [\"--exclude=cpu1\"]" // which goes down
+		}
+		phases.WriteString("    options \"slurm\" {\n " + k.options + "\n }\n")
 		if k.output != "" {
 			phases.WriteString("    output \"r\" {\n      path   = \"out/" + k.output + "\"\n      verify = \"json\"\n    }\n")
 		}
-		walltime, cpus := "1m", "1"
-		if k.name != "timeout" {
-			walltime = "10m"
-		}
-		if k.name == "node" || k.name == "waits" {
+		walltime, cpus := "10m", "1"
+		switch k.name {
+		case "timeout", "deadline":
+			walltime = "1m"
+		case "node", "waits":
 			cpus = "60"
+		}
+		switch k.name {
+		case "preempted", "boot", "deadline": // a whole node
+			cpus = "64"
 		}
 		phases.WriteString("    resources {\n      cpus     = " + cpus + "\n      memory   = \"50MiB\"\n      walltime = \"" + walltime + "\"\n    }\n  }\n}\n")
 	}
-	c := onSlurm(t, strings.ReplaceAll(slurmStates, "PHASES", phases.String()))
+	slurmNeverBoots(t)
+	c := onSlurm(t, strings.ReplaceAll(slurmStates, "PHASES", phases.String()+slurmFollows))
 	if os.Getenv("SLURM_LAB_OOM") != "kernel" {
-		t.Log("memory limits are polled, not the kernel's: how the job ends is Slurm's to say")
+		t.Log("memory limits are polled, and not the kernel's")
 	}
 	c.must("apply", "-detach", "-auto-approve")
-	c.until("jobs that run", time.Minute, func() bool { r := c.ran(); return r["node"] == 1 && r["cancelled"] == 1 })
+	c.until("jobs that run", time.Minute, func() bool {
+		r := c.ran()
+		return r["node"]+r["cancelled"]+r["operator"]+r["requeued"]+r["special"]+r["preempted"] == 6
+	})
 	c.until("reasons", time.Minute, func() bool {
 		s := c.standing()["waits"]
 		return strings.Contains(s.Reason, "waits for") && !s.Start.IsZero()
@@ -64,14 +83,29 @@ func slurmEnds(t *testing.T) {
 		t.Errorf("explain does not say where it stands:\n%s", out)
 	}
 	c.slurm("scontrol", "hold", c.id("waits"))
-	c.until("hold", time.Minute, func() bool { return strings.Contains(c.standing()["waits"].Reason, "held by an administrator") })
+	c.slurm("scontrol", "requeuehold", c.id("requeued"))
+	c.slurm("scontrol", "requeuehold", "State=SpecialExit", c.id("special"))
+	c.until("holds", time.Minute, func() bool {
+		s := c.standing()
+		return strings.Contains(s["waits"].Reason, "held by an administrator") && strings.Contains(s["requeued"].Reason, "held after it was requeued") &&
+			strings.Contains(s["special"].Reason, "held by Slurm after its last start")
+	})
 	c.slurm("scontrol", "release", c.id("waits"))
+	c.slurm("scontrol", "release", c.id("requeued"))
 	c.slurm("scancel", c.id("cancelled"))
+	// Whoever may: an operator, who is not the user.
+	c.slurm("sacctmgr", "-i", "-Q", "modify", "user", "alice", "set", "adminlevel=operator")
+	t.Cleanup(func() { c.slurm("sacctmgr", "-i", "-Q", "modify", "user", "alice", "set", "adminlevel=none") })
+	c.until("an operator's cancel", time.Minute, func() bool {
+		return exec.Command("runuser", "-u", "alice", "--", "env", "SLURM_CONF="+os.Getenv("SLURM_CONF"), "scancel", c.id("operator")).Run() == nil
+	})
+	c.slurm("sbatch", "--parsable", "-q", "normal", "-p", "aa100", "-w", "gpu1", "-c", "64", "-t", "2", "-D", c.workdir, "-o", "/dev/null", "--wrap", "sleep 1")
 	c.slurm("scontrol", "update", "NodeName=cpu1", "State=DOWN", "Reason=system test")
 	t.Cleanup(func() { c.slurm("../lab/slurm-node", "up", "cpu1") })
 	c.until("ends", 4*time.Minute, func() bool {
-		for _, s := range c.standing() {
-			if s.Status == "running" {
+		s := c.standing()
+		for _, k := range cases {
+			if k.class != "" && s[k.name].Class == "" {
 				return false
 			}
 		}
@@ -82,16 +116,51 @@ func slurmEnds(t *testing.T) {
 		s := got[k.name]
 		text := strings.Join(append([]string{s.Reason, exitOf(s)}, s.Tail...), "\n")
 		switch {
-		case k.name == "waits":
+		case k.class == "":
 		case s.Class != k.class || !strings.Contains(text, k.says):
 			t.Errorf("%s: %s, class %q, %q; want class %q and %q", k.name, s.Status, s.Class, text, k.class, k.says)
 		}
 	}
+	if s := got["follows"]; s.Status != "cancelled" || s.Reason != "blocked" {
+		t.Errorf("what comes after %q: %+v", "half", s)
+	}
+	if ran := c.ran(); ran["boot"]+ran["deadline"]+ran["follows"] != 0 || ran["requeued"] != 1 || ran["special"] != 1 {
+		t.Errorf("ran: %v", ran)
+	}
 	// The state is what was seen, once it is recorded.
 	out, _ := c.run("apply", "-once", "-auto-approve")
-	if !strings.Contains(out, "7 failed") {
+	if !strings.Contains(out, "11 failed") {
 		t.Errorf("%s", out)
 	}
+}
+
+// slurmFollows comes after a job that leaves half of its output.
+const slurmFollows = `phase "follows" {
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo follows >> RECORD; cp ${input.r} ${output.s}"
+    input "r" { from = phase.half.output.r }
+    output "s" { path = "out/follows.json" }
+    resources {
+      memory   = "50MiB"
+      walltime = "10m"
+    }
+  }
+}
+`
+
+// slurmNeverBoots opens a partition whose only node is powered down, and does
+// not come up; see slurmLab. Only this test sees it.
+func slurmNeverBoots(t *testing.T) {
+	t.Helper()
+	scontrol := func(args ...string) {
+		if out, err := exec.Command("scontrol", args...).CombinedOutput(); err != nil {
+			t.Errorf("scontrol %v: %v: %s", args, err, out)
+		}
+	}
+	exec.Command("scontrol", "update", "NodeName=cloud1", "State=RESUME").Run() // in vain where it was never tried
+	scontrol("create", "PartitionName=acloud", "Nodes=cloud1", "MaxTime=01:00:00", "State=UP")
+	t.Cleanup(func() { scontrol("delete", "PartitionName=acloud") })
 }
 
 // A stand is how a job stands, as status -json says it.

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 // TestSlurm holds the slurm backend against a real Slurm, brought up on this
 // machine: slurmctld, slurmd, slurmdbd, MariaDB and munge.
 func TestSlurm(t *testing.T) {
-	if os.Getenv("MUSTER_SYSTEM_TESTS") == "" {
-		t.Skip("brings up a Slurm cluster as root and takes minutes: make test-system runs it")
-	}
+	needs.System(t, "brings up a Slurm cluster as root and takes minutes")
 	if os.Getenv("MUSTER_BINARY") == "" {
 		t.Fatal("MUSTER_BINARY must name the muster binary; make test-system sets it")
 	}
@@ -50,6 +50,16 @@ func TestSlurm(t *testing.T) {
 	t.Run("ids given out again", slurmForgotten)
 }
 
+// slurmNodeThatNeverBoots is one that is powered down, in no partition until a
+// test opens one: what is to start it does nothing. All others stay up.
+const slurmNodeThatNeverBoots = `ResumeProgram=/bin/true
+SuspendProgram=/bin/true
+ResumeTimeout=8
+SuspendTimeout=3
+SuspendTime=86400
+SuspendExcNodes=gpu[1-2],cpu[1-2]
+NodeName=cloud1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=1 State=CLOUD`
+
 // slurmLab brings the cluster up, unless SLURM_LAB_DIR names one that is.
 func slurmLab(t *testing.T) {
 	t.Helper()
@@ -65,6 +75,7 @@ func slurmLab(t *testing.T) {
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer stop()
 	up := exec.CommandContext(ctx, "../lab/slurm-up", args...)
+	up.Env = append(os.Environ(), "SLURM_LAB_EXTRA="+slurmNodeThatNeverBoots)
 	var out, said bytes.Buffer
 	up.Stdout, up.Stderr = &out, &said
 	if err := up.Run(); err != nil {

@@ -157,8 +157,18 @@ func (d *Door) Remove(ctx context.Context, r providers.RemoveRequest) error {
 // binary that this process runs from.
 func (d *Door) Clean(ctx context.Context, name string) ([]string, error) {
 	removed, err := d.Local.Clean(ctx, name)
-	if err != nil || d.binary == "" {
+	if err != nil {
 		return removed, err
+	}
+	more, err := d.dropBinary()
+	return append(removed, more...), err
+}
+
+// dropBinary removes the binary, those of other versions, and their folders if
+// nothing else is in them.
+func (d *Door) dropBinary() (removed []string, err error) {
+	if d.binary == "" {
+		return nil, nil
 	}
 	dir := filepath.Dir(d.binary)
 	all, err := os.ReadDir(dir)
@@ -175,7 +185,6 @@ func (d *Door) Clean(ctx context.Context, name string) ([]string, error) {
 		}
 		removed = append(removed, filepath.Join(dir, f.Name()))
 	}
-	// If nothing else is in them.
 	if os.Remove(dir) == nil && filepath.Base(filepath.Dir(dir)) == "muster" {
 		_ = os.Remove(filepath.Dir(dir))
 	}

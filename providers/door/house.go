@@ -2,11 +2,12 @@ package door
 
 import (
 	"context"
-	"errors"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
 	slurm "github.com/muster-run/muster/providers/slurm/login"
 )
@@ -18,7 +19,7 @@ type house struct {
 	slurm *slurm.Slurm
 
 	mu       sync.Mutex
-	clusters map[string]providers.Backend // those that are clusters, by name
+	clusters map[string]bool // by backend
 }
 
 var (
@@ -36,14 +37,14 @@ func newHouse(d *Door) *house {
 		}
 		return out
 	}
-	return &house{Door: d, slurm: slurm.NewWith(slurm.Options{Agent: []string{NodeMode}, Environ: environ}), clusters: map[string]providers.Backend{}}
+	return &house{Door: d, slurm: slurm.NewWith(slurm.Options{Agent: []string{NodeMode}, Environ: environ}), clusters: map[string]bool{}}
 }
 
 // at is what a backend means.
 func (h *house) at(backend string) providers.Provider {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, cluster := h.clusters[backend]; cluster {
+	if h.clusters[backend] {
 		return h.slurm
 	}
 	return h.Door
@@ -51,12 +52,12 @@ func (h *house) at(backend string) providers.Provider {
 
 func (h *house) Configure(ctx context.Context, b providers.Backend) error {
 	h.mu.Lock()
-	if delete(h.clusters, b.Name); b.Type == "slurm" {
+	h.clusters[b.Name] = b.Type == "slurm"
+	h.mu.Unlock()
+	if b.Type == "slurm" {
 		b.Dir = h.home
 		h.expand(&b.Workdir)
-		h.clusters[b.Name] = b
 	}
-	h.mu.Unlock()
 	return h.at(b.Name).Configure(ctx, b)
 }
 
@@ -140,10 +141,7 @@ func (h *house) Remove(ctx context.Context, r providers.RemoveRequest) error {
 }
 
 func (h *house) Clean(ctx context.Context, name string) ([]string, error) {
-	h.mu.Lock()
-	b, cluster := h.clusters[name]
-	h.mu.Unlock()
-	if !cluster {
+	if h.at(name) == h.Door {
 		return h.Door.Clean(ctx, name)
 	}
 	removed, err := h.slurm.Clean(ctx, name)
@@ -151,14 +149,15 @@ func (h *house) Clean(ctx context.Context, name string) ([]string, error) {
 		return removed, err
 	}
 	// Nodes run a copy in the workdir. The file that this process is goes, too,
-	// unless jobs of this user run on the login node itself.
-	if err := h.Door.Configure(ctx, b); err != nil {
+	// unless this host has a queue: that one's clean-up takes it away.
+	if dir, err := spool.Dir(); err != nil || exists(dir) {
 		return removed, err
 	}
-	more, err := h.Door.Clean(ctx, name)
-	var e *providers.Error
-	if errors.As(err, &e) && e.Class == providers.Conflict {
-		err = nil
-	}
+	more, err := h.dropBinary()
 	return append(removed, more...), err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
