@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/internal/needs"
 )
 
-// examplesPlannedElsewhere need facts from their own testdata.
-var examplesPlannedElsewhere = []string{"distill-paper"}
+// examplesPlannedElsewhere need to know what places have that are not here.
+var examplesPlannedElsewhere = []string{"distill-paper", "ssh-lab"}
 
 // Every example is a campaign that is valid and plans.
 func TestExamplesPlan(t *testing.T) {

@@ -130,10 +130,10 @@ func TestSSHOvertakenByACopy(t *testing.T) {
 	other.until("the copy to follow the smoke", func() bool { return strings.Contains(young.said(), "phase.p:") })
 
 	r.want(0, "", "cancel", "i=0") // noted, for the one that drives
-	if out, code := old.end(); code == 0 || !strings.Contains(out, "Another muster has taken over") {
+	if out, code := old.end(); code != 5 || !strings.Contains(out, "Another muster has taken over") {
 		t.Errorf("the original ended with %d:\n%s", code, out)
 	}
-	r.want(1, "Another muster has taken over", "cancel", "i=0")
+	r.want(5, "Another muster has taken over", "cancel", "i=0")
 	r.open()
 	other.done(young, 6)
 	r.smokedOnce()

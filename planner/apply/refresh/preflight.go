@@ -87,7 +87,7 @@ func (s *sayings) ofVolume(f providers.Finding, v volume) {
 		}
 	}
 	if v.sum != "" {
-		f.Detail += ". " + v.sum
+		f.Detail += ". " + v.sum + "."
 	}
 	s.add(f).phase = v.phase
 }
