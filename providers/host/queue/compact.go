@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,9 +17,11 @@ import (
 const compactFrom = 8 << 20
 
 // How long the token of an ended and acknowledged job is remembered, and of
-// how many.
+// how many: of so few at any age, since a clock may be set on by years, and of
+// so many at most.
 const (
 	graveAge = 30 * 24 * time.Hour
+	minDead  = 20_000
 	maxDead  = 200_000
 )
 
@@ -36,13 +40,18 @@ func (q *queue) compact() {
 	q.tell.ring()
 }
 
-// forget drops tokens of long ago.
+// forget drops tokens of long ago, the oldest first.
 func (q *queue) forget() {
+	if len(q.graves) <= minDead {
+		return
+	}
 	limit := time.Now().Add(-graveAge).Unix()
-	for t, g := range q.graves {
-		if g.Ended < limit || len(q.graves) > maxDead {
-			delete(q.graves, t)
+	oldest := slices.SortedFunc(maps.Values(q.graves), func(a, b graveEntry) int { return cmp.Compare(a.Ended, b.Ended) })
+	for _, g := range oldest[:len(oldest)-minDead] {
+		if g.Ended >= limit && len(q.graves) <= maxDead {
+			return
 		}
+		delete(q.graves, g.Token)
 	}
 }
 

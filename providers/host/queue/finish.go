@@ -235,7 +235,7 @@ func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 func (q *queue) again(j *job) {
 	// The step with the observation of the attempt that failed names the next.
 	j.Restart++
-	j.Ready = time.Now().Add(j.spec.Retry.Delay).UnixNano()
+	j.due = dueIn(j.spec.Retry.Delay, now())
 	q.closeBase(j)
 	q.step(j, true)
 	j.timers = nil

@@ -217,16 +217,13 @@ func (q *queue) ready(j *job) {
 // delayed reports whether a job must still wait for its next attempt, and
 // sees to it that it is looked at again then.
 func (q *queue) delayed(j *job) bool {
-	left := time.Until(time.Unix(0, j.Ready))
-	if left > j.spec.Retry.Delay { // the wall clock was set back
-		left = j.spec.Retry.Delay
-	}
-	if left <= 0 {
+	left := j.left(j.spec.Retry.Delay, now())
+	if left == 0 {
 		return false
 	}
 	j.timers = append(j.timers, time.AfterFunc(left, func() {
 		q.ops <- func() {
-			j.Ready = 0
+			j.due = due{}
 			q.ready(j)
 		}
 	}))

@@ -119,9 +119,9 @@ type memory struct {
 	Launch *launch            `json:"l,omitempty"`
 	Shape  *offer.Shape       `json:"shape,omitempty"` // scaled; nil = the spec's
 	Avoid  []string           `json:"avoid,omitempty"` // GPUs that failed it
-	Ready  int64              `json:"ready,omitempty"` // wall clock, ns: not to be started before
 	Held   bool               `json:"held,omitempty"`
 	Obs    *offer.Observation `json:"o,omitempty"`
+	due                       // not to be started before
 }
 
 // launch is the intent of a start, in the log before the process is there.

@@ -238,7 +238,7 @@ func (q *queue) unstart(s *start) {
 func (q *queue) observe(j *job) offer.Observation {
 	o := offer.Observation{Token: j.spec.Token, Presence: offer.Found, Handle: j.spec.Token, Status: j.Status, Attempt: j.attempt(), Node: q.host}
 	if l := j.Launch; l != nil {
-		o.Started, o.GPUs = time.Unix(0, l.At), l.GPUs
+		o.Started, o.GPUs = l.began(now()), l.GPUs
 	}
 	return o
 }
