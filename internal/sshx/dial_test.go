@@ -77,6 +77,21 @@ func TestProxyCommand(t *testing.T) {
 	wantError(t, c.Connect(context.Background()), Unreachable, "the tunnel is shut")
 }
 
+// A ProxyCommand that is gone before it is spoken to has its say, too: then it
+// is the first write that fails.
+func TestProxyCommandGoneEarly(t *testing.T) {
+	h := &host{alias: "box", name: "box", proxy: "echo the tunnel is shut >&2", settings: &settings{}}
+	conn, err := h.throughCommand(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	<-conn.(*proxyConn).ended
+	if _, err := conn.Write([]byte("SSH-2.0-muster\r\n")); err == nil || !strings.Contains(err.Error(), "the tunnel is shut") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestUnreachable(t *testing.T) {
 	h := newHome(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -59,18 +59,31 @@ type proxyConn struct {
 func (p *proxyConn) Read(b []byte) (int, error) {
 	n, err := p.out.Read(b)
 	if err == io.EOF {
-		select {
-		case <-p.ended:
-		case <-time.After(time.Second): // its words may come after its last byte
-		}
-		if said := strings.TrimSpace(p.stderr.String()); said != "" {
-			err = errors.New("ProxyCommand: " + said)
-		}
+		err = p.lastWords(err)
 	}
 	return n, err
 }
 
-func (p *proxyConn) Write(b []byte) (int, error) { return p.in.Write(b) }
+// Write fails, and not Read, where the command was gone before it was spoken to.
+func (p *proxyConn) Write(b []byte) (int, error) {
+	n, err := p.in.Write(b)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		err = p.lastWords(err)
+	}
+	return n, err
+}
+
+// lastWords is why the command ended, by its stderr; err if it said nothing.
+func (p *proxyConn) lastWords(err error) error {
+	select {
+	case <-p.ended:
+	case <-time.After(time.Second): // they may come after its last byte
+	}
+	if said := strings.TrimSpace(p.stderr.String()); said != "" {
+		return errors.New("ProxyCommand: " + said)
+	}
+	return err
+}
 
 // Close ends the command and all that it started.
 func (p *proxyConn) Close() error {
