@@ -37,7 +37,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "absent": absent, "replace": replace, "plugin": plugin, "tamper": tamper,
+			"exits": exits, "quiet": quiet, "absent": absent, "replace": replace, "plugin": plugin, "tamper": tamper,
 		},
 	})
 }
@@ -54,6 +54,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != args[0] {
 		ts.Fatalf("exit %s, want %s", got, args[0])
+	}
+}
+
+// quiet fails when the command before had anything to say to people, but for
+// what it waited for, which hangs on how busy the machine is.
+func quiet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: quiet")
+	}
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		if !strings.HasPrefix(line, "Waiting for ") || !strings.HasSuffix(line, "…\n") {
+			ts.Fatalf("it said: %s", line)
+		}
 	}
 }
 
