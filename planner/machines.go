@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/evidence"
@@ -43,7 +42,7 @@ func (m *maker) noteMachines() {
 	text := fmt.Sprintf("Assumed: no machine fails. One does in about %.0f days of use, so of these %s machine-hours about %.2g launches would be lost; `muster rehearse` plays that.",
 		1/(24*evidence.MachineFailures), units.FormatCount(int64(math.Round(hours))), lost)
 	if len(bare) > 0 {
-		text += fmt.Sprintf(" Without a retry on node_failure they stay failed: %s.", strings.Join(bare, ", "))
+		text += fmt.Sprintf(" Without a retry on node_failure they stay failed: %s.", some(bare))
 	}
 	m.plan.Notes = append(m.plan.Notes, text)
 }

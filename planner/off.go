@@ -20,7 +20,11 @@ func (m *maker) musterOff() []string {
 	var out []string
 	switch {
 	case len(rest) == 0:
-		out = append(out, fmt.Sprintf("With muster off: %s runs everything once it is handed over.", strings.Join(first, ", ")))
+		run := "runs"
+		if len(first) > 1 {
+			run = "run"
+		}
+		out = append(out, fmt.Sprintf("With muster off: %s %s everything once it is handed over.", strings.Join(first, ", "), run))
 	case len(first) == 0:
 		out = append(out, fmt.Sprintf("With muster off: nothing starts; it waits for `muster apply -once` (%s).", strings.Join(rest, ", then ")))
 	default:
@@ -67,7 +71,9 @@ func (m *maker) handedOver() (first, rest []string) {
 				why = "a gate on expect"
 			}
 			say(why)
-			first = append(first, fmt.Sprintf("%s runs %s", nickname(gate.Place.Backend), smokes(len(gate.Run))))
+			if gate.Place.Backend != "" {
+				first = append(first, fmt.Sprintf("%s runs %s", nickname(gate.Place.Backend), smokes(len(gate.Run))))
+			}
 			waits = true
 		}
 		if waits {

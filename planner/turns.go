@@ -119,13 +119,16 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// shownTurn is the share of a job's runtime from which a turn is worth a word.
-const shownTurn = 0.05
+// A turn is worth a word from so long on, and from this share of a runtime.
+const (
+	leastTurn = 100 * time.Millisecond
+	shownTurn = 0.05
+)
 
 // noteTurn says what is counted between jobs, where it makes a difference.
 func (m *maker) noteTurn(w *work, d *place.Decision) {
 	t := m.turn(d.Backend, d.Pool)
-	if t.each < time.Second || t.each.Seconds() < shownTurn*m.evidence(w).OnPool(*d).Expected.Seconds() {
+	if t.each < leastTurn || t.each.Seconds() < shownTurn*m.evidence(w).OnPool(*d).Expected.Seconds() {
 		return
 	}
 	seen := "as long as this campaign's jobs waited for an idle place"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -33,6 +34,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 			p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 comes to $4"}, Limits: state.Amounts{"usd": "1"}}}
 		}, []string{"- **budget** `paper`: p90 comes to $4", "**What a yes allows:** nothing as it stands."}, nil},
 		"a part that has no place": {func(p *planner.Plan) { p.Phases[0].Place[8] = 0 }, []string{"on `local.local` (8), and 1 of them nowhere: they have no place, and the figures leave them out"}, nil},
+		"nothing has a place":      {func(p *planner.Plan) { clear(p.Phases[0].Place); p.Forecast.Walltime = forecast.Span{} }, []string{"runs **9 jobs**, but nowhere as it stands"}, []string{"done after 0s"}},
 		"results replaced": {func(p *planner.Plan) {
 			p.Phases[0].Kind[0], p.Counts.Rerun, p.Counts.Run = planner.Rerun, 1, 8
 			p.Phases[0].Details[0] = planner.Detail{Destroy: true}

@@ -53,6 +53,10 @@ func markdownStory(b *strings.Builder, p *planner.Plan) {
 		b.WriteString("- ends nobody knows when: some jobs state no walltime, and have no history.\n\n")
 		return
 	}
+	if w.P90 == 0 { // nothing has a place
+		b.WriteByte('\n')
+		return
+	}
 	fmt.Fprintf(b, "- is expected to be done after %s; in nine cases of ten within %s, which is %s if applied when it was planned (%s).\n\n",
 		roughly(w.P50), roughly(w.P90), p.Now.Add(w.P90).UTC().Format(markdownMinute), p.Now.UTC().Format(markdownMinute))
 }
@@ -83,7 +87,10 @@ func markdownWhere(p *planner.Plan) string {
 	}
 	names := slices.Sorted(maps.Keys(n))
 	slices.SortStableFunc(names, func(a, b string) int { return n[b] - n[a] })
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0 && nowhere > 0:
+		return ", but nowhere as it stands: they have no place, and the figures leave them out"
+	case len(names) == 0:
 		return ""
 	}
 	lost := ""

@@ -181,7 +181,24 @@ func groupLine(pp *planner.PhasePlan, g cluster) line {
 	if l.note == "" {
 		l.note = after(pp)
 	}
+	if at := placed(pp, d); at != "" {
+		l.note = strings.TrimSuffix("on "+at+"; "+l.note, "; ")
+	}
 	return l
+}
+
+// placed is where jobs go, in a phase whose jobs go to several places; of a
+// backend's hosts the head of the phase tells.
+func placed(pp *planner.PhasePlan, d place.Decision) string {
+	if d.Backend == "" || d.Word == "host" {
+		return ""
+	}
+	for _, other := range pp.Placements {
+		if other.Backend != "" && (other.Backend != d.Backend || other.Pool != d.Pool) {
+			return strings.TrimSuffix(d.Backend+" "+d.Pool, " ")
+		}
+	}
+	return ""
 }
 
 // after says what each job of a phase waits for.
