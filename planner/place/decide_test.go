@@ -229,6 +229,29 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// TestQuotedSegments: where only the walltime is too long, for a limit that the
+// pool's facts do not have, what has a checkpoint is cut to what it may be; what
+// has none does not fit, with the backend's reason.
+func TestQuotedSegments(t *testing.T) {
+	t.Parallel()
+	quote := func(s offer.Shape, most time.Duration) func(*Input) {
+		return func(in *Input) {
+			in.Quotes = []Quoted{{Shape: s, Quote: offer.Quote{Backend: "slurm.alpine", Pool: "aa100", Wait: -1, MaxTime: most, Why: "qos normal ends jobs at 6h", Would: "set qos"}}}
+		}
+	}
+	shape := a100(20 * time.Hour)
+	for _, c := range []struct {
+		checkpoint bool
+		most       time.Duration
+		segments   int
+	}{{true, 6 * time.Hour, 4}, {false, 6 * time.Hour, 0}, {true, 0, 0}} {
+		d, said := decide(t, Group{Shape: shape, Candidates: []string{"slurm.alpine"}, Checkpoint: c.checkpoint}, quote(shape, c.most))
+		if d.Segments != c.segments || (c.segments == 0) != strings.Contains(said, "qos normal ends jobs at 6h") {
+			t.Errorf("%+v: %d segments; %s", c, d.Segments, said)
+		}
+	}
+}
+
 func TestArrays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

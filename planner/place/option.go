@@ -54,6 +54,10 @@ func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) 
 // says something.
 func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	o := option{pool: p, price: p.Price, wait: p.Wait, order: order, rental: in.rents(p), cpuOnly: g.Shape.GPUs == 0}
+	chained := g.Checkpoint && q.MaxTime > 0 // cut to what it may be there, it fits
+	if chained {
+		p.MaxTime = q.MaxTime
+	}
 	o.segments, o.bad = fit(p, g.Shape, g.Checkpoint)
 	if q.Backend != "" {
 		if q.Price.Known {
@@ -63,7 +67,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 			o.wait = q.Wait
 		}
 		o.boot = q.Boot
-		if !q.Fits && o.bad == nil {
+		if !q.Fits && !chained && o.bad == nil {
 			o.bad = &misfit{why: q.Why, would: q.Would}
 		}
 	}

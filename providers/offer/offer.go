@@ -112,6 +112,9 @@ type Quote struct {
 	Price   Price
 	Wait    time.Duration // expected queue wait; -1 = unknown
 	Expires time.Time     // zero: does not expire
+	// MaxTime is set where nothing but the walltime does not fit: the longest
+	// that would. What has a checkpoint is cut to it.
+	MaxTime time.Duration
 	// Rental terms, zero elsewhere: time to boot, and least time billed.
 	Boot time.Duration
 }

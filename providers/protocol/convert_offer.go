@@ -116,14 +116,14 @@ func shapeIn(s *pb.Shape) offer.Shape {
 func quoteOut(q offer.Quote) *pb.Quote {
 	return &pb.Quote{
 		Backend: q.Backend, Pool: q.Pool, Shape: int64(q.Shape), Fits: q.Fits, Why: text(q.Why), Would: text(q.Would),
-		Price: priceOut(q.Price), Wait: int64(q.Wait), Expires: nanos(q.Expires), Boot: int64(q.Boot),
+		Price: priceOut(q.Price), Wait: int64(q.Wait), Expires: nanos(q.Expires), Boot: int64(q.Boot), MaxTime: int64(q.MaxTime),
 	}
 }
 
 func quoteIn(q *pb.Quote) offer.Quote {
 	return offer.Quote{
 		Backend: q.Backend, Pool: q.Pool, Shape: int(q.Shape), Fits: q.Fits, Why: q.Why, Would: q.Would,
-		Price: priceIn(q.Price), Wait: time.Duration(q.Wait), Expires: instant(q.Expires), Boot: time.Duration(q.Boot),
+		Price: priceIn(q.Price), Wait: time.Duration(q.Wait), Expires: instant(q.Expires), Boot: time.Duration(q.Boot), MaxTime: time.Duration(q.MaxTime),
 	}
 }
 

@@ -1503,6 +1503,7 @@ type Quote struct {
 	Wait          int64                  `protobuf:"varint,8,opt,name=wait,proto3" json:"wait,omitempty"` // -1: unknown
 	Expires       int64                  `protobuf:"varint,9,opt,name=expires,proto3" json:"expires,omitempty"`
 	Boot          int64                  `protobuf:"varint,10,opt,name=boot,proto3" json:"boot,omitempty"`
+	MaxTime       int64                  `protobuf:"varint,11,opt,name=max_time,json=maxTime,proto3" json:"max_time,omitempty"` // set where nothing but the walltime is too long
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1603,6 +1604,13 @@ func (x *Quote) GetExpires() int64 {
 func (x *Quote) GetBoot() int64 {
 	if x != nil {
 		return x.Boot
+	}
+	return 0
+}
+
+func (x *Quote) GetMaxTime() int64 {
+	if x != nil {
+		return x.MaxTime
 	}
 	return 0
 }
@@ -5361,7 +5369,7 @@ const file_provider_proto_rawDesc = "" +
 	"\bwalltime\x18\b \x01(\x03R\bwalltime\x12\x18\n" +
 	"\aoptions\x18\t \x01(\tR\aoptions\x12\x14\n" +
 	"\x05smoke\x18\n" +
-	" \x01(\bR\x05smoke\"\xfa\x01\n" +
+	" \x01(\bR\x05smoke\"\x95\x02\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
@@ -5373,7 +5381,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x04wait\x18\b \x01(\x03R\x04wait\x12\x18\n" +
 	"\aexpires\x18\t \x01(\x03R\aexpires\x12\x12\n" +
 	"\x04boot\x18\n" +
-	" \x01(\x03R\x04boot\"[\n" +
+	" \x01(\x03R\x04boot\x12\x19\n" +
+	"\bmax_time\x18\v \x01(\x03R\amaxTime\"[\n" +
 	"\fQuoteRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x121\n" +
 	"\x06shapes\x18\x02 \x03(\v2\x19.muster.provider.v1.ShapeR\x06shapes\"?\n" +

@@ -95,6 +95,24 @@ func (s *Facts) Forbids(account, qos string, shape offer.Shape, l *Partition) (w
 	return "", ""
 }
 
+// LongestTime is the longest walltime of a job of an account and a qos on a
+// partition, as far as limits are known; 0 = none is.
+func (s *Facts) LongestTime(account, qos string, l *Partition) time.Duration {
+	most := l.MaxTime
+	lower := func(d time.Duration) {
+		if d > 0 && (most == 0 || d < most) {
+			most = d
+		}
+	}
+	for _, q := range s.Qualities(qos, l) {
+		lower(q.maxWall)
+	}
+	if a := s.association(account, l.Name); a != nil {
+		lower(a.maxWall)
+	}
+	return most
+}
+
 // longerQoS says which qualities of service of an account would allow a walltime.
 func (s *Facts) longerQoS(account string, l *Partition, walltime time.Duration) string {
 	var names []string

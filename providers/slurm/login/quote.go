@@ -47,9 +47,16 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 				q.Why, q.Would = b.limits(live, shape, o, p)
 			}
 			q.Fits = q.Why == ""
-			if q.Fits && liveErr == nil && tests < testsMost {
+			if !q.Fits && liveErr == nil {
+				q.MaxTime = b.cut(live, shape, o, p, pools)
+			}
+			if (q.Fits || q.MaxTime > 0) && liveErr == nil && tests < testsMost {
 				tests++
-				q.Wait = b.wait(ctx, shape, o, p.Name)
+				segment := shape
+				if q.MaxTime > 0 {
+					segment.Walltime = q.MaxTime
+				}
+				q.Wait = b.wait(ctx, segment, o, p.Name)
 			}
 			out = append(out, q)
 		}
@@ -58,6 +65,27 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 		}
 	}
 	return out, nil
+}
+
+// cut is the walltime with which a shape that does not fit a partition would, 0
+// if something else keeps it out.
+func (b *backend) cut(s *cluster.Facts, shape offer.Shape, o jobOptions, p offer.Pool, all []offer.Pool) time.Duration {
+	l := s.Partition(p.Name)
+	if l == nil {
+		return 0
+	}
+	most := s.LongestTime(b.config.Account, b.qosName(s, l, o.QoS), l)
+	if most == 0 || shape.Walltime <= most {
+		return 0
+	}
+	shape.Walltime = most
+	if why, _ := unfit(shape, o, p, all); why != "" {
+		return 0
+	}
+	if why, _ := b.limits(s, shape, o, p); why != "" {
+		return 0
+	}
+	return most
 }
 
 // optionsOf are the slurm options within a shape's, which may be theirs alone

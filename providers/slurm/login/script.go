@@ -177,11 +177,14 @@ func (r request) resources(set func(name, value string), o jobOptions) {
 
 // body is what the script does.
 func (r request) body(b *strings.Builder) {
-	what := "1 job"
+	what, where := "1 job", "Its command is in the file jobs beside this one"
 	if r.count > 1 {
-		what = strconv.Itoa(r.count) + " jobs"
+		what, where = strconv.Itoa(r.count)+" jobs", "Their commands are in the file jobs beside this one, one a line"
 	}
-	fmt.Fprintf(b, "\n# %s of phase.%s. Their commands are in the file jobs beside this one, one a line.\n", what, r.job.Phase)
+	if len(r.job.Setup) > 0 {
+		where += ", with the setup before it"
+	}
+	fmt.Fprintf(b, "\n# %s of phase.%s. %s.\n", what, r.job.Phase, where)
 	b.WriteString("# The program below claims the job, so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before Slurm is told.\n")
 	b.WriteString("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun(1): since 22.05 not taken over by itself\n")
 	batch := "-batch " + quote(string(r.batch.dir))
