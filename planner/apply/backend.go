@@ -74,7 +74,7 @@ func (e *engine) at(name, pool string) *backend {
 	e.inOrder = append(e.inOrder, b)
 	c.lines = append(c.lines, b)
 	for _, p := range e.phases {
-		p.queues = append(p.queues, cells.Queue{})
+		p.queues = append(p.queues, cells.Queue{Length: p.length})
 	}
 	b.Slots = b.SlotsOf(pool)
 	b.Begin(e)

@@ -1,12 +1,15 @@
 package apply
 
 import (
+	"time"
+
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -20,7 +23,8 @@ type phase struct {
 	cells.Tally
 	before int // completed before this run
 
-	queues   []cells.Queue // ready cells by ordinal of their backend
+	queues   []cells.Queue                  // ready cells by ordinal of their backend
+	length   func(cell int32) time.Duration // how long each is foretold to take; nil = all alike
 	unplaced bool
 	inflight int     // runs and smokes handed over
 	edges    []*edge // to the phases that read its outputs
@@ -43,6 +47,9 @@ type phase struct {
 func (e *engine) loadPhases() {
 	for _, pp := range e.Plan.Phases {
 		p := &phase{Phase: pp.Phase, ord: len(e.phases), plan: pp, Tally: cells.NewTally(pp.Phase.Len())}
+		if length := evidence.Lengths(pp.Phase, e.recordsOf(pp)); length != nil {
+			p.length = func(cell int32) time.Duration { return length(int(cell)) }
+		}
 		e.phases = append(e.phases, p)
 		e.byName[p.Name] = p
 	}
@@ -62,6 +69,19 @@ func (e *engine) loadPhases() {
 			}
 		}
 	}
+}
+
+// recordsOf are a phase's records by cell, nil when there is none. A plan from
+// a file comes without them.
+func (e *engine) recordsOf(pp *planner.PhasePlan) []*state.Job {
+	if pp.Records != nil || len(e.st.Jobs) == 0 {
+		return pp.Records
+	}
+	out := make([]*state.Job, pp.Phase.Len())
+	for i := range out {
+		out[i] = e.st.Jobs[pp.Phase.Address(i)]
+	}
+	return out
 }
 
 // kind is what the plan does with a cell.

@@ -96,6 +96,7 @@ func (b *builder) smokeNode(p *Phase) int {
 
 func (b *builder) add(n *node, groups []Group) int {
 	n.pending, n.cause = make([]int32, len(n.of)), make([]ref, len(n.of))
+	groups = b.waitAnew(groups)
 	lines := map[lineKey]int{}
 	at := make([]int, len(groups))
 	for i, g := range groups {
@@ -106,7 +107,7 @@ func (b *builder) add(n *node, groups []Group) int {
 	n.of, n.groups = b.deal.divide(n.phase, n.of, groups)
 	for i := range n.groups {
 		r := &n.groups[i]
-		r.line, r.inFlight = at[r.group], groups[r.group].InFlight
+		r.line, r.inFlight, r.foretold = at[r.group], groups[r.group].InFlight, groups[r.group].Runtime.Expected
 	}
 	n.fresh = make([][]int32, len(n.groups))
 	n.mixed = len(n.groups) > len(groups) && len(n.of) <= inOrder
@@ -119,6 +120,24 @@ type lineKey struct {
 	pool string
 	need capacity
 	wait time.Duration
+}
+
+// waitAnew takes out of the turns between jobs what is counted by itself: where
+// a pool takes only so many jobs at a time, whoever comes next waits and boots
+// while the place before it stands empty.
+func (b *builder) waitAnew(groups []Group) []Group {
+	out := groups
+	for i := range groups {
+		d := &groups[i].Decision
+		if groups[i].Turn <= 0 || b.submit[poolKey(d.Backend, d.Pool)] == nil {
+			continue
+		}
+		if &out[0] == &groups[0] {
+			out = slices.Clone(groups)
+		}
+		out[i].Turn = max(groups[i].Turn-max(d.Wait, 0)-d.Boot, 0)
+	}
+	return out
 }
 
 // inOrder is up to how many cells of a phase start in the order of the grid

@@ -28,7 +28,8 @@ var nobody = ref{-1, -1}
 
 // A run is what the cells of one group do, or of a class of it.
 type run struct {
-	group    int // as the forecast has it
+	group    int           // as the forecast has it
+	foretold time.Duration // of the group: the longest start first
 	line     int
 	dur      time.Duration
 	inFlight bool

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -187,4 +188,38 @@ func TestSameAgain(t *testing.T) {
 			t.Fatalf("%+v and %+v", a, b)
 		}
 	})
+}
+
+// TestLongestFirst: jobs of different lengths that start the longest first end
+// within a third of any other order (Graham 1969), hardly ever after the order
+// of the grid, and on the average before it.
+func TestLongestFirst(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 7))
+	const tries = 400
+	sum, worse := 0.0, 0
+	for range tries {
+		cores := 1 + r.IntN(8)
+		p := Phase{Name: "a", Groups: []Group{{}}}
+		for range cores + r.IntN(60) {
+			p.Of = append(p.Of, uint16(len(p.Groups)))
+			p.Groups = append(p.Groups, onMachine(minutes(1+r.ExpFloat64()*30)))
+		}
+		ends := make([]time.Duration, cores) // in the order of the grid
+		for _, g := range p.Of {
+			ends[slices.Index(ends, slices.Min(ends))] += p.Groups[g].Runtime.Expected
+		}
+		grid, longest := slices.Max(ends), Make(Input{Phases: []Phase{p}, Pools: []offer.Pool{machine(cores)}}).Walltime.P50
+		ratio := float64(longest) / float64(grid)
+		if most := 4.0/3 - 1/(3*float64(cores)); ratio > most+1e-9 {
+			t.Fatalf("%d jobs on %d cores: %v longest first, %v as in the grid", len(p.Of), cores, longest, grid)
+		}
+		sum += ratio
+		if ratio > 1.01 {
+			worse++
+		}
+	}
+	if mean := sum / tries; mean > 0.97 || worse > tries/50 {
+		t.Errorf("longest first takes %.3f of the grid's order, and more than it %d times of %d", mean, worse, tries)
+	}
 }

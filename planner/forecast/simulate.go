@@ -149,6 +149,7 @@ func (s *sim) lineUp() {
 			n.lineUpInOrder()
 			continue
 		}
+		slices.SortStableFunc(n.touched, n.longestFirst)
 		for _, g := range n.touched {
 			cells := n.fresh[g]
 			n.fresh[g] = nil
@@ -158,6 +159,11 @@ func (s *sim) lineUp() {
 		n.touched = n.touched[:0]
 	}
 	s.dirty = s.dirty[:0]
+}
+
+// longestFirst is the order in which the engine starts what is ready.
+func (n *node) longestFirst(a, b uint16) int {
+	return cmp.Compare(n.groups[b].foretold, n.groups[a].foretold)
 }
 
 // lineUpInOrder does so in the order of the cells.
@@ -174,7 +180,7 @@ func (n *node) lineUpInOrder() {
 		n.fresh[g] = nil
 	}
 	n.touched = n.touched[:0]
-	slices.SortFunc(fresh, func(a, b one) int { return cmp.Compare(a.cell, b.cell) })
+	slices.SortFunc(fresh, func(a, b one) int { return cmp.Or(n.longestFirst(a.group, b.group), cmp.Compare(a.cell, b.cell)) })
 	for _, f := range fresh {
 		n.lines[n.groups[f.group].line].idle.push(batch{f.group, []int32{f.cell}})
 	}

@@ -1,6 +1,10 @@
 package cells
 
-import "testing"
+import (
+	"slices"
+	"testing"
+	"time"
+)
 
 func TestAQueueWithACellTakenOut(t *testing.T) {
 	t.Parallel()
@@ -35,5 +39,25 @@ func TestArriveFreesAGroupOnce(t *testing.T) {
 	}
 	if got := gs.Arrive(1); got != nil {
 		t.Errorf("freed twice: %v", got)
+	}
+}
+
+func TestTheLongestStartFirst(t *testing.T) {
+	t.Parallel()
+	takes := []time.Duration{2, 5, 2, 9, 5, 1}
+	q := Queue{Length: func(cell int32) time.Duration { return takes[cell] }}
+	for c := range int32(len(takes)) {
+		q.Push(c)
+	}
+	if !q.Remove(4) || q.Remove(4) || q.Len() != 5 {
+		t.Error("a cell that waits is taken out once")
+	}
+	q.Push(4) // behind the one that is as long
+	var got []int32
+	for ; q.Len() > 0; q.Pop() {
+		got = append(got, q.Front())
+	}
+	if want := []int32{3, 1, 4, 0, 2, 5}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
 	}
 }

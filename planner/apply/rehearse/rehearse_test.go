@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -304,5 +306,23 @@ func TestMachinesFailByTheHour(t *testing.T) {
 	t.Logf("lost: %.5f of an hour, %.4f of two days, %.4f of these on four machines", short, long, wide)
 	if short > 0.002 || long < 0.008 || long > 0.03 || wide < 3*long || wide > 5*long {
 		t.Errorf("lost: %.5f of an hour, %.4f of two days, %.4f of these on four machines", short, long, wide)
+	}
+}
+
+// TestTheLongestStartFirst: the engine starts the longest jobs of a phase first,
+// and phases in the order of the campaign as ever.
+func TestTheLongestStartFirst(t *testing.T) {
+	t.Parallel()
+	hcl := strings.ReplaceAll(phase("a", 6, "")+phase("b", 4, ""), "\"4h\"", "\"${cell.i + 1}h\"")
+	y := newYard(t, campaign("slots = 1", "runtime = \"10m\"", hcl))
+	y.apply(0)
+	jobs := slices.Collect(maps.Values(y.state.Jobs))
+	slices.SortFunc(jobs, func(a, b *state.Job) int { return a.Last().Started.Compare(b.Last().Started) })
+	var got []string
+	for _, j := range jobs {
+		got = append(got, strings.NewReplacer("phase.", "", "[\"i=", "", "\"]", "").Replace(j.Address))
+	}
+	if want := "a5 a4 a3 a2 a1 a0 b3 b2 b1 b0"; strings.Join(got, " ") != want {
+		t.Errorf("started %v, not %s", got, want)
 	}
 }

@@ -1,0 +1,33 @@
+package evidence
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/state"
+)
+
+// Lengths tells how long each cell of a phase is foretold to take, so that the
+// longest start first; nil where nothing tells one from another.
+func Lengths(p *lang.Phase, records []*state.Job) func(cell int) time.Duration {
+	model, fits := Fit(p, records)
+	reqs := p.Requests(lang.Run)
+	ev := Of(p, records, nil)
+	each, differ := make([]time.Duration, len(reqs)), false
+	for r := range reqs {
+		each[r] = ev.Runtime(reqs[r].Shape.Walltime).Expected
+		differ = differ || each[r] != each[0]
+	}
+	if !fits && !differ {
+		return nil
+	}
+	return func(cell int) time.Duration {
+		r := p.RequestOf(cell, lang.Run)
+		if fits {
+			if bucket, ok := model.Bucket(cell); ok {
+				return model.Runtime(bucket, reqs[r].Shape.Walltime).Expected
+			}
+		}
+		return each[r]
+	}
+}
