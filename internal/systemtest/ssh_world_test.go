@@ -88,17 +88,17 @@ type follower struct {
 	file string
 }
 
-func (r *remote) follow(args ...string) *follower {
-	r.t.Helper()
-	out, err := os.CreateTemp(filepath.Dir(r.dir), "said-")
+func (w *world) follow(args ...string) *follower {
+	w.t.Helper()
+	out, err := os.CreateTemp(filepath.Dir(w.dir), "said-")
 	if err != nil {
-		r.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	defer out.Close()
-	f := &follower{Cmd: r.command(args...), t: r.t, file: out.Name()}
+	f := &follower{Cmd: w.command(args...), t: w.t, file: out.Name()}
 	f.Stdout, f.Stderr = out, out
 	if err := f.Start(); err != nil {
-		r.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return f
 }

@@ -214,6 +214,13 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// In is the same machine for a subtest.
+func (m *Machine) In(t testing.TB) *Machine {
+	sub := *m
+	sub.t = t
+	return &sub
+}
+
 // said is what the machine has written to its console.
 func (m *Machine) said() string {
 	text, _ := os.ReadFile(m.console)
