@@ -382,6 +382,9 @@ type Finding struct {
 	Warning bool
 	Summary string
 	Detail  string
+	// Pauses marks a warning that is over one day: until then nothing is to be
+	// started where the check's jobs work, and what is planned stands.
+	Pauses bool
 }
 
 // ErrorClass says what kind of error a provider met.

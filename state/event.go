@@ -136,6 +136,11 @@ type (
 		By    string    `json:"by"`
 		At    time.Time `json:"at"`
 	}
+	Paused   struct{ Pause }
+	Unpaused struct {
+		Backend string    `json:"backend"`
+		At      time.Time `json:"at"`
+	}
 	Spent  struct{ Entry }
 	Rented struct{ Rental }
 )
@@ -160,6 +165,8 @@ func (HoldSet) event()       {}
 func (HoldClear) event()     {}
 func (BreakerOpened) event() {}
 func (BreakerClosed) event() {}
+func (Paused) event()        {}
+func (Unpaused) event()      {}
 func (Spent) event()         {}
 func (Rented) event()        {}
 
@@ -184,5 +191,7 @@ func (HoldSet) Kind() string       { return "hold_set" }
 func (HoldClear) Kind() string     { return "hold_clear" }
 func (BreakerOpened) Kind() string { return "breaker_opened" }
 func (BreakerClosed) Kind() string { return "breaker_closed" }
+func (Paused) Kind() string        { return "paused" }
+func (Unpaused) Kind() string      { return "unpaused" }
 func (Spent) Kind() string         { return "spent" }
 func (Rented) Kind() string        { return "rented" }

@@ -103,6 +103,12 @@ func (s *State) applyCampaign(e Event) {
 		put(&s.Breakers, b.Phase, b)
 	case BreakerClosed:
 		drop(&s.Breakers, e.Phase)
+	case Paused:
+		p := e.Pause
+		p.At = plain(p.At)
+		put(&s.Pauses, p.Backend, p)
+	case Unpaused:
+		drop(&s.Pauses, e.Backend)
 	case Spent:
 		s.spend(e.Entry, time.Time{})
 	case Rented:

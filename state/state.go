@@ -33,6 +33,7 @@ type State struct {
 	Holds       []Hold                     `json:"holds,omitempty"`
 	Overrides   []Override                 `json:"overrides,omitempty"`
 	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase
+	Pauses      map[string]Pause           `json:"pauses,omitempty"`    // full volumes by backend, or BACKEND/POOL
 	Protected   map[string]bool            `json:"protected,omitempty"` // phases with prevent_rerun, remembered when the block is gone
 
 	rows   [][]Job           // as a snapshot has them, until an event changes a record
@@ -259,6 +260,14 @@ type Override struct {
 	Who         string    `json:"who"`
 	Reason      string    `json:"reason"`
 	At          time.Time `json:"at"`
+}
+
+// A Pause keeps launches from a backend, or of one of its hosts, until the
+// volume where their jobs work has room.
+type Pause struct {
+	Backend string    `json:"backend"` // or BACKEND/POOL
+	Reason  string    `json:"reason"`
+	At      time.Time `json:"at"`
 }
 
 // A Breaker that is open stops starts in its phase until resume.

@@ -89,6 +89,10 @@ func historyText(e state.Event) string {
 		return fmt.Sprintf("%s by %s%s", orEverything(e.Address), e.Who, because(e.Reason))
 	case state.HoldClear:
 		return fmt.Sprintf("%s by %s", orEverything(e.Address), e.By)
+	case state.Paused:
+		return fmt.Sprintf("backend.%s: %s", e.Backend, e.Reason)
+	case state.Unpaused:
+		return "backend." + e.Backend
 	case state.BreakerOpened:
 		return fmt.Sprintf("phase.%s: %s", e.Phase, e.Reason)
 	}

@@ -25,6 +25,9 @@ func (a *app) printStatus(r statusReport, every bool) error {
 	for _, name := range sortedKeys(r.Unreachable) {
 		a.printf("\n? backend.%s cannot be asked: %s\n", name, term.CleanLine(r.Unreachable[name]))
 	}
+	for _, p := range r.Pauses {
+		a.printf("\n! nothing starts on backend.%s since %s, until there is room: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
+	}
 	a.printf("%s", a.jobTable(r.Jobs, every))
 	for _, h := range r.Holds {
 		a.printf("\n! hold on %s by %s%s; clear it: muster resume\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason))

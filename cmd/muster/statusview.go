@@ -20,6 +20,7 @@ type statusReport struct {
 	Phases        []phaseStatus `json:"phases"`
 	Jobs          []jobStatus   `json:"jobs"`
 	Holds         []state.Hold  `json:"holds,omitempty"`
+	Pauses        []state.Pause `json:"pauses,omitempty"`
 	// Unreachable says of backends that cannot be asked why not; -refresh.
 	Unreachable map[string]string `json:"unreachable,omitempty"`
 	selected    string
@@ -79,6 +80,9 @@ func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args 
 	}
 	m.report = statusReport{FormatVersion: formatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []jobStatus{}, Phases: []phaseStatus{},
 		Unreachable: m.seen.unreachable}
+	for _, name := range sortedKeys(st.Pauses) {
+		m.report.Pauses = append(m.report.Pauses, st.Pauses[name])
+	}
 	if len(args) > 0 {
 		m.report.selected = m.chosen.text()
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHNoRoom: a disk that is full by inodes, one without the room that jobs
-// declare, and a home where nothing can be kept are told before anything
-// starts, and what is said to do about it is enough.
+// TestSSHNoRoom: a disk without the room that jobs declare, and a home where
+// nothing can be kept are told before anything starts, and what is said to do
+// about it is enough.
 func TestSSHNoRoom(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	same := strings.NewReplacer()
@@ -25,9 +25,6 @@ func TestSSHNoRoom(t *testing.T) {
 			"mount --bind /home/alice /home/alice; mount -o remount,ro,bind /home/alice",
 			"Set install_dir in the backend to a folder of yours on h1", "true",
 			strings.NewReplacer("/home/alice", "/srv/home", `host    = "h1"`, "host = \"h1\"\n  install_dir = \"/var/tmp/alice\"")},
-		{"inodes at 99 percent", same,
-			"mkdir -p FOLDER/work; mount -t tmpfs -o size=64m,nr_inodes=1000,mode=777 tmpfs FOLDER/work; cd FOLDER/work; for i in $(seq 990); do : > f$i; done",
-			"FOLDER/work: 991 of 1000 inodes are in use; no more files can be made", "rm FOLDER/work/f*", same},
 		{"less than is declared", strings.NewReplacer(`walltime = "10m"`, "\n      walltime = \"10m\"\n      disk = \"40MiB\"\n   "),
 			"mkdir -p FOLDER/work; mount -t tmpfs -o size=16m,mode=777 tmpfs FOLDER/work",
 			"16 MiB free of 120 MiB needed by the jobs still to be done; make room, or let workdir be on a larger volume. 3 jobs of phase.p run there at once, and each asks for 40MiB", "mount -o remount,size=400m FOLDER/work", same},

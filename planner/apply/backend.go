@@ -29,6 +29,10 @@ type contact struct {
 	cursor  string // of what was folded
 	durable string // of what is durable
 	seen    int    // events since the watch was last acknowledged
+
+	looking bool      // at its volumes, now
+	looked  bool      // in this run
+	roomAt  time.Time // when it is looked at them again
 }
 
 // A backend is one queue of a configured place, and what of ours is there:
@@ -48,6 +52,7 @@ type backend struct {
 	down   string // why it cannot be asked, "" when it can
 	told   bool   // in this run, whether it may start jobs
 	held   bool   // what it was told
+	full   string // why nothing may start there until its volume has room
 }
 
 // title is how a backend is spoken of.

@@ -76,6 +76,7 @@ type engine struct {
 	unsynced  time.Time // when the oldest unsynced event was appended; zero = none
 	recovered int       // backends that have yet to answer the first look-up
 	wake      time.Time // earliest timer
+	glance    time.Time // when volumes are looked at again; no run waits for it
 	handed    int
 	cancelled int
 	removed   int    // outputs that a destroy deleted
@@ -181,9 +182,10 @@ func (e *engine) loop(ctx context.Context) {
 
 // turn decides, makes it durable, and sends it.
 func (e *engine) turn() {
-	e.wake = time.Time{}
+	e.wake, e.glance = time.Time{}, time.Time{}
 	e.releaseRetries()
 	e.freight.Release()
+	e.lookForRoom()
 	e.dispatch()
 	if e.handingOver() {
 		e.handOver()
@@ -229,7 +231,7 @@ func (e *engine) wait(ctx context.Context) bool {
 
 // alarm is when the loop has to turn even without news.
 func (e *engine) alarm() time.Time {
-	at := e.wake
+	at := earliest(e.wake, e.glance)
 	if !e.unsynced.IsZero() {
 		at = earliest(at, e.unsynced.Add(syncAtLeast))
 	}
@@ -386,7 +388,7 @@ func (e *engine) finished() bool {
 	if e.halted == None && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend()
+	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && !e.waitsForRoom()
 }
 
 // waitsForBackend reports whether something could start if only its backend

@@ -37,7 +37,8 @@ type world struct {
 	most   int            // most jobs running at once
 	onces  map[string]int // address + result hash → completions
 	logs   []string
-	stall  bool // nothing is started
+	stall  bool   // nothing is started
+	full   string // why its volume takes nothing more
 	reject func(providers.Job) *providers.Error
 	// result says how a launch ends; nil = exit 0.
 	result   func(j providers.Job, launch int) result
@@ -204,7 +205,13 @@ func (f *fake) Quote(_ context.Context, b string, shapes []offer.Shape) (out []o
 	return out, f.op()
 }
 func (f *fake) Preflight(context.Context, string, []providers.Check) ([]providers.Finding, error) {
-	return nil, f.op()
+	f.mu.Lock()
+	full := f.full
+	f.mu.Unlock()
+	if full == "" {
+		return nil, f.op()
+	}
+	return []providers.Finding{{Warning: true, Pauses: true, Summary: "no room", Detail: full}}, f.op()
 }
 
 func (f *fake) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {

@@ -133,6 +133,7 @@ func (e *engine) launchEnded(f *flight, o *offer.Observation, n int) {
 	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason,
 		Retry: o.Expected, Spent: e.bill(f, o, n), At: e.Clock()})
 	f.mark(cells.Waiting)
+	e.roomLost(f, o.Class)
 	e.report.note(e, f.addr, f.key+" failed ("+o.Class+") and is tried again", false)
 }
 

@@ -155,6 +155,11 @@ func rateOf(p *phase, b *backend, again bool) brake.Launch {
 
 // noRoom is why a job cannot start now, "" when it can.
 func (e *engine) noRoom(p *phase, b *backend, pool string) string {
+	if b.full != "" {
+		why := b.title() + " has no room: " + b.full
+		p.stalls(byRoom, why)
+		return why
+	}
 	switch {
 	case !e.room(b, pool):
 		if limit := b.Pools[pool].MaxSubmit; limit > 0 {

@@ -92,13 +92,16 @@ func (e *engine) cheaper(f *flight) bool {
 	return false
 }
 
-// turnBack takes back what was minted for a backend that cannot be reached
-// and never left: it waits, or goes elsewhere, as what is ready does.
-func (e *engine) turnBack(b *backend) {
+// turnBack takes back what was minted for a backend that cannot be reached:
+// it waits, or goes elsewhere, as what is ready does.
+func (e *engine) turnBack(b *backend) { e.withdrawUnsent(b, b.title()+" cannot be reached") }
+
+// withdrawUnsent takes back what was minted for a backend and never left.
+func (e *engine) withdrawUnsent(b *backend, why string) {
 	unsent := b.outbox
 	b.outbox = nil
 	for _, f := range unsent {
-		e.withdraw(f, b.title()+" cannot be reached")
+		e.withdraw(f, why)
 	}
 }
 

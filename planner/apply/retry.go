@@ -127,6 +127,7 @@ func (e *engine) failedAttempt(f *flight, o *offer.Observation, n int) {
 	if o.Class == "" || o.Status == offer.Lost {
 		o = relaunch.Classified(o, relaunch.Rules(e.Campaign))
 	}
+	e.roomLost(f, o.Class)
 	if f.end != endNot { // it failed before the cancel reached it
 		e.cancelledAttempt(f, o, n)
 		return

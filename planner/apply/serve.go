@@ -187,7 +187,7 @@ func (e *engine) placeAgain(p *phase, cell int32, rec *state.Job) {
 // releaseQueues lets queues start again what is held no more.
 func (e *engine) releaseQueues(phases []string) {
 	e.controlAll()
-	e.controlQueued(func(f *flight) bool { return !e.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.Open) }, false)
+	e.controlQueued(e.mayStart, false)
 	if len(phases) == 0 {
 		return
 	}

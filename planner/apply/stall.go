@@ -20,6 +20,7 @@ const (
 	noStall stallCause = iota
 	byRate
 	byBudget
+	byRoom
 )
 
 // stalls notes why a phase starts nothing in this turn; the first reason
@@ -32,7 +33,7 @@ func (p *phase) stalls(cause stallCause, why string) {
 
 // tellStall tells of a stall that began in this turn.
 func (e *engine) tellStall(p *phase, before stall) {
-	if p.stalled.cause == noStall || p.stalled.cause == before.cause {
+	if p.stalled.cause == noStall || p.stalled.cause == before.cause || p.stalled.cause == byRoom { // a full volume is told once for all phases
 		return
 	}
 	e.report.note(e, "phase."+p.Name, "phase."+p.Name+" waits: "+p.stalled.why, false)

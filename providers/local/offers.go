@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"slices"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/gpu"
@@ -80,6 +81,9 @@ func (l *Local) Preflight(ctx context.Context, name string, checks []providers.C
 	if err != nil {
 		return nil, err
 	}
-	list, err := l.devices().Devices(ctx)
+	var list []gpu.Device
+	if slices.ContainsFunc(checks, func(c providers.Check) bool { return c.Shape.GPUs > 0 }) { // asking takes a second
+		list, err = l.devices().Devices(ctx)
+	}
 	return machine.Preflight(ctx, machine.Site{Place: b.place, Spool: b.client.Spool, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
 }

@@ -160,9 +160,9 @@ func checkIn(c *pb.Check) providers.Check {
 }
 
 func findingOut(f providers.Finding) *pb.Finding {
-	return &pb.Finding{Check: int64(f.Check), Warning: f.Warning, Summary: text(f.Summary), Detail: text(f.Detail)}
+	return &pb.Finding{Check: int64(f.Check), Warning: f.Warning, Summary: text(f.Summary), Detail: text(f.Detail), Pauses: f.Pauses}
 }
 
 func findingIn(f *pb.Finding) providers.Finding {
-	return providers.Finding{Check: int(f.Check), Warning: f.Warning, Summary: f.Summary, Detail: f.Detail}
+	return providers.Finding{Check: int(f.Check), Warning: f.Warning, Summary: f.Summary, Detail: f.Detail, Pauses: f.Pauses}
 }

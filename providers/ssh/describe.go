@@ -93,6 +93,9 @@ func (s *SSH) Preflight(ctx context.Context, name string, checks []providers.Che
 		mine, at := checksOf(b, h, checks)
 		found, err := s.Preflight(ctx, name, mine)
 		for i := range found {
+			if found[i].Pauses && found[i].Check < 0 && b.several() && len(at) > 0 {
+				found[i].Check = 0 // of this host alone
+			}
 			if found[i].Check >= 0 && found[i].Check < len(at) {
 				found[i].Check = at[found[i].Check]
 			}

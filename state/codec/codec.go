@@ -104,6 +104,8 @@ var kinds = map[string]reader{
 	"hold_clear":     plain[state.HoldClear],
 	"breaker_opened": plain[state.BreakerOpened],
 	"breaker_closed": plain[state.BreakerClosed],
+	"paused":         plain[state.Paused],
+	"unpaused":       plain[state.Unpaused],
 	"spent":          plain[state.Spent],
 	"rented":         plain[state.Rented],
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -170,18 +171,35 @@ func TestRoom(t *testing.T) {
 	if why := room(dir, 2<<20); !strings.Contains(why, "of 2 MiB needed") {
 		t.Errorf("more than there is: %q", why)
 	}
+	if why := full(dir); why != "" {
+		t.Errorf("nothing on it: %s", why)
+	}
 	for i := range 98 {
 		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if why := room(filepath.Join(dir, "to", "be", "made"), 0); !strings.Contains(why, "99 of 100 inodes are in use") {
+	if why := full(filepath.Join(dir, "to", "be", "made")); !strings.Contains(why, "99 of 100 inodes are in use") {
 		t.Errorf("99 of 100 inodes: %q", why)
+	}
+	found := Preflight(t.Context(), Site{Place: Place{Workdir: dir}}, []providers.Check{{}, {Workdir: t.TempDir()}})
+	found = slices.DeleteFunc(found, func(f providers.Finding) bool { return !f.Pauses })
+	if len(found) != 1 || found[0].Check != 0 || !found[0].Warning {
+		t.Errorf("what is planned there stands, and waits; what works elsewhere does not: %+v", found)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "0"), make([]byte, (1<<20)-4096), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 98 {
+		os.Remove(filepath.Join(dir, strconv.Itoa(i+1)))
+	}
+	if why := full(dir); why != "the disk is full but for 4096 bytes" {
+		t.Errorf("a page free of 1 MiB: %q", why)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "0"), make([]byte, 2<<20), 0o644); err == nil {
 		t.Error("2 MiB fit into 1")
 	}
-	if why := room(dir, 0); why != "the disk is full" {
+	if why := full(dir); why != "the disk is full" {
 		t.Errorf("no byte free: %q", why)
 	}
 	if why := room(dir, 2<<20); !strings.Contains(why, "the disk is full, and the jobs still to be done need 2 MiB") {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -28,9 +26,6 @@ type Site struct {
 	DevicesErr error
 }
 
-// inodesFull is the share of its inodes in use from which on a file system is full.
-const inodesFull = 0.99
-
 // Preflight checks that jobs could run here. It creates nothing.
 func Preflight(ctx context.Context, s Site, checks []providers.Check) []providers.Finding {
 	var out []providers.Finding
@@ -44,8 +39,8 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 	if err == nil {
 		if why := unusable(dir); why != "" {
 			tell(-1, false, "The queue's spool cannot be used", "%s. Mend that, or name a directory on a local disk as spool in the block of backend.%s", why, s.Place.Backend)
-		} else if why := room(dir, 0); why != "" {
-			tell(-1, false, "The queue's spool has no room", "%s: %s; make room, or name a directory on another local disk as spool in the block of backend.%s", dir, why, s.Place.Backend)
+		} else if why := full(dir); why != "" {
+			out = append(out, paused(-1, dir, why))
 		}
 	}
 	tried := s.try(ctx, checks)
@@ -57,6 +52,8 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 		}
 		if why := room(workdir, c.Disk); why != "" {
 			tell(i, false, "There is no room for results", "%s: %s", workdir, why)
+		} else if why := full(workdir); why != "" {
+			out = append(out, paused(i, workdir, why))
 		} else if why := short(workdir, c.Keep); why != "" {
 			tell(i, true, "There may be no room for everything", "%s: %s", workdir, why)
 		}
@@ -122,51 +119,6 @@ func unusable(dir string) string {
 		}
 	}
 	return ""
-}
-
-// room says why a file system is too full, "" if it is not.
-func room(dir string, need int64) string {
-	var st unix.Statfs_t
-	for at := dir; unix.Statfs(at, &st) != nil; at = filepath.Dir(at) {
-		if at == filepath.Dir(at) {
-			return ""
-		}
-	}
-	free := int64(st.Bavail) * int64(st.Bsize)
-	switch {
-	case st.Blocks > 0 && st.Bavail == 0 && need > 0:
-		return fmt.Sprintf("the disk is full, and the jobs still to be done need %s; make room, or let workdir be on a larger volume", disk(need))
-	case need > 0 && free < need:
-		return fmt.Sprintf("%s free of %s needed by the jobs still to be done; make room, or let workdir be on a larger volume", disk(free), disk(need))
-	case st.Blocks > 0 && st.Bavail == 0:
-		return "the disk is full"
-	case st.Files > 0 && float64(st.Files-st.Ffree) >= inodesFull*float64(st.Files):
-		return fmt.Sprintf("%d of %d inodes are in use; no more files can be made", st.Files-st.Ffree, st.Files)
-	}
-	return ""
-}
-
-// short says that a file system has less room than jobs may come to need, ""
-// if it has enough.
-func short(dir string, need int64) string {
-	var st unix.Statfs_t
-	for at := dir; unix.Statfs(at, &st) != nil; at = filepath.Dir(at) {
-		if at == filepath.Dir(at) {
-			return ""
-		}
-	}
-	if free := int64(st.Bavail) * int64(st.Bsize); free < need {
-		return fmt.Sprintf("%s free, and %s would be needed if each job still to be done kept all of the disk that it declares", disk(free), disk(need))
-	}
-	return ""
-}
-
-// disk is a size as people write it of disks: 60 GB.
-func disk(n int64) string {
-	if n < 1e9 {
-		return size(n)
-	}
-	return strconv.FormatFloat(math.Round(float64(n)/1e8)/10, 'f', -1, 64) + " GB"
 }
 
 func (s Site) gpus(i int, c providers.Check, tell func(int, bool, string, string, ...any)) {

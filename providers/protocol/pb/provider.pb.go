@@ -1841,6 +1841,7 @@ type Finding struct {
 	Warning       bool                   `protobuf:"varint,2,opt,name=warning,proto3" json:"warning,omitempty"`
 	Summary       string                 `protobuf:"bytes,3,opt,name=summary,proto3" json:"summary,omitempty"`
 	Detail        string                 `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
+	Pauses        bool                   `protobuf:"varint,5,opt,name=pauses,proto3" json:"pauses,omitempty"` // nothing is to start there until it is over
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1901,6 +1902,13 @@ func (x *Finding) GetDetail() string {
 		return x.Detail
 	}
 	return ""
+}
+
+func (x *Finding) GetPauses() bool {
+	if x != nil {
+		return x.Pauses
+	}
+	return false
 }
 
 type PreflightRequest struct {
@@ -5401,12 +5409,13 @@ const file_provider_proto_rawDesc = "" +
 	"\x04disk\x18\t \x01(\x03R\x04disk\x12\x14\n" +
 	"\x05image\x18\n" +
 	" \x01(\tR\x05image\x12\x12\n" +
-	"\x04keep\x18\v \x01(\x03R\x04keep\"k\n" +
+	"\x04keep\x18\v \x01(\x03R\x04keep\"\x83\x01\n" +
 	"\aFinding\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\x03R\x05check\x12\x18\n" +
 	"\awarning\x18\x02 \x01(\bR\awarning\x12\x18\n" +
 	"\asummary\x18\x03 \x01(\tR\asummary\x12\x16\n" +
-	"\x06detail\x18\x04 \x01(\tR\x06detail\"_\n" +
+	"\x06detail\x18\x04 \x01(\tR\x06detail\x12\x16\n" +
+	"\x06pauses\x18\x05 \x01(\bR\x06pauses\"_\n" +
 	"\x10PreflightRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x121\n" +
 	"\x06checks\x18\x02 \x03(\v2\x19.muster.provider.v1.CheckR\x06checks\"I\n" +

@@ -1,0 +1,96 @@
+package apply
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/state"
+)
+
+// fill sets why the volume takes nothing more, "" for nothing.
+func (w *world) fill(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.full = why
+}
+
+// began counts what started.
+func (w *world) began() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.logs)
+}
+
+func TestFullVolumePausesLaunchesUntilThereIsRoom(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.fill("/data: 991 of 1000 inodes are in use")
+	waited := false
+	s.conf = func(c *Config) {
+		show := c.Progress
+		c.Progress = func(p Progress) {
+			show(p)
+			for _, ph := range p.Phases {
+				if strings.Contains(ph.Waits, "/data: 991 of 1000 inodes") && !waited {
+					waited = true
+					if n := s.world.began(); n != 0 {
+						t.Errorf("%d jobs started on a full volume", n)
+					}
+					s.world.fill("")
+				}
+			}
+		}
+	}
+	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
+	notes := strings.Join(s.notes, "\n")
+	if !waited || !strings.Contains(notes, "starts nothing for now. /data") || !strings.Contains(notes, "has room again") || len(s.state().Pauses) != 0 {
+		t.Errorf("waited %v, pauses %s\n%s", waited, text(s.state().Pauses), notes)
+	}
+}
+
+func TestVolumeThatFillsHoldsWhatItsQueueHas(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.slots = 1
+	s.world.result = func(providers.Job, int) result {
+		s.world.full = "/data: the disk is full" // the caller holds mu
+		return result{exit: 1, class: "disk_full", takes: time.Millisecond}
+	}
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if ev.Kind() != "paused" {
+				return
+			}
+			s.world.mu.Lock()
+			defer s.world.mu.Unlock()
+			s.world.full = ""
+			s.world.result = nil
+		}
+	}
+	o := s.must(t.Context())
+	if o.Failed == 0 || o.Failed+o.Done != 6 || o.Done == 0 {
+		t.Errorf("outcome %+v\n%s", o, strings.Join(s.notes, "\n"))
+	}
+	s.agree()
+}
+
+func TestDetachNamesTheVolumeThatIsFull(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.fill("/data: the disk is full")
+	s.conf = detached
+	if o := s.must(t.Context()); o.Handed != 0 || !strings.Contains(o.First, "has no room: /data: the disk is full") {
+		t.Errorf("outcome %+v", o)
+	}
+	if len(s.state().Pauses) != 1 {
+		t.Errorf("the state does not say so: %s", text(s.state().Pauses))
+	}
+	s.conf = nil
+	s.world.fill("")
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	if len(s.state().Pauses) != 0 {
+		t.Errorf("the pause is not over: %s", text(s.state().Pauses))
+	}
+}

@@ -1,0 +1,91 @@
+package machine
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers"
+)
+
+const (
+	// fullShare is the share of its inodes, or of its bytes, in use from which on a
+	// file system is full.
+	fullShare = 0.99
+	// fullSpare is what must be free where no job says how much it leaves: with
+	// more than that, the last hundredth of a large file system is room enough.
+	fullSpare = 1 << 30
+)
+
+// statfs looks at the file system on which a folder lies, or will.
+func statfs(dir string) (st unix.Statfs_t, ok bool) {
+	for at := dir; unix.Statfs(at, &st) != nil; at = filepath.Dir(at) {
+		if at == filepath.Dir(at) {
+			return st, false
+		}
+	}
+	return st, true
+}
+
+func free(st unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
+
+// full says why nothing is to be started on a file system for now, "" if jobs
+// may.
+func full(dir string) string {
+	st, ok := statfs(dir)
+	if !ok {
+		return ""
+	}
+	used := float64(st.Blocks - st.Bfree) // as df counts: what is kept for root is neither
+	switch {
+	case st.Blocks > 0 && st.Bavail == 0:
+		return "the disk is full"
+	case st.Files > 0 && float64(st.Files-st.Ffree) >= fullShare*float64(st.Files):
+		return fmt.Sprintf("%d of %d inodes are in use", st.Files-st.Ffree, st.Files)
+	case st.Blocks > 0 && free(st) < fullSpare && used >= fullShare*(used+float64(st.Bavail)):
+		return fmt.Sprintf("the disk is full but for %s", disk(free(st)))
+	}
+	return ""
+}
+
+// paused is the finding that a file system is full: launches wait for room, and
+// those that work elsewhere do not.
+func paused(check int, dir, why string) providers.Finding {
+	return providers.Finding{Check: check, Warning: true, Pauses: true, Summary: "Launches wait for room on a volume",
+		Detail: dir + ": " + why + ". What would start there waits until there is room, and then goes on by itself; the rest goes on now"}
+}
+
+// room says that a file system lacks what jobs say that they leave on it, "" if
+// it does not.
+func room(dir string, need int64) string {
+	st, ok := statfs(dir)
+	switch {
+	case !ok || need <= 0:
+		return ""
+	case st.Blocks > 0 && st.Bavail == 0:
+		return fmt.Sprintf("the disk is full, and the jobs still to be done need %s; make room, or let workdir be on a larger volume", disk(need))
+	case free(st) < need:
+		return fmt.Sprintf("%s free of %s needed by the jobs still to be done; make room, or let workdir be on a larger volume", disk(free(st)), disk(need))
+	}
+	return ""
+}
+
+// short says that a file system has less room than jobs may come to need, ""
+// if it has enough.
+func short(dir string, need int64) string {
+	if st, ok := statfs(dir); ok && free(st) < need {
+		return fmt.Sprintf("%s free, and %s would be needed if each job still to be done kept all of the disk that it declares", disk(free(st)), disk(need))
+	}
+	return ""
+}
+
+// disk is a size as people write it of disks: 60 GB.
+func disk(n int64) string {
+	if n < 1e9 {
+		return size(n)
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/1e8)/10, 'f', -1, 64) + " GB"
+}
