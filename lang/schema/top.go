@@ -22,7 +22,7 @@ var Campaign = &Block{
 	},
 	Blocks: []*Block{
 		{Name: "state", Labels: []string{"type"}, Single: true, Open: true, Doc: "Where the state lies. Without it: a file beside the campaign."},
-		{Name: "notify", Labels: []string{"type"}, Open: true, Doc: "Whom to tell. Its attributes belong to the notifier."},
+		{Name: "notify", Labels: []string{"type"}, Open: true, Doc: "Reserved for whom to tell: this version reads the block, warns, and sends nothing."},
 		{Name: "required_providers", Single: true, Open: true, Doc: "The attribute of the same name, as a block."},
 	},
 }

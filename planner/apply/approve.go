@@ -114,7 +114,6 @@ func (e *engine) conclude() {
 		word = "done"
 	}
 	e.emit(state.Finished{Plan: e.approval, Outcome: word, At: e.Clock()})
-	e.notify(word, "", fmt.Sprintf("%s: %d of %d jobs completed", e.Campaign.Name, o.Done, o.Total))
 }
 
 // continueApproval finds what -once may go on with: the last approval that

@@ -38,6 +38,5 @@ func (e *engine) openBreaker(p *phase, cause, reason string, count int) {
 	e.emit(state.BreakerOpened{Breaker: state.Breaker{Phase: p.Name, Cause: cause, Count: count, Reason: reason, At: e.Clock()}})
 	text := fmt.Sprintf("phase.%s starts nothing more: %s. Mend it, then: muster resume phase.%s", p.Name, reason, p.Name)
 	e.report.note(e, "phase."+p.Name, text, true)
-	e.notify("breaker", "phase."+p.Name, text)
 	e.controlQueued(func(f *flight) bool { return f.p == p }, true)
 }

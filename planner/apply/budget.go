@@ -239,7 +239,6 @@ func (e *engine) book(f *flight, n int, spent, most ledger.Amounts, known bool) 
 	e.spent.Add(spent, 1)
 	for _, text := range e.budgets.Warnings() {
 		e.report.note(e, "", text, true)
-		e.notify("budget", "", text)
 	}
 	return en
 }

@@ -51,8 +51,6 @@ type Config struct {
 	Progress func(Progress)
 	// Event is called from the loop for every fact folded into the state.
 	Event func(state.Event)
-	// Notify is called for what somebody who is away should hear of.
-	Notify func(Notice)
 
 	// Secrets reads a secret at submission; nil uses site.Secret.
 	Secrets func(lang.Secret) (string, error)
@@ -148,12 +146,4 @@ type PhaseProgress struct {
 	Smoke     int    // smokes in flight
 	Gate      string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
 	Waits     string // which ceiling keeps it from starting more, in words; "" for none
-}
-
-// A Notice is news for somebody who is away.
-type Notice struct {
-	Kind    string // "done", "failed", "held", "breaker", "budget", "interrupted"
-	Address string
-	Text    string
-	At      time.Time
 }

@@ -242,7 +242,6 @@ func (e *engine) invalidateWith(p *phase, cell int32, message string, metrics ma
 	p.gate.Failed = true
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
 	e.report.note(e, p.Address(int(cell)), text, true)
-	e.notify("failed", p.Address(int(cell)), text)
 }
 
 // smokeFailed is for a smoke that did not complete.

@@ -109,9 +109,3 @@ func (e *engine) gateText(p *phase) string {
 	}
 	return ""
 }
-
-func (e *engine) notify(kind, address, text string) {
-	if e.Notify != nil {
-		e.Notify(Notice{Kind: kind, Address: address, Text: text, At: e.Clock()})
-	}
-}

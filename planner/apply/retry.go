@@ -214,7 +214,6 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 		f.p.Set(f.cell, cells.Failed)
 		e.unchain(f.p, f.cell)
 		e.report.note(e, f.addr, f.addr+" failed: "+relaunch.Text(o), true)
-		e.notify("failed", f.addr, f.addr+" failed: "+relaunch.Text(o))
 		e.countFailure(f, o)
 	}
 }
