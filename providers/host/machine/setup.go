@@ -55,7 +55,9 @@ func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]verdi
 		t := trialOf(workdir, c)
 		mu.Lock()
 		_, begun := out[t]
-		out[t] = verdict{}
+		if !begun {
+			out[t] = verdict{}
+		}
 		mu.Unlock()
 		if begun || len(c.Setup) == 0 && c.Image == "" || writable(workdir) != "" {
 			continue
