@@ -27,6 +27,17 @@ func (a *app) ask(question string) (bool, error) {
 	return strings.TrimSpace(line) == "yes", nil
 }
 
+// resultLine is a result under the last word of a run; a long one is cut, and
+// the command named that shows it whole.
+func (a *app) resultLine(r lang.ResultValue) string {
+	const whole = "  (whole: muster outputs)"
+	line := "  " + resultText(r)
+	if term.Width(line) > a.out.Width {
+		line = term.Fit(line, a.out.Width-len(whole)) + whole
+	}
+	return line + "\n"
+}
+
 // resultText is one result of the campaign, or how far it is known.
 func resultText(r lang.ResultValue) string {
 	switch {

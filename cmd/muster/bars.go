@@ -105,11 +105,15 @@ func (b *bars) text(p apply.PhaseProgress) string {
 	return b.style.Text(term.Fit(line, b.message()))
 }
 
+// goesOn begins the further lines of a long note.
+const goesOn = "    "
+
 func (b *bars) event(state.Event) {}
 
 func (b *bars) show(p apply.Progress) {
 	if p.Note != "" {
-		b.pw.Log("%s", b.style.Text(term.CleanLine(noteText(p))))
+		note := term.Wrap(term.CleanLine(noteText(p)), b.width-len(goesOn))
+		b.pw.Log("%s", b.style.Text(strings.Join(note, "\n"+goesOn)))
 	}
 	if p.Phases == nil {
 		return

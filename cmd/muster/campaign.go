@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/state/store"
@@ -94,16 +95,22 @@ func (a *app) store(c *lang.Campaign) (store.Store, error) {
 
 // session takes the lease. A wait of more than 400 ms is announced.
 func (a *app) session(ctx context.Context, s store.Store, purpose string, wait time.Duration) (store.Session, error) {
-	a.noteGone(ctx, s)
+	a.tellGone(ctx, s, "The lock is taken over.")
 	defer a.slow("Waiting for the state lock…")()
 	return s.Acquire(ctx, purpose, wait)
 }
 
-// noteGone tells of a muster that went without giving the state's lock back.
-// What stands in the way of reading it is told by whoever needs the lock.
+// noteGone tells readers of a muster that went without giving the state's lock
+// back.
 func (a *app) noteGone(ctx context.Context, s store.Store) {
+	a.tellGone(ctx, s, "The next apply on that machine takes the lock over by itself.")
+}
+
+// tellGone says who is gone, and what becomes of the lock. What stands in the
+// way of reading it is told by whoever needs the lock.
+func (a *app) tellGone(ctx context.Context, s store.Store, next string) {
 	if h, err := s.Holder(ctx); err == nil && h != nil && h.Gone() {
-		a.notef("%s\n", h.Left())
+		a.notef("%s\n", term.Fold(h.Left()+" "+next, a.err.Width))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 )
@@ -15,9 +16,9 @@ func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
 		if w.plan.Destroy && o.Stopped == apply.None {
 			text = destroyed(o)
 		}
-		a.printf("\n%s", text)
+		a.printf("\n%s", term.Fold(text, a.out.Width))
 		for _, r := range o.Results {
-			a.printf("  %s\n", resultText(r))
+			a.printf("%s", a.resultLine(r))
 		}
 	} else {
 		a.stream().ended(o)

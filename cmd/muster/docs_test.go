@@ -298,7 +298,7 @@ func holds(t *testing.T, what, want, got string) {
 
 var (
 	drawn    = regexp.MustCompile(`▕.*`)
-	moments  = regexp.MustCompile(`\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?`)
+	moments  = regexp.MustCompile(`\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?`)
 	digests  = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`)
 	spans    = regexp.MustCompile(`<?\b\d+(\.\d+)?(ms|s|m|h)( \d+s| \d+m)?\b`)
 	decimals = regexp.MustCompile(`<?\b\d+\.\d+|–`)

@@ -109,6 +109,9 @@ func explanation(x planner.Explanation, standing string) string {
 		fmt.Fprintf(&b, "\n      %s", term.CleanLine(standing))
 	}
 	b.WriteString("\n")
+	if j := x.Detail.State; x.Kind == planner.HeldKind && j != nil && (j.Status == state.Failed || j.Status == state.Held) && !strings.Contains(b.String(), "muster resume") {
+		fmt.Fprintf(&b, "\n  When its cause is mended: muster resume '%s', then muster apply\n", term.CleanLine(x.Address))
+	}
 	explainPlace(&b, x)
 	explainWaits(&b, x)
 	b.WriteString("\n  What determines its result  (" + x.Result.String() + ")\n")
@@ -130,7 +133,8 @@ func explainPlace(b *strings.Builder, x planner.Explanation) {
 		if !x.Goes {
 			goes = "If it were run now, it would go to"
 		}
-		fmt.Fprintf(b, "\n  %s %s: %s\n", goes, strings.TrimSuffix(d.Backend+", "+d.Pool, ", "), d.Why)
+		why := fmt.Sprintf("%s %s: %s", goes, strings.TrimSuffix(d.Backend+", "+d.Pool, ", "), d.Why)
+		fmt.Fprintf(b, "\n  %s\n", strings.Join(term.Wrap(why, term.MaxWidth-2), "\n  "))
 	}
 	if d.Fallback != "" {
 		fmt.Fprintf(b, "    %s\n", d.Fallback)

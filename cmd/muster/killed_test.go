@@ -107,6 +107,7 @@ phase "train" {
 
 	// The next plan adopts them; it tells who is gone.
 	said, _ := r.muster("plan", "-out=before.mplan")
+	said = strings.Join(strings.Fields(said), " ") // as it is folded
 	if !strings.Contains(said, "ada on ") || !strings.Contains(said, "for apply and is gone; last sign of life 20") {
 		t.Errorf("the plan does not tell of the dead runner:\n%s", said)
 	}
@@ -116,7 +117,7 @@ phase "train" {
 
 	// The next apply hands over the rest, and drives all on; beside it, a second
 	// runner is refused.
-	if out, code := r.muster("apply", "-auto-approve", "-detach"); code != 0 || !strings.Contains(out, "is gone; last sign of life") {
+	if out, code := r.muster("apply", "-auto-approve", "-detach"); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "is gone; last sign of life") {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	first := r.start("apply", "-auto-approve")

@@ -79,6 +79,7 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 // several.
 func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Provider, error), jobs []*state.Job, o logOptions) error {
 	var mu sync.Mutex
+	printed := false
 	one := func(j *state.Job) error {
 		at, err := attemptOf(j, o.attempt)
 		if err != nil {
@@ -89,13 +90,21 @@ func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Pro
 			return err
 		}
 		w := &wholeLines{w: a.stdout, mu: &mu, line: a.logLine(j, at, len(jobs) > 1, o)}
-		defer w.flush()
+		defer func() {
+			w.flush()
+			mu.Lock()
+			defer mu.Unlock()
+			printed = printed || w.printed
+		}()
 		return p.Logs(ctx, providers.LogRequest{Backend: at.Backend, Token: at.Token, Handle: at.Handle, Attempt: at.N, Stderr: o.stderr, Lines: o.lines, Follow: o.follow}, w)
 	}
 	if !o.follow {
 		var errs []error
 		for _, j := range jobs {
 			errs = append(errs, one(j))
+		}
+		if !printed && len(jobs) == 1 && !o.json && errs[0] == nil {
+			a.notef("%s", emptyLog(jobs[0], o))
 		}
 		return errors.Join(errs...)
 	}
@@ -109,6 +118,22 @@ func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Pro
 		return nil // the reader has seen enough
 	}
 	return errors.Join(errs...)
+}
+
+// emptyLog says where else to look: what went wrong mostly stands on the other
+// stream.
+func emptyLog(j *state.Job, o logOptions) string {
+	was, other := "stdout", "-stderr "
+	if o.stderr {
+		was, other = "stderr", ""
+	}
+	if o.attempt > 0 {
+		other += fmt.Sprintf("-attempt=%d ", o.attempt)
+	}
+	if o.smoke {
+		other += "-smoke "
+	}
+	return fmt.Sprintf("Nothing on %s. The other stream: muster logs %s'%s'\n", was, other, term.CleanLine(j.Address))
 }
 
 func attemptOf(j *state.Job, n int) (*state.Attempt, error) {
@@ -163,6 +188,8 @@ type wholeLines struct {
 	line func(w io.Writer, text string) error
 	rest []byte // the beginning of a line
 	out  bytes.Buffer
+
+	printed bool
 }
 
 // longestLine is where a line without an end is broken, in bytes, so that it
@@ -194,7 +221,8 @@ func (p *wholeLines) end(b []byte) {
 func (p *wholeLines) pass() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err := p.out.WriteTo(p.w)
+	n, err := p.out.WriteTo(p.w)
+	p.printed = p.printed || n > 0
 	return err
 }
 

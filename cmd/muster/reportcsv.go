@@ -21,7 +21,7 @@ func (a *app) reportCSV(r campaignReport) error {
 	}
 	axisNames, metricNames := slices.Sorted(maps.Keys(axes)), slices.Sorted(maps.Keys(metrics))
 	w := csv.NewWriter(a.stdout)
-	w.Write(slices.Concat([]string{"address", "phase"}, axisNames, []string{"status", "class", "attempts", "backend", "seconds", "cpu_seconds", "max_rss", "started", "ended"}, metricNames))
+	w.Write(csvColumns(axisNames, metricNames))
 	for _, j := range r.Jobs {
 		row := []string{j.Address, j.Phase}
 		for _, k := range axisNames {
@@ -35,6 +35,27 @@ func (a *app) reportCSV(r campaignReport) error {
 	}
 	w.Flush()
 	return w.Error()
+}
+
+// csvColumns names each column once: an axis or a metric that has the name of
+// a column before it is written with what it is.
+func csvColumns(axes, metrics []string) []string {
+	own := []string{"status", "class", "attempts", "backend", "seconds", "cpu_seconds", "max_rss", "started", "ended"}
+	out := []string{"address", "phase"}
+	for _, k := range axes {
+		if slices.Contains(out[:2], k) || slices.Contains(own, k) {
+			k = "axis." + k
+		}
+		out = append(out, k)
+	}
+	out = append(out, own...)
+	for _, k := range metrics {
+		if slices.Contains(out, k) {
+			k = "metric." + k
+		}
+		out = append(out, k)
+	}
+	return out
 }
 
 // number leaves a cell empty for what is not known.

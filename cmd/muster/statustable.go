@@ -18,7 +18,7 @@ var order = []string{"completed", "running", "verifying", "queued", "submitting"
 const shownJobs = 10
 
 func (a *app) printStatus(r statusReport, every bool) error {
-	a.printf("\ncampaign %q\n\n%s", r.Campaign, phaseTable(r.Phases))
+	a.printf("\ncampaign %q\n\n%s", r.Campaign, phaseTable(r.Phases, a.out.Width))
 	if r.selected != "" {
 		a.printf("\n%s\n", r.selected)
 	}
@@ -35,8 +35,10 @@ func (a *app) printStatus(r statusReport, every bool) error {
 	return nil
 }
 
-func phaseTable(phases []phaseStatus) string {
+// phaseTable is a line a phase; what does not fit beside it goes on below.
+func phaseTable(phases []phaseStatus, width int) string {
 	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right}}
+	var rest []string
 	for _, p := range phases {
 		var parts []string
 		for _, s := range order {
@@ -47,9 +49,22 @@ func phaseTable(phases []phaseStatus) string {
 		if p.Note != "" {
 			parts = append(parts, term.CleanLine(p.Note))
 		}
-		t.Row("phase."+p.Phase, fmt.Sprintf("%d of %d", p.Counts["completed"], p.Jobs), "done", strings.Join(parts, ", "))
+		t.Row("phase."+p.Phase, fmt.Sprintf("%d of %d", p.Counts["completed"], p.Jobs), "done")
+		rest = append(rest, strings.Join(parts, ", "))
 	}
-	return t.String()
+	if len(rest) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimSuffix(t.String(), "\n"), "\n") {
+		if rest[i] != "" {
+			line += "  "
+			beside := max(width-term.Width(line), 20)
+			line += strings.Join(term.Wrap(rest[i], beside), "\n"+strings.Repeat(" ", term.Width(line)))
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }
 
 func because(reason string) string {

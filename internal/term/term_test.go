@@ -118,3 +118,11 @@ func TestWrap(t *testing.T) {
 		})
 	}
 }
+
+func TestFold(t *testing.T) {
+	text := "Interrupted: 46 of 400 jobs done, 319 left.\nTo carry on:\n\n    muster apply -some-long-flag=value\n"
+	want := "Interrupted: 46 of\n400 jobs done, 319\nleft.\nTo carry on:\n\n    muster apply -some-long-flag=value\n"
+	if got := Fold(text, 20); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

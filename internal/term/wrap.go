@@ -33,3 +33,15 @@ func Wrap(s string, width int) []string {
 	}
 	return lines
 }
+
+// Fold folds the paragraphs of a text, and leaves indented lines alone: what
+// is meant to be copied stays on its line.
+func Fold(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line != "" && line[0] != ' ' && Width(line) > width {
+			lines[i] = strings.Join(Wrap(line, width), "\n")
+		}
+	}
+	return strings.Join(lines, "\n")
+}

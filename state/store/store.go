@@ -98,11 +98,11 @@ func (e *LockedError) Error() string {
 // Gone reports whether the holder looks dead from here.
 func (e *LockedError) Gone() bool { return e.Alive == "dead" }
 
-// Left says who went without giving the lease back, and what becomes of it.
+// Left says who went without giving the lease back.
 func (e *LockedError) Left() string {
 	l := e.Lease
-	return fmt.Sprintf("%s on %s (pid %d) took the state's lock on %s for %s and is gone; last sign of life %s. On that machine the next apply takes it over by itself; elsewhere, \"muster force-unlock %s\" does, once you are sure.",
-		l.Who, l.Host, l.PID, l.Since.Format(time.DateTime), l.Purpose, l.Heartbeat.Format(time.DateTime), l.ID)
+	return fmt.Sprintf("%s on %s (pid %d) took the state's lock on %s for %s and is gone; last sign of life %s.",
+		l.Who, l.Host, l.PID, l.Since.Format(time.DateTime), l.Purpose, l.Heartbeat.Format(time.DateTime))
 }
 
 // ErrLost says that the lease was taken over: nothing more may be written.
