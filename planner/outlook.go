@@ -77,9 +77,10 @@ func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
 		ceiling = dear
 	}
 	hold, machines := m.kept(d)
+	turn := m.turn(d.Backend, d.Pool)
 	return forecast.Group{
 		Hold: hold, Machines: machines, Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: w.p.Retry.Delay, Turn: m.turn(d.Backend, d.Pool).each,
+		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: w.p.Retry.Delay, Turn: turn.each, TurnP90: turn.late,
 	}
 }
 

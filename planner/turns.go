@@ -12,10 +12,11 @@ import (
 )
 
 // A turn is what a pool takes from the end of a job to the start of the next in
-// its place, and how often that was seen; 0 times = by the wait for an idle place.
+// its place, in the median and at most nine times in ten, and how often that was
+// seen; 0 times = by the wait for an idle place.
 type turn struct {
-	each  time.Duration
-	times int
+	each, late time.Duration
+	times      int
 }
 
 // turn is what this campaign's launches say of a pool.
@@ -50,8 +51,8 @@ func (m *maker) pastTurns() map[poolName]turn {
 	}
 	out := map[poolName]turn{}
 	for name, t := range seen {
-		each, times := t.Takes()
-		out[name] = turn{each, times}
+		each, late, times := t.Takes()
+		out[name] = turn{each, late, times}
 	}
 	return out
 }

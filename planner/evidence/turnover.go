@@ -43,17 +43,16 @@ func (t *Turnover) Add(at *state.Attempt, ready time.Time) {
 	}
 }
 
-// Takes is the median time from the end of a job to the start of the next in
-// its place, and of how many turns; where too few were seen, the shortest wait
-// for a place that was idle, of none. It is 0 where neither is known.
-func (t *Turnover) Takes() (each time.Duration, turns int) {
-	least := longestCycle
-	var turn []time.Duration
+// Takes is the time from the end of a job to the start of the next in its
+// place: its median, what nine in ten stayed below, and of how many turns. Where
+// too few were seen, the waits for places that were idle stand in, and turns is
+// 0. All are 0 where nothing is known.
+func (t *Turnover) Takes() (each, late time.Duration, turns int) {
+	var turn, idle []time.Duration
 	var freed []time.Time // places that nobody has taken since, first freed first
 	ends := slices.Clone(t.seen)
 	slices.SortFunc(ends, func(a, b stay) int { return a.ended.Compare(b.ended) })
 	slices.SortFunc(t.seen, func(a, b stay) int { return a.began.Compare(b.began) })
-	waited := false
 	for _, s := range t.seen {
 		for len(ends) > 0 && !ends[0].ended.After(s.began) {
 			freed = append(freed, ends[0].ended)
@@ -68,16 +67,13 @@ func (t *Turnover) Takes() (each time.Duration, turns int) {
 		case place.After(s.ready):
 			turn = append(turn, min(s.began.Sub(place), longestTurn))
 		default:
-			least, waited = min(least, max(0, s.began.Sub(s.queued))), true
+			idle = append(idle, min(max(0, s.began.Sub(s.queued)), longestCycle))
 		}
 	}
 	if len(turn) >= enoughTurns {
-		return forecast.Quantile(turn, 0.5), len(turn)
+		return forecast.Quantile(turn, 0.5), forecast.Quantile(turn, 0.9), len(turn)
 	}
-	if !waited {
-		return 0, 0
-	}
-	return least, 0
+	return forecast.Quantile(idle, 0.5), forecast.Quantile(idle, 0.9), 0
 }
 
 func later(a, b time.Time) time.Time {

@@ -117,7 +117,7 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 			if c.quantile == len(own)-1 {
 				z, spare = top, last-top
 			}
-			r.dur = g.drawn(z, spare, n, d.late) + g.turn() + time.Duration(c.again)*g.loses(d.late)
+			r.dur = g.drawn(z, spare, n, d.late) + g.turn(d.late) + time.Duration(c.again)*g.loses(d.late)
 			runs = append(runs, r)
 		}
 		out[i] = to

@@ -83,7 +83,7 @@ func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uin
 			continue
 		}
 		g := &groups[at]
-		took := g.Runtime.Draw(together, chance.NormFloat64()) + g.turn()
+		took := g.Runtime.Draw(together, chance.NormFloat64()) + g.turnAt(together)
 		for times := 1; times < g.Launches && chance.Float64() < min(g.Failing, mostFailing); times++ {
 			took += g.loses(false)
 		}

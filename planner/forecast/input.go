@@ -78,6 +78,7 @@ type Group struct {
 	Lost     time.Duration // how long such a launch ran; 0 = not known: as long as any
 	Delay    time.Duration // before the next launch
 	Turn     time.Duration // from the end of a job to the start of the next in its place
+	TurnP90  time.Duration // what nine in ten of these stay below; 0 = Turn
 	Hold     time.Duration // a rented machine is kept after its last job
 	Machines int           // most machines at once; 0 = one a job
 	Running  time.Duration // how long its jobs have run already

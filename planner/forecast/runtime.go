@@ -174,9 +174,27 @@ func (g Group) queueWait() time.Duration {
 
 // turn is what passes before a job starts in a place that is free; one that runs
 // has it behind it.
-func (g Group) turn() time.Duration {
+func (g Group) turn(late bool) time.Duration {
 	if g.InFlight {
 		return 0
+	}
+	return g.pause(late)
+}
+
+// turnAt is the turn at a deviation that all turns of a phase share, for they
+// are slow together: when the scheduler is busy.
+func (g Group) turnAt(deviation float64) time.Duration {
+	if g.InFlight || g.Turn <= 0 {
+		return g.turn(false)
+	}
+	spread := math.Log(max(float64(g.TurnP90)/float64(g.Turn), 1)) / z90
+	return time.Duration(float64(g.Turn) * math.Exp(spread*deviation))
+}
+
+// pause is what passes between two launches in one place.
+func (g Group) pause(late bool) time.Duration {
+	if late {
+		return max(g.Turn, g.TurnP90)
 	}
 	return g.Turn
 }
@@ -189,13 +207,13 @@ func (g Group) duration(late bool, alike int) time.Duration {
 	if late {
 		d = g.Runtime.Average(float64(alike))
 	}
-	return max(d-g.Running, 0) + g.turn() + time.Duration(g.again()*float64(g.loses(late)))
+	return max(d-g.Running, 0) + g.turn(late) + time.Duration(g.again()*float64(g.loses(late)))
 }
 
 // loses is the time that one failed launch costs a job: what it ran, the delay
 // and the wait before the next.
 func (g Group) loses(late bool) time.Duration {
-	return g.lost(late) + g.Delay + max(g.Decision.Wait, g.Turn, 0)
+	return g.lost(late) + g.Delay + max(g.Decision.Wait, g.pause(late), 0)
 }
 
 // lost is how long a launch runs that fails; where none was seen, all of it.
