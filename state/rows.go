@@ -25,9 +25,9 @@ func (s *State) Fill(parts [][]Job) (disordered string) {
 	return ""
 }
 
-// Show gives a state rows to look at, by key, and nothing else: Jobs stays
-// empty, so that a state of which little is known costs little.
-func (s *State) Show(rows []Job) { s.Jobs, s.rows, s.filled = nil, [][]Job{rows}, 0 }
+// Show gives a state rows to look at, by key, in parts, and nothing else: Jobs
+// stays empty, so that a state of which little is known costs little.
+func (s *State) Show(rows [][]Job) { s.Jobs, s.rows, s.filled = nil, rows, 0 }
 
 // All yields every record once. As read from a snapshot they come as they lie
 // in memory, by key, which is several times faster than a walk over the map;

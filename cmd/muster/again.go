@@ -50,10 +50,10 @@ func (a *app) planAgain(early earlyRead, p planFlags) *work {
 		return nil
 	}
 	seen := early.done().seen
-	if seen.st == nil || seen.of != s.State {
+	if seen == nil || seen.Of.Seal != s.State {
 		return nil
 	}
-	return &work{plan: &planner.Plan{}, state: seen.st, screen: s.Text}
+	return &work{plan: &planner.Plan{}, state: seen.State, screen: s.Text}
 }
 
 // foresee makes the plan that follows an apply, if it is that nothing is to do,
@@ -65,7 +65,7 @@ func (a *app) foresee(ctx context.Context, c *lang.Campaign, s store.Store, v va
 	}
 	p := planFlags{varFlags: v, refresh: true, glance: true}
 	seen := look(ctx, f, p.refresh)
-	if seen.st == nil {
+	if seen == nil {
 		return
 	}
 	if w := a.planStanding(ctx, c, seen, p); w != nil && w.keep != nil {

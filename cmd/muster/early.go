@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/glance"
 	"github.com/muster-run/muster/state/store"
 	"github.com/muster-run/muster/state/store/file"
 )
@@ -19,16 +20,9 @@ type earlyRead struct {
 }
 
 type earlyState struct {
-	seen glimpse // all that was read, if it is enough
+	seen *glance.Glance // all that was read, if every job is done and every file as recorded
 	st   *state.State
 	err  error
-}
-
-// A glimpse is what a glance shows of a state in which every job is done and
-// every file as it was recorded.
-type glimpse struct {
-	st *state.State // see file.Store.Glance; nil: there is more to know
-	of string       // tells the state from all others
 }
 
 // readEarly begins to read the state beside the campaign; at a glance, if that
@@ -44,7 +38,7 @@ func (a *app) readEarly(ctx context.Context, p planFlags) earlyRead {
 		if p.glance {
 			got.seen = look(ctx, s, p.refresh)
 		}
-		if got.seen.st == nil {
+		if got.seen == nil {
 			got.st, got.err = s.Read(ctx)
 		}
 		done <- got
@@ -52,12 +46,14 @@ func (a *app) readEarly(ctx context.Context, p planFlags) earlyRead {
 	return earlyRead{s.Path(), sync.OnceValue(func() earlyState { return <-done })}
 }
 
-func look(ctx context.Context, s *file.Store, files bool) glimpse {
-	st, of, ok := s.Glance(ctx)
-	if !ok || files && !refresh.Untouched(ctx, st) {
-		return glimpse{}
+// look is a glance at a state in which every job is done, and every file as it
+// was recorded; nil: there is more to know.
+func look(ctx context.Context, s *file.Store, files bool) *glance.Glance {
+	g, ok := s.Glance(ctx)
+	if !ok || files && !refresh.Untouched(ctx, g) {
+		return nil
 	}
-	return glimpse{st, of}
+	return g
 }
 
 // of is what was read, if the store turned out to be the one that was guessed.

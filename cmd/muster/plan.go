@@ -157,7 +157,7 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	if seen := early.of(s).seen; seen.st != nil {
+	if seen := early.of(s).seen; seen != nil {
 		if w := a.planStanding(ctx, c, seen, p); w != nil {
 			a.noteGone(ctx, s)
 			return w, nil

@@ -7,14 +7,18 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/state/glance"
 )
 
 // planStanding plans from a glance at the state, which is enough where every
 // job is done and stands as it was recorded. In all other cases it gives nil:
 // then the state has to be read, the backends asked, and the plan made of
 // that.
-func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen glimpse, p planFlags) *work {
-	now, st := a.now(), seen.st
+func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.Glance, p planFlags) *work {
+	if seen.Fill() != nil {
+		return nil
+	}
+	now, st := a.now(), seen.State
 	if simulationOf(c, st, now) != nil {
 		return nil
 	}
@@ -30,7 +34,7 @@ func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen glimpse, 
 	}
 	if closed(c) && !a.warned && len(w.diags) == 0 && !plan.BudgetBroken() {
 		if digest, key := a.campaignKey(p); digest == c.Digest {
-			w.keep = &screen{Campaign: key, State: seen.of}
+			w.keep = &screen{Campaign: key, State: seen.Of.Seal}
 		}
 	}
 	return w

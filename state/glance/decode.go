@@ -6,39 +6,111 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"runtime"
 	"strings"
 	"unsafe"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-run/muster/state"
 )
 
 var errDamaged = errors.New("the glance is damaged")
 
-// Decode gives the state as far as a glance has it, and the snapshot it was
-// made of. The state has rows and no map of jobs: State.All yields them, each
-// with the address, phase, status, result hash, bytes of inputs and files of a
-// job, and no more. It shares text with data, which must not change.
-func Decode(data []byte) (*state.State, Snapshot, error) {
+// A Glance is what a file holds: little more than its bytes, of which a part
+// is read when it is asked for.
+type Glance struct {
+	Of    Snapshot     // that it was made of
+	State *state.State // as the head has it: no jobs, and the ledger summed
+
+	words   []string
+	digests bool
+	parts   []string
+}
+
+// Read takes a file apart. The glance shares text with data, which must not
+// change.
+func Read(data []byte) (*Glance, error) {
 	text := unsafe.String(unsafe.SliceData(data), len(data))
 	if len(data) < bodyAt || !strings.HasPrefix(text, mark) || binary.LittleEndian.Uint32(data[len(mark):]) != crc32.Checksum(data[bodyAt:], Table) {
-		return nil, Snapshot{}, errDamaged
+		return nil, errDamaged
 	}
 	r := &reader{s: text[bodyAt:]}
-	of := Snapshot{Size: int64(r.number()), Sum: uint32(r.number()), Seal: r.text()}
-	s := &state.State{}
-	if err := json.Unmarshal([]byte(r.text()), s); err != nil {
-		return nil, of, fmt.Errorf("the glance has no head: %w", err)
+	g := &Glance{Of: Snapshot{Size: int64(r.number()), Sum: uint32(r.number()), Seal: r.text()}, State: &state.State{}}
+	if err := json.Unmarshal([]byte(r.text()), g.State); err != nil {
+		return nil, fmt.Errorf("the glance has no head: %w", err)
 	}
-	r.words = make([]string, r.count())
-	for i := range r.words {
-		r.words[i] = r.text()
+	g.words = r.texts()
+	g.digests = r.flag()
+	g.parts = r.texts()
+	if r.bad || r.s != "" || g.State.Version != state.SchemaVersion {
+		return nil, errDamaged
 	}
-	rows := r.rows()
-	if r.bad || r.s != "" || s.Version != state.SchemaVersion {
-		return nil, of, errDamaged
+	return g, nil
+}
+
+// Parts is how many parts the jobs come in.
+func (g *Glance) Parts() int { return len(g.parts) }
+
+// Outputs calls fn for every recorded file of a part, until it returns false;
+// the output is good for that call only.
+func (g *Glance) Outputs(part int, fn func(*state.Output) bool) error {
+	r := g.reader(part)
+	r.filesOnly = true
+	n, _ := r.count(), r.count()
+	var j state.Job
+	for range n {
+		for range r.job(&j) {
+			var o state.Output
+			if r.output(&o); r.bad {
+				return errDamaged
+			}
+			if !fn(&o) {
+				return nil
+			}
+		}
 	}
-	s.Show(rows)
-	return s, of, nil
+	return r.end()
+}
+
+// Fill gives State its jobs: rows and no map (see state.State.Show), each with
+// the address, phase, status, result hash, bytes of inputs and files of a job,
+// and no more.
+func (g *Glance) Fill() error {
+	rows := make([][]state.Job, len(g.parts))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range g.parts {
+		all.Go(func() (err error) {
+			rows[i], err = g.rows(i)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	g.State.Show(rows)
+	return nil
+}
+
+func (g *Glance) rows(part int) ([]state.Job, error) {
+	r := g.reader(part)
+	jobs, outputs := make([]state.Job, r.count()), make([]state.Output, r.count())
+	for i := range jobs {
+		n := r.job(&jobs[i])
+		if n > len(outputs) {
+			return nil, errDamaged
+		}
+		jobs[i].Outputs, outputs = outputs[:n:n], outputs[n:]
+		for k := range jobs[i].Outputs {
+			r.output(&jobs[i].Outputs[k])
+		}
+	}
+	return jobs, r.end()
+}
+
+func (g *Glance) reader(part int) *reader {
+	return &reader{s: g.parts[part], words: g.words, digests: g.digests}
 }
 
 // A reader reads what a writer wrote. Once it is bad it gives nothing more.
@@ -47,7 +119,17 @@ type reader struct {
 	words   []string
 	digests bool
 	bad     bool
-	shared  map[string]map[string]string // inputs by their text
+
+	filesOnly bool                         // inputs are passed over
+	shared    map[string]map[string]string // inputs by their text
+}
+
+// end says whether all was read, and was as it should be.
+func (r *reader) end() error {
+	if r.bad || r.s != "" {
+		return errDamaged
+	}
+	return nil
 }
 
 func (r *reader) number() (n uint64) {
@@ -96,26 +178,20 @@ func (r *reader) word() string {
 	return r.words[n]
 }
 
-func (r *reader) rows() []state.Job {
-	r.digests = r.flag()
-	jobs := make([]state.Job, r.count())
-	outputs := make([]state.Output, r.count())
-	for i := range jobs {
-		j := &jobs[i]
-		j.Address, j.Phase, j.Status = r.text(), r.word(), state.Status(r.word())
-		j.Smoke, j.Scheme, j.Result, j.Accepted = r.flag(), int(r.number()), r.text(), r.text()
-		j.InputBytes = r.inputs()
-		n := r.count()
-		if n > len(outputs) {
-			r.bad = true
-			return nil
-		}
-		j.Outputs, outputs = outputs[:n:n], outputs[n:]
-		for k := range j.Outputs {
-			r.output(&j.Outputs[k])
-		}
+func (r *reader) texts() []string {
+	list := make([]string, r.count())
+	for i := range list {
+		list[i] = r.text()
 	}
-	return jobs
+	return list
+}
+
+// job reads a job, up to its outputs, and how many they are.
+func (r *reader) job(j *state.Job) (outputs int) {
+	j.Address, j.Phase, j.Status = r.text(), r.word(), state.Status(r.word())
+	j.Smoke, j.Scheme, j.Result, j.Accepted = r.flag(), int(r.number()), r.text(), r.text()
+	j.InputBytes = r.inputs()
+	return r.count()
 }
 
 // mostShared is how many maps are kept for rows that follow with equal ones.
@@ -131,6 +207,9 @@ func (r *reader) inputs() map[string]string {
 	pairs := room[:0]
 	for range n {
 		pairs = append(pairs, r.word(), r.text())
+	}
+	if r.filesOnly {
+		return nil
 	}
 	raw := from[:len(from)-len(r.s)]
 	if m, ok := r.shared[raw]; ok {

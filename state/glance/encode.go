@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"slices"
-
 	"maps"
+	"slices"
 
 	"github.com/muster-run/muster/state"
 )
@@ -18,10 +17,10 @@ import (
 //	the snapshot: size, checksum, seal
 //	the head: the state less its jobs and definitions as JSON, its ledger summed
 //	the words: how many, and each
-//	whether outputs have digests; how many jobs, and outputs of them all
-//	a row a job, by key
+//	whether outputs have digests; how many parts
+//	the parts: how many jobs, and outputs of them all, and a row a job, by key
 //
-// Texts that many rows share are words, and stand in a row by their number.
+// Before each part stands its length. Texts that many rows share are words, and stand in a row by their number.
 const mark = "muster glance 1\n"
 
 const bodyAt = len(mark) + 4 // after mark and checksum
@@ -60,6 +59,9 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
+// perPart is how many jobs a part has: enough for a core to be busy with.
+const perPart = 1000
+
 // A writer writes rows and gathers their words.
 type writer struct {
 	b       []byte
@@ -85,19 +87,34 @@ func (w *writer) index(word string) uint64 {
 }
 
 func (w *writer) rows(s *state.State) {
-	outputs := 0
 	for _, j := range s.Jobs {
-		if !j.Smoke {
-			outputs += len(j.Outputs)
-		}
 		w.digests = w.digests || len(j.InputBytes) > 0
 	}
 	w.flag(w.digests)
-	w.number(uint64(len(s.Jobs)))
-	w.number(uint64(outputs))
-	for _, key := range s.Addresses() {
-		w.row(s.Jobs[key])
+	keys := s.Addresses()
+	w.number(uint64((len(keys) + perPart - 1) / perPart))
+	for part := range slices.Chunk(keys, perPart) {
+		whole := w.b
+		w.b = nil
+		outputs := 0
+		for _, key := range part {
+			outputs += len(files(s.Jobs[key]))
+		}
+		w.number(uint64(len(part)))
+		w.number(uint64(outputs))
+		for _, key := range part {
+			w.row(s.Jobs[key])
+		}
+		w.b = appendText(whole, string(w.b))
 	}
+}
+
+// files are the outputs that a plan looks at.
+func files(j *state.Job) []state.Output {
+	if j.Smoke {
+		return nil
+	}
+	return j.Outputs
 }
 
 func (w *writer) row(j *state.Job) {
@@ -113,10 +130,7 @@ func (w *writer) row(j *state.Job) {
 		w.word(name)
 		w.text(j.InputBytes[name])
 	}
-	outputs := j.Outputs
-	if j.Smoke {
-		outputs = nil
-	}
+	outputs := files(j)
 	w.number(uint64(len(outputs)))
 	for i := range outputs {
 		w.output(&outputs[i])

@@ -49,22 +49,39 @@ func thin(j *state.Job) state.Job {
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, 2, 5000} {
+	for _, n := range []int{1, 2, perPart, 2*perPart + 1} {
 		s := done(n)
 		data, err := Encode(s, of)
 		if err != nil || data == nil {
 			t.Fatalf("%d jobs: %d bytes, %v", n, len(data), err)
 		}
-		got, at, err := Decode(data)
-		if err != nil || at != of || got.Seq != s.Seq || got.Lineage != s.Lineage || len(got.Validations) != 1 {
-			t.Fatalf("%d jobs: %+v of %+v, %v", n, got, at, err)
+		g, err := Read(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Fill(); err != nil {
+			t.Fatal(err)
+		}
+		got, at := g.State, g.Of
+		if at != of || got.Seq != s.Seq || got.Lineage != s.Lineage || len(got.Validations) != 1 {
+			t.Fatalf("%d jobs: %+v of %+v", n, got, at)
+		}
+		var outputs []state.Output
+		for part := range g.Parts() {
+			if err := g.Outputs(part, func(o *state.Output) bool { outputs = append(outputs, *o); return true }); err != nil {
+				t.Fatal(err)
+			}
 		}
 		var keys []string
+		var filled []state.Output
 		for key, j := range got.All() {
-			keys = append(keys, key)
+			keys, filled = append(keys, key), append(filled, j.Outputs...)
 			if diff := cmp.Diff(thin(s.Jobs[key]), *j, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatal(diff)
 			}
+		}
+		if len(outputs) != n || !cmp.Equal(outputs, filled) {
+			t.Errorf("%d jobs: %d outputs one by one, %d of all jobs", n, len(outputs), len(filled))
 		}
 		if want := s.Addresses(); !slices.Equal(keys, want) {
 			t.Errorf("%d jobs: keys differ: %d, want %d", n, len(keys), len(want))
@@ -84,13 +101,13 @@ func TestEveryByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range data {
-		if _, _, err := Decode(data[:i]); err == nil {
+		if _, err := Read(data[:i]); err == nil {
 			t.Errorf("cut off at byte %d of %d", i, len(data))
 		}
 		for flip := 1; flip < 256; flip++ {
 			bad := slices.Clone(data)
 			bad[i] ^= byte(flip)
-			if _, _, err := Decode(bad); err == nil {
+			if _, err := Read(bad); err == nil {
 				t.Errorf("byte %d of %d changed from %#x to %#x", i, len(data), data[i], bad[i])
 			}
 		}
@@ -136,7 +153,11 @@ func BenchmarkDecode100k(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := Decode(data); err != nil {
+		g, err := Read(data)
+		if err == nil {
+			err = g.Fill()
+		}
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package refresh
 import (
 	"context"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,38 +11,34 @@ import (
 	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/glance"
 )
 
 // localType is the type of backends on this machine, whose files need no
 // provider to be looked at.
 const localType = "local"
 
-// Untouched reports whether every output that a state records is a file of
-// this machine, and as recorded. It looks at them on all cores.
-func Untouched(ctx context.Context, st *state.State) bool {
-	outputs := make([]*state.Output, 0, 1024)
-	for _, j := range st.All() {
-		for i := range j.Outputs {
-			o := &j.Outputs[i]
-			if len(outputs) == 0 || o.Backend != outputs[len(outputs)-1].Backend {
-				if st.Backends[o.Backend].Type != localType {
-					return false
-				}
-			}
-			outputs = append(outputs, o)
-		}
-	}
+// Untouched reports whether every output that a glance shows is a file of this
+// machine, and as recorded. It looks at them on all cores.
+func Untouched(ctx context.Context, g *glance.Glance) bool {
+	var next atomic.Int64
 	var touched atomic.Bool
 	var wg sync.WaitGroup
-	for part := range slices.Chunk(outputs, len(outputs)/runtime.GOMAXPROCS(0)+1) {
+	for range min(runtime.GOMAXPROCS(0), g.Parts()) {
 		wg.Go(func() {
-			var l looker
+			l := localLooker{backends: g.State.Backends}
 			defer l.close()
-			for _, o := range part {
-				if touched.Load() || ctx.Err() != nil {
+			for ctx.Err() == nil && !touched.Load() {
+				part := int(next.Add(1)) - 1
+				if part >= g.Parts() {
 					return
 				}
-				if !l.unchanged(o.Workdir, o) {
+				all := true
+				err := g.Outputs(part, func(o *state.Output) bool {
+					all = l.stands(o)
+					return all
+				})
+				if err != nil || !all {
 					touched.Store(true)
 				}
 			}
@@ -51,6 +46,24 @@ func Untouched(ctx context.Context, st *state.State) bool {
 	}
 	wg.Wait()
 	return !touched.Load() && ctx.Err() == nil
+}
+
+// A localLooker looks at files of backends on this machine.
+type localLooker struct {
+	looker
+	backends map[string]state.Backend
+	backend  string // of the output before, which was local
+}
+
+// stands reports whether an output is a file here, and as recorded.
+func (l *localLooker) stands(o *state.Output) bool {
+	if o.Backend != l.backend {
+		if l.backends[o.Backend].Type != localType {
+			return false
+		}
+		l.backend = o.Backend
+	}
+	return l.unchanged(o.Workdir, o)
 }
 
 // Standing is Observe for a campaign whose jobs are all done, on this machine,

@@ -48,37 +48,35 @@ func (s *Store) writeGlance(st *state.State) bool {
 }
 
 // Glance gives as much of the state as says that all its jobs ended well, and
-// what and where their files are (see glance.Decode), if that is all there is
-// to know of it: nothing was recorded since, and the snapshot is, byte for
-// byte, the one it was taken of. That one's last line, with its digest, tells
-// the state from all others. Read has the rest, and says what is wrong. It
-// takes no lock.
-func (s *Store) Glance(ctx context.Context) (st *state.State, of string, ok bool) {
+// what and where their files are, if that is all there is to know of it:
+// nothing was recorded since, and the snapshot is, byte for byte, the one it
+// was taken of. Read has the rest, and says what is wrong. It takes no lock.
+func (s *Store) Glance(ctx context.Context) (*glance.Glance, bool) {
 	held, err := s.readLease(s.lock()) // in the order of load, and for its reasons
 	if err != nil {
-		return nil, "", false
+		return nil, false
 	}
 	l := &loaded{}
 	if !s.journalsShort() || s.loadJournals(l) != nil {
-		return nil, "", false
+		return nil, false
 	}
 	data, err := s.fs.ReadFile(s.glance())
 	if err != nil {
-		return nil, "", false
+		return nil, false
 	}
-	st, then, err := glance.Decode(data)
+	g, err := glance.Read(data)
 	if err != nil {
-		return nil, "", false
+		return nil, false
 	}
-	if now, ok := s.measure(); !ok || now != then || ctx.Err() != nil {
-		return nil, "", false
+	if now, ok := s.measure(); !ok || now != g.Of || ctx.Err() != nil {
+		return nil, false
 	}
-	l.state, l.folded = st, st.Seq
+	l.state, l.folded = g.State, g.State.Seq
 	last, _, err := s.historyTail()
-	if err != nil || last > st.Seq || held != nil && held.lease.Acked > st.Seq || s.outlived(l) != nil || !l.empty() {
-		return nil, "", false
+	if err != nil || last > l.folded || held != nil && held.lease.Acked > l.folded || s.outlived(l) != nil {
+		return nil, false
 	}
-	return st, then.Seal, true
+	return g, l.empty()
 }
 
 // empty reports whether the journals add nothing to the snapshot.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/glance"
 )
 
 // ended is the life of a job that leaves a file.
@@ -21,7 +22,12 @@ func ended(i int) []state.Event {
 }
 
 // seen is what a glance shows, as text.
-func seen(st *state.State) (text string) {
+func seen(t *testing.T, g *glance.Glance) (text string) {
+	t.Helper()
+	if err := g.Fill(); err != nil {
+		t.Fatal(err)
+	}
+	st := g.State
 	for key, j := range st.All() {
 		text += fmt.Sprintf("%s %s %s %v\n", key, j.Status, j.Result, j.Outputs)
 	}
@@ -54,11 +60,11 @@ func TestGlanceOfHarmedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := settle(t, dir, append(began, ended(0)...), ended(1))
-	st, _, ok := s.Glance(ctx)
+	g, ok := s.Glance(ctx)
 	if !ok {
 		t.Fatal("no glance of an unharmed state")
 	}
-	want := seen(st)
+	want := seen(t, g)
 	y := &story{}
 	y.keep(t, dir)
 	if y.files["muster.state.glance"] == nil || y.files["muster.state.json"] == nil {
@@ -69,11 +75,11 @@ func TestGlanceOfHarmedFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, _, ok := s.Glance(ctx)
+		g, ok := s.Glance(ctx)
 		if !ok {
 			return "", false
 		}
-		return seen(st), true
+		return seen(t, g), true
 	}
 	mustFail := map[string]bool{"muster.state.json": true, "muster.state.glance": true}
 	for name, data := range y.files {
@@ -103,7 +109,7 @@ func TestGlanceOnlyOfTheLatest(t *testing.T) {
 	s := settle(t, dir, append(began, ended(0)...), ended(1))
 	is := func(want bool, when string) {
 		t.Helper()
-		if _, _, ok := s.Glance(ctx); ok != want {
+		if _, ok := s.Glance(ctx); ok != want {
 			t.Errorf("%s: a glance: %t, want %t", when, ok, want)
 		}
 	}
