@@ -62,6 +62,10 @@ var walls = []struct {
 }{
 	// What Slurm's commands answer knows nothing of what is done with it.
 	{"providers/slurm/cluster", []string{"providers/slurm/login", "providers/slurm/node", "providers/host", "providers/ssh"}},
+	// Nor do the script, the arrays and the programs.
+	{"providers/slurm/script", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
+	{"providers/slurm/arrays", []string{"providers/slurm/login", "providers/slurm/node", "providers/slurm/cluster"}},
+	{"providers/slurm/programs", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
 }
 
 func TestWalls(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/login"
+	"github.com/muster-run/muster/providers/slurm/programs"
 	"github.com/muster-run/muster/providers/ssh"
 )
 
@@ -177,12 +178,12 @@ func (s *Slurm) equip(ctx context.Context, p providers.Provider, name string) er
 	if err != nil {
 		return err
 	}
-	for _, arch := range login.ForeignArchs(pools) {
+	for _, arch := range programs.Foreign(pools) {
 		program, err := ssh.Program(arch)
 		if err != nil {
 			return err
 		}
-		path := login.ProgramPath(arch, program)
+		path := programs.Path(arch, program)
 		there, err := p.List(ctx, name, []string{path})
 		if err != nil {
 			return err

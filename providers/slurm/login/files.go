@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/slurm/programs"
 )
 
 // followPause is how often a log that is followed is looked at.
@@ -113,30 +114,6 @@ func (s *Slurm) Clean(_ context.Context, name string) (removed []string, err err
 		c.journal.Close()
 	}
 	b.campaign = newCampaign(c.spool, c.cluster)
-	more, err := dropPrograms(b.Workdir)
+	more, err := programs.Remove(b.Workdir)
 	return append(removed, more...), err
-}
-
-// dropPrograms removes what muster put into a workdir for nodes to run, if no
-// other campaign has anything there. What is in an install_dir stays: who else
-// uses that is not known here.
-func dropPrograms(workdir string) (removed []string, err error) {
-	top := filepath.Join(workdir, ".muster")
-	if err := os.Remove(filepath.Join(top, "slurm")); err != nil {
-		return nil, nil // another's spool is in it, or there is none
-	}
-	bin := filepath.Join(top, "bin")
-	programs, err := filepath.Glob(filepath.Join(bin, "muster-*"))
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range programs {
-		if err := os.Remove(path); err != nil {
-			return removed, fmt.Errorf("clean: %w", err)
-		}
-		removed = append(removed, path)
-	}
-	_ = os.Remove(bin) // both, if nothing else lies there
-	_ = os.Remove(top)
-	return removed, nil
 }

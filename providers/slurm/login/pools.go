@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/profiles"
+	"github.com/muster-run/muster/providers/slurm/programs"
 )
 
 // Pools are the partitions: what the profile knows, and over it what the
@@ -125,7 +126,7 @@ func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	for _, most := range s.SubmitLimits(b.config.Account, qos, l) {
 		p.MaxSubmit = cluster.Least(p.MaxSubmit, most.Most)
 	}
-	noteArchs(&p, l.Archs)
+	programs.Note(&p, l.Archs)
 	if s.Old() {
 		p.Notes = append(slices.Clone(p.Notes), "Slurm "+s.Version+" is older than any that muster is held against (20.11): what it does not tell is unknown")
 	}

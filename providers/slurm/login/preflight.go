@@ -17,9 +17,8 @@ import (
 	"github.com/muster-run/muster/providers/image"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/script"
 )
-
-func emptyJob(s offer.Shape) *providers.Job { return &providers.Job{Shape: s} }
 
 // Preflight checks, for free, that jobs could run: Slurm answers, account and
 // partitions are ours, the workdir can be written to, files are there.
@@ -110,12 +109,12 @@ func yours(given string, names []string) string {
 
 // preflightJob checks what like jobs ask for on the partition they go to.
 func (b *backend) preflightJob(s *cluster.Facts, i int, c providers.Check, tell func(int, string, string, ...any)) {
-	o, err := parseOptions(c.Options)
+	o, err := script.ParseOptions(c.Options)
 	if err != nil {
 		tell(i, "Options cannot be read", "%v", err)
 		return
 	}
-	if bad := ownOption(o.Extra); bad != "" {
+	if bad := script.OwnOption(o.Extra); bad != "" {
 		tell(i, "An option is muster's own", `options "slurm": extra holds %s, which muster sets itself`, bad)
 	}
 	all := make([]offer.Pool, 0, len(s.Partitions))

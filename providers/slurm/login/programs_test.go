@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/programs"
 )
 
 // otherArch is a processor that this machine has not.
@@ -28,7 +29,7 @@ func TestForeignNodes(t *testing.T) {
 	other := otherArch()
 	nodes := "NodeName=n1 Arch=" + cluster.Machines[runtime.GOARCH] + " Partitions=amilan OS=Linux 6.1 #1 SMP\nNodeName=n2 Arch=" + cluster.Machines[other] +
 		" CoresPerSocket=72 Partitions=amilan,gh200 \nNodeName=n3 State=DOWN Partitions=amilan\n"
-	bench := func(t *testing.T, programs func(string) ([]byte, error)) *bench {
+	bench := func(t *testing.T, carried func(string) ([]byte, error)) *bench {
 		k := newBench(t)
 		k.f.answer = func(argv []string) *cluster.Result {
 			if slices.Contains(argv, "nodes") {
@@ -36,8 +37,8 @@ func TestForeignNodes(t *testing.T) {
 			}
 			return nil
 		}
-		if programs != nil {
-			k.s.options.Programs = programs
+		if carried != nil {
+			k.s.options.Programs = carried
 		}
 		k.restart()
 		return k
@@ -64,7 +65,7 @@ func TestForeignNodes(t *testing.T) {
 		k := bench(t, func(arch string) ([]byte, error) { return []byte("for " + arch), nil })
 		k.submit("a", k.jobs("a", 1, nil)...)
 		runs(t, k.f.scripts[0])
-		text, err := os.ReadFile(filepath.Join(k.b.Workdir, ProgramPath(other, []byte("for "+other))))
+		text, err := os.ReadFile(filepath.Join(k.b.Workdir, programs.Path(other, []byte("for "+other))))
 		if err != nil || string(text) != "for "+other {
 			t.Errorf("the program is %q, %v", text, err)
 		}
@@ -73,13 +74,13 @@ func TestForeignNodes(t *testing.T) {
 		t.Parallel()
 		k := bench(t, nil)
 		pools, err := k.s.Pools(t.Context(), k.b.Name)
-		if err != nil || !slices.Equal(ForeignArchs(pools), []string{other}) {
-			t.Fatalf("%v, %v", ForeignArchs(pools), err)
+		if err != nil || !slices.Equal(programs.Foreign(pools), []string{other}) {
+			t.Fatalf("%v, %v", programs.Foreign(pools), err)
 		}
 		if out := k.submit("a", k.jobs("a", 1, nil)...); out[0].Err == nil || out[0].Err.Class != providers.Internal && out[0].Err.Class != providers.Invalid {
 			t.Errorf("without the program: %+v", out[0].Err)
 		}
-		path := filepath.Join(k.b.Workdir, ProgramPath(other, []byte("x")))
+		path := filepath.Join(k.b.Workdir, programs.Path(other, []byte("x")))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/script"
 )
 
 // testsMost is how many `sbatch --test-only` one Quote may run.
@@ -31,7 +33,7 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 	tests := 0
 	var out []offer.Quote
 	for i, shape := range shapes {
-		var o jobOptions
+		var o script.Options
 		if shape.Options != "" {
 			if o, err = optionsOf(shape.Options); err != nil {
 				return nil, err
@@ -69,7 +71,7 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 
 // cut is the walltime with which a shape that does not fit a partition would, 0
 // if something else keeps it out.
-func (b *backend) cut(s *cluster.Facts, shape offer.Shape, o jobOptions, p offer.Pool, all []offer.Pool) time.Duration {
+func (b *backend) cut(s *cluster.Facts, shape offer.Shape, o script.Options, p offer.Pool, all []offer.Pool) time.Duration {
 	l := s.Partition(p.Name)
 	if l == nil {
 		return 0
@@ -90,18 +92,18 @@ func (b *backend) cut(s *cluster.Facts, shape offer.Shape, o jobOptions, p offer
 
 // optionsOf are the slurm options within a shape's, which may be theirs alone
 // or by type of backend.
-func optionsOf(text string) (jobOptions, error) {
+func optionsOf(text string) (script.Options, error) {
 	var by map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &by); err == nil {
 		if own, ok := by["slurm"]; ok {
-			return parseOptions(own)
+			return script.ParseOptions(own)
 		}
 	}
-	return parseOptions(json.RawMessage(text))
+	return script.ParseOptions(json.RawMessage(text))
 }
 
 // unfit says why a shape cannot run on a partition, and where it could.
-func unfit(s offer.Shape, o jobOptions, p offer.Pool, all []offer.Pool) (why, would string) {
+func unfit(s offer.Shape, o script.Options, p offer.Pool, all []offer.Pool) (why, would string) {
 	if o.Partition != "" && o.Partition != p.Name {
 		if !slices.ContainsFunc(all, func(p offer.Pool) bool { return p.Name == o.Partition }) {
 			return fmt.Sprintf("there is no partition %s here; %s", o.Partition, cluster.Meant("partitions", o.Partition, poolNames(all))), ""
@@ -170,7 +172,7 @@ func poolNames(all []offer.Pool) (names []string) {
 }
 
 // limits says why a quality of service or a partition's rules forbid a shape.
-func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o jobOptions, p offer.Pool) (why, would string) {
+func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o script.Options, p offer.Pool) (why, would string) {
 	l := s.Partition(p.Name)
 	if l == nil {
 		return "", ""
@@ -190,16 +192,14 @@ func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o jobOptions, p of
 
 // wait asks Slurm when a job would start that were submitted now; -1 = it
 // does not say.
-func (b *backend) wait(ctx context.Context, s offer.Shape, o jobOptions, pool string) time.Duration {
+func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, pool string) time.Duration {
 	argv := []string{"--partition=" + pool}
 	add := func(name, value string) {
 		if value != "" {
 			argv = append(argv, "--"+name+"="+value)
 		}
 	}
-	r := request{batch: &batch{Pool: pool}, gres: b.gres(pool, s)}
-	r.job = emptyJob(s)
-	r.resources(add, o)
+	script.Request{Job: &providers.Job{Shape: s}, Gres: b.gres(pool, s)}.Resources(add, o)
 	add("account", b.config.Account)
 	if add("qos", o.QoS); o.QoS == "" {
 		add("qos", b.config.QoS)

@@ -9,20 +9,22 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/arrays"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
+	"github.com/muster-run/muster/providers/slurm/script"
 )
 
 // options are those of a batch's jobs.
-func (b *batch) options() jobOptions {
+func (b *batch) options() script.Options {
 	if len(b.Indexes) == 0 {
-		return jobOptions{}
+		return script.Options{}
 	}
 	spec, err := b.dir.Job(b.Indexes[0])
 	if err != nil {
-		return jobOptions{}
+		return script.Options{}
 	}
-	o, _ := parseOptions(spec.Options) // it was read when the job came
+	o, _ := script.ParseOptions(spec.Options) // it was read when the job came
 	return o
 }
 
@@ -130,7 +132,7 @@ func (c *campaign) divide(k *batch) (parts []*batch, err error) {
 	if err != nil {
 		return nil, err
 	}
-	like := byUpstream(jobs, func(token string) string {
+	like := arrays.ByUpstream(jobs, func(token string) string {
 		if p := c.open(token); p != nil {
 			return p.batch.Name
 		}

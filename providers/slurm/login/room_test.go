@@ -117,7 +117,7 @@ func TestUnknownLimit(t *testing.T) {
 	a := k.jobs("a", 20, nil)
 	jobs := append(a, k.jobs("b", 20, func(i int) []string { return []string{"a" + strconv.Itoa(i)} })...)
 	k.submit("batch0123456789", jobs...)
-	if got := arrays(k.f.scripts); !slices.Equal(got, []string{"0-6"}) {
+	if got := arraysOf(k.f.scripts); !slices.Equal(got, []string{"0-6"}) {
 		t.Fatalf("arrays are %q", got)
 	}
 	room = 5
@@ -126,7 +126,7 @@ func TestUnknownLimit(t *testing.T) {
 	room = 100
 	k.restart()
 	k.submit("batch0123456789", jobs...)
-	got := arrays(k.f.scripts)
+	got := arraysOf(k.f.scripts)
 	if len(got) < 4 || !slices.Equal(got[:3], []string{"0-6", "7-11", "12-19"}) {
 		t.Fatalf("arrays are %q", got)
 	}
@@ -149,7 +149,7 @@ func TestUnknownLimit(t *testing.T) {
 	}
 }
 
-func arrays(scripts []string) (out []string) {
+func arraysOf(scripts []string) (out []string) {
 	for _, s := range scripts {
 		out = append(out, directive(s, "array"))
 	}

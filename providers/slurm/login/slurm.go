@@ -6,12 +6,8 @@ package login
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -23,6 +19,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/profiles"
+	"github.com/muster-run/muster/providers/slurm/programs"
 )
 
 // Slurm is the provider of type slurm, on a machine that has Slurm's commands
@@ -190,55 +187,10 @@ func (s *Slurm) agent(b *backend) ([]string, error) {
 	path := s.agents[dir]
 	if path == "" || !exists(path) {
 		var err error
-		if path, err = install(dir, s.options.Program); err != nil {
+		if path, err = programs.Install(dir, s.options.Program); err != nil {
 			return nil, fmt.Errorf("install muster for the nodes: %w", err)
 		}
 		s.agents[dir] = path
 	}
 	return append([]string{path}, s.options.Agent...), nil
-}
-
-func install(dir, program string) (string, error) {
-	if program == "" {
-		var err error
-		if program, err = os.Executable(); err != nil {
-			return "", err
-		}
-	}
-	in, err := os.Open(program)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, in); err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "muster-"+hex.EncodeToString(sum.Sum(nil)[:6]))
-	if exists(path) {
-		return path, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	if _, err := in.Seek(0, io.SeekStart); err != nil {
-		return "", err
-	}
-	return path, installFrom(path, in)
-}
-
-// installFrom writes a program so that nobody sees half of it.
-func installFrom(path string, in io.Reader) error {
-	out, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Chmod(0o755), out.Close()); err == nil {
-		err = os.Rename(out.Name(), path)
-	}
-	if err != nil {
-		os.Remove(out.Name())
-	}
-	return err
 }

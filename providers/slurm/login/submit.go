@@ -12,8 +12,10 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/arrays"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
+	"github.com/muster-run/muster/providers/slurm/script"
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
@@ -78,11 +80,11 @@ func (b *backend) check(j *providers.Job) *providers.Error {
 	if len(j.Token) < 2 {
 		return providers.Errorf(providers.Invalid, "%s has no token", j.Address)
 	}
-	o, err := parseOptions(j.Options)
+	o, err := script.ParseOptions(j.Options)
 	if err != nil {
 		return providers.Errorf(providers.Invalid, "options of %s cannot be read: %v", j.Address, err)
 	}
-	if bad := ownOption(o.Extra); bad != "" {
+	if bad := script.OwnOption(o.Extra); bad != "" {
 		return providers.Errorf(providers.Invalid, "options.extra of %s holds %s, which muster sets itself", j.Address, bad)
 	}
 	return nil
@@ -102,23 +104,23 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 		}
 		return ""
 	}
-	gathered := groups(jobs, b.longest(), known)
+	gathered := arrays.Gather(jobs, b.longest(), known)
 	list := make([]*batch, len(gathered))
-	for part, g := range gathered {
-		first := g.jobs[0]
+	for part, like := range gathered {
+		first := like[0]
 		k := &batch{Name: nameOf(first.Phase, token, part), Seq: c.nextSeq() + part, Phase: first.Phase, Pool: first.Pool, Limit: first.Cap,
-			Array: len(g.jobs) > 1, Made: time.Now(), jobs: map[int]*job{}}
+			Array: len(like) > 1, Made: time.Now(), jobs: map[int]*job{}}
 		k.dir = node.Batch(c.path("batches", k.Name))
-		for i := range g.jobs {
+		for i := range like {
 			k.Indexes = append(k.Indexes, i)
 		}
 		list[part] = k
 	}
 	capped(list)
 	var queued []offer.Observation
-	for part, g := range gathered {
+	for part, like := range gathered {
 		k := list[part]
-		elements, err := c.elements(k, g.jobs, b.bounds(k.Pool, g.jobs[0].Shape))
+		elements, err := c.elements(k, like, b.bounds(k.Pool, like[0].Shape))
 		if err != nil {
 			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
 		}
@@ -530,16 +532,16 @@ func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (stri
 	if err != nil {
 		return "", err
 	}
-	o, err := parseOptions(jobs[0].Options)
+	o, err := script.ParseOptions(jobs[0].Options)
 	if err != nil {
 		return "", err
 	}
-	r := request{others: others, batch: k, job: jobs[0], count: len(jobs), campaign: b.Campaign, account: b.config.Account, qos: o.QoS, depend: e.common, await: b.campaign.mayReturn(jobs),
-		spool: b.campaign.spool, agent: agent, gres: b.gres(k.Pool, jobs[0].Shape)}
-	if r.qos == "" {
-		r.qos = b.config.QoS
+	r := script.Request{Name: k.Name, Pool: k.Pool, Array: k.Array, Indexes: k.Indexes, Cap: k.Cap, Dir: string(k.dir), Job: jobs[0], Count: len(jobs), Campaign: b.Campaign,
+		Account: b.config.Account, QoS: o.QoS, Depend: e.common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: b.gres(k.Pool, jobs[0].Shape)}
+	if r.QoS == "" {
+		r.QoS = b.config.QoS
 	}
-	return r.script()
+	return r.Text()
 }
 
 // mayReturn reports whether something that jobs come after may fail and be

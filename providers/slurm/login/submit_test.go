@@ -3,7 +3,6 @@ package login
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +17,6 @@ import (
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // values are what a fake command prints of one job, by squeue's letters or
 // sacct's names.
@@ -341,34 +338,5 @@ func TestRefused(t *testing.T) {
 	seen, err := k.s.Find(t.Context(), k.b.Name, []string{"a0"})
 	if err != nil || seen[0].Presence != offer.Absent {
 		t.Errorf("%+v, %v", seen, err)
-	}
-}
-
-func TestScript(t *testing.T) {
-	t.Parallel()
-	j := providers.Job{Token: "t", Address: "phase.train", Phase: "train", Workdir: "/scratch/me", Setup: []string{"module load cuda"},
-		Shape:      offer.Shape{CPUs: 8, Memory: 32 << 30, GPUs: 2, Nodes: 1, Walltime: 26 * time.Hour},
-		Options:    json.RawMessage(`{"qos": "long", "constraint": "a100|h100", "mail": "me@x.edu", "exclusive": true, "licenses": "matlab:1", "extra": ["--tmp=20G", "--gpu-bind=closest"]}`),
-		Checkpoint: providers.Checkpoint{Path: "ck", Signal: "USR1", Grace: 5 * time.Minute}, Retry: providers.Retry{Max: 3}}
-	r := request{batch: &batch{Name: "train.0123.0", Pool: "aa100", Array: true, Cap: 10, Indexes: []int{0, 1, 2, 5}, dir: node.Batch("/scratch/me/.muster/slurm/x/batches/train.0123.0")},
-		job: &j, count: 40, campaign: "it's", account: "ucb123", qos: "long", gres: "gpu:2", depend: []string{"afterok:7", "aftercorr:8"}, spool: "/scratch/me/.muster/slurm/x",
-		agent: []string{"/scratch/me/.muster/bin/muster-01", "node"}}
-	got, err := r.script()
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden := filepath.Join("testdata", "script.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || got != string(want) {
-		t.Errorf("%v\n%s", err, got)
-	}
-	j.Options = json.RawMessage(`{"extra": ["--array=0-9"]}`)
-	if _, err := r.script(); err == nil || !strings.Contains(err.Error(), "--array") {
-		t.Errorf("an option of muster's own: %v", err)
 	}
 }

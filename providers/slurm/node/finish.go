@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -119,6 +120,9 @@ func (s *start) requeue(e End) error {
 		if err == nil {
 			break
 		}
+		if len(ending) > 0 {
+			break // it was heard: Slurm ends this script
+		}
 		if ctx.Err() != nil || try == 2 {
 			return err
 		}
@@ -148,15 +152,21 @@ func (s *start) amend(ctx context.Context, e End) {
 	}
 }
 
-// scontrol runs to its end, although Slurm's TERM for this script reaches all of
-// its processes: what was killed may have been done all the same.
+// scontrol is run again when it was killed: Slurm's TERM for this script, which
+// comes once, reaches all of its processes, and what it was to do may not be
+// done yet.
 func scontrol(ctx context.Context, args ...string) error {
-	argv := append([]string{"-c", `trap '' TERM; exec scontrol "$@"`, "scontrol"}, args...)
-	out, err := exec.CommandContext(ctx, "sh", argv...).CombinedOutput()
-	if err != nil {
+	for try := 0; ; try++ {
+		out, err := exec.CommandContext(ctx, "scontrol", args...).CombinedOutput()
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &exit) && !exit.Exited() && ctx.Err() == nil && try < 2:
+			continue
+		}
 		return fmt.Errorf("scontrol %s: %w: %s", args[0], err, lastLine(out))
 	}
-	return nil
 }
 
 // forgetMarks lets a later run of the same work have a baseline of its own.

@@ -3,22 +3,32 @@ package node
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// TestScontrolEnds: the TERM that follows a requeue reaches the scontrol that
-// asked for it, too, and what was done must not count as failed.
-func TestScontrolEnds(t *testing.T) {
+// TestScontrolKilled: the TERM that follows a requeue reaches the scontrol that
+// is to change the job, too. It is run again; one that is refused is not.
+func TestScontrolKilled(t *testing.T) {
 	bin := t.TempDir()
 	said := filepath.Join(bin, "said")
-	if err := os.WriteFile(filepath.Join(bin, "scontrol"), []byte("#!/bin/sh\nkill -TERM $$\necho \"$@\" >> "+said+"\n"), 0o755); err != nil {
-		t.Fatal(err)
+	fake := func(text string) {
+		os.Remove(said)
+		if err := os.WriteFile(filepath.Join(bin, "scontrol"), []byte("#!/bin/sh\necho \"$@\" >> "+said+"\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	if err := scontrol(t.Context(), "update", "JobId=5_1", "MinMemoryNode=100"); err != nil {
-		t.Error(err)
+	calls := func() int {
+		text, _ := os.ReadFile(said)
+		return strings.Count(string(text), "update JobId=5_1 MinMemoryNode=100\n")
 	}
-	if text, _ := os.ReadFile(said); string(text) != "update JobId=5_1 MinMemoryNode=100\n" {
-		t.Errorf("scontrol did %q", text)
+	fake("[ $(wc -l < " + said + ") = 1 ] && kill -TERM $$; exit 0")
+	if err := scontrol(t.Context(), "update", "JobId=5_1", "MinMemoryNode=100"); err != nil || calls() != 2 {
+		t.Errorf("killed once: %d calls, %v", calls(), err)
+	}
+	fake("echo 'Job is no longer pending execution' >&2; exit 1")
+	if err := scontrol(t.Context(), "update", "JobId=5_1", "MinMemoryNode=100"); err == nil || !strings.Contains(err.Error(), "no longer pending") || calls() != 1 {
+		t.Errorf("refused: %d calls, %v", calls(), err)
 	}
 }

@@ -1,0 +1,45 @@
+package script
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+func TestScript(t *testing.T) {
+	t.Parallel()
+	j := providers.Job{Token: "t", Address: "phase.train", Phase: "train", Workdir: "/scratch/me", Setup: []string{"module load cuda"},
+		Shape:      offer.Shape{CPUs: 8, Memory: 32 << 30, GPUs: 2, Nodes: 1, Walltime: 26 * time.Hour},
+		Options:    json.RawMessage(`{"qos": "long", "constraint": "a100|h100", "mail": "me@x.edu", "exclusive": true, "licenses": "matlab:1", "extra": ["--tmp=20G", "--gpu-bind=closest"]}`),
+		Checkpoint: providers.Checkpoint{Path: "ck", Signal: "USR1", Grace: 5 * time.Minute}, Retry: providers.Retry{Max: 3}}
+	r := Request{Name: "train.0123.0", Pool: "aa100", Array: true, Cap: 10, Indexes: []int{0, 1, 2, 5}, Dir: "/scratch/me/.muster/slurm/x/batches/train.0123.0",
+		Job: &j, Count: 40, Campaign: "it's", Account: "ucb123", QoS: "long", Gres: "gpu:2", Depend: []string{"afterok:7", "aftercorr:8"}, Spool: "/scratch/me/.muster/slurm/x",
+		Agent: []string{"/scratch/me/.muster/bin/muster-01", "node"}}
+	got, err := r.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "script.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || got != string(want) {
+		t.Errorf("%v\n%s", err, got)
+	}
+	j.Options = json.RawMessage(`{"extra": ["--array=0-9"]}`)
+	if _, err := r.Text(); err == nil || !strings.Contains(err.Error(), "--array") {
+		t.Errorf("an option of muster's own: %v", err)
+	}
+}
