@@ -35,6 +35,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("own sbatch", slurmOwnSbatch)
 	t.Run("5000 jobs", slurm5000)
 	t.Run("walltime", slurmSegments)
+	t.Run("forecast", slurmForecast)
 	t.Run("ends told apart", slurmEnds)
 	t.Run("over ssh", slurmOverSSH)
 	t.Run("line to the login node cut", slurmLinkCut)
