@@ -58,7 +58,7 @@ func TestVolumeAt99PercentOfInodes(t *testing.T) {
 	d := w.start("apply", "-auto-approve")
 	w.until("the other volume's jobs done", func() bool {
 		out, _ := w.run("status")
-		return strings.Contains(out, "phase.goes 4 of 4 done") && strings.Contains(out, "nothing starts on backend.local.tight")
+		return strings.Contains(flat(out), "phase.goes 4 of 4 done") && strings.Contains(out, "nothing starts on backend.local.tight")
 	})
 	b, _ := os.ReadFile(w.log)
 	if strings.Contains(string(b), "stays") {
@@ -84,7 +84,7 @@ func TestSSHVolumeAt99PercentOfInodes(t *testing.T) {
 	d := r.start("apply", "-auto-approve")
 	r.until("the pause in the status", func() bool {
 		out, _ := r.run("status")
-		return strings.Contains(out, "nothing starts on backend.ssh.lab") && strings.Contains(out, r.paths("FOLDER/work: 991 of 1000 inodes are in use"))
+		return strings.Contains(out, "nothing starts on backend.ssh.lab") && strings.Contains(flat(out), r.paths("FOLDER/work: 991 of 1000 inodes are in use"))
 	})
 	if n := r.count("start"); n != 0 {
 		t.Errorf("%d jobs started on a full volume", n)

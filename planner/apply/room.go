@@ -134,7 +134,7 @@ func (e *engine) pause(b *backend, full string) {
 		if !noted {
 			e.emit(state.Paused{Pause: state.Pause{Backend: name, Reason: full, At: e.Clock()}})
 		}
-		e.report.note(e, b.title(), b.title()+" starts nothing for now. "+full, true)
+		e.report.note(e, b.title(), b.title()+" starts nothing until there is room, and the others go on: "+full, true)
 		e.withdrawUnsent(b, b.title()+" has no room")
 		e.controlQueued(func(f *flight) bool { return f.b == b }, true)
 	case full == "" && noted:

@@ -45,7 +45,7 @@ func TestFullVolumePausesLaunchesUntilThereIsRoom(t *testing.T) {
 	}
 	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
 	notes := strings.Join(s.notes, "\n")
-	if !waited || !strings.Contains(notes, "starts nothing for now. /data") || !strings.Contains(notes, "has room again") || len(s.state().Pauses) != 0 {
+	if !waited || !strings.Contains(notes, "starts nothing until there is room, and the others go on: /data") || !strings.Contains(notes, "has room again") || len(s.state().Pauses) != 0 {
 		t.Errorf("waited %v, pauses %s\n%s", waited, text(s.state().Pauses), notes)
 	}
 }

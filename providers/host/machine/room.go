@@ -54,8 +54,7 @@ func full(dir string) string {
 // paused is the finding that a file system is full: launches wait for room, and
 // those that work elsewhere do not.
 func paused(check int, dir, why string) providers.Finding {
-	return providers.Finding{Check: check, Warning: true, Pauses: true, Summary: "Launches wait for room on a volume",
-		Detail: dir + ": " + why + ". What would start there waits until there is room, and then goes on by itself; the rest goes on now"}
+	return providers.Finding{Check: check, Warning: true, Pauses: true, Summary: "Launches wait until a volume has room", Detail: dir + ": " + why}
 }
 
 // room says that a file system lacks what jobs say that they leave on it, "" if
