@@ -21,11 +21,22 @@ func (e *engine) loadBreakers() {
 func (e *engine) countFailure(f *flight, o *offer.Observation) {
 	text := relaunch.Text(o)
 	trip, warning := f.p.breaker.Failed(brake.Failure{Class: o.Class, Signature: relaunch.Signature(o, relaunch.Rules(e.Campaign)), Exit: o.Exit, Text: text}, f.p.Breaker)
+	e.heed(f.p, trip, warning)
+}
+
+// countSuccess tells it of one that is done.
+func (e *engine) countSuccess(p *phase) {
+	trip, warning := p.breaker.Success(p.Breaker)
+	e.heed(p, trip, warning)
+}
+
+// heed does what a breaker says.
+func (e *engine) heed(p *phase, trip *brake.Trip, warning string) {
 	if warning != "" {
-		e.report.note(e, "phase."+f.p.Name, "phase."+f.p.Name+": "+warning, true)
+		e.report.note(e, "phase."+p.Name, "phase."+p.Name+": "+warning, true)
 	}
 	if trip != nil {
-		e.openBreaker(f.p, o.Class, trip.Reason, trip.Count)
+		e.openBreaker(p, trip.Cause, trip.Reason, trip.Count)
 	}
 }
 

@@ -167,7 +167,7 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 		e.again(f)
 	default:
 		f.p.Set(f.cell, cells.Done)
-		f.p.breaker.Success()
+		e.countSuccess(f.p)
 		f.p.gate.Piloted(f.cell)
 		e.completed(f.p, f.cell)
 	}

@@ -5,6 +5,8 @@ package brake
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/failure"
@@ -28,11 +30,22 @@ type Breaker struct {
 	warned   bool
 }
 
-// Success counts a job that completed.
-func (b *Breaker) Success() {
+// Success counts a job that completed. One that makes the batch large enough
+// for shares to count may trip it, too: nobody knows when the next one fails.
+func (b *Breaker) Success(policy lang.Breaker) (trip *Trip, warning string) {
 	b.finished++
 	b.good++
 	b.row, b.last = 0, ""
+	if b.Open || b.finished != breakerBatch {
+		return nil, "" // a success makes no share larger
+	}
+	most := ""
+	for _, class := range slices.Sorted(maps.Keys(b.causes)) {
+		if b.causes[class] > b.causes[most] {
+			most = class
+		}
+	}
+	return b.share(most, policy)
 }
 
 // A Failure is one job that failed for good.
@@ -52,6 +65,7 @@ func (f Failure) deterministic() bool {
 
 // A Trip says why a breaker opens: Count failures for Reason.
 type Trip struct {
+	Cause  string // class
 	Count  int
 	Reason string
 }
@@ -72,17 +86,27 @@ func (b *Breaker) Failed(f Failure, policy lang.Breaker) (trip *Trip, warning st
 	if b.Open {
 		return nil, ""
 	}
-	n, share := b.causes[f.Class], float64(b.causes[f.Class])/float64(b.finished)
 	switch {
 	case policy.SameError > 0 && b.row >= policy.SameError:
-		return &Trip{b.row, fmt.Sprintf("the same error %d times in a row: %s", b.row, f.Text)}, ""
+		return &Trip{f.Class, b.row, fmt.Sprintf("the same error %d times in a row: %s", b.row, f.Text)}, ""
 	case policy.SameError > 0 && b.good == 0 && b.row >= crashBatch && f.deterministic():
-		return &Trip{b.row, "everything crashes alike: " + f.Text}, ""
-	case policy.Share > 0 && b.finished >= breakerBatch && share >= policy.Share:
-		return &Trip{n, fmt.Sprintf("%d of %d finished jobs failed with %s", n, b.finished, f.Class)}, ""
-	case policy.Share > 0 && b.finished >= breakerBatch && share >= breakerWarn && !b.warned:
+		return &Trip{f.Class, b.row, "everything crashes alike: " + f.Text}, ""
+	}
+	return b.share(f.Class, policy)
+}
+
+// share looks at how many of the finished jobs failed with a class.
+func (b *Breaker) share(class string, policy lang.Breaker) (trip *Trip, warning string) {
+	n := b.causes[class]
+	share := float64(n) / float64(b.finished)
+	switch {
+	case policy.Share <= 0 || b.finished < breakerBatch || n == 0:
+		return nil, ""
+	case share >= policy.Share:
+		return &Trip{class, n, fmt.Sprintf("%d of %d finished jobs failed with %s", n, b.finished, class)}, ""
+	case share >= breakerWarn && !b.warned:
 		b.warned = true
-		return nil, fmt.Sprintf("%d of %d finished jobs failed with %s; at %.0f %% nothing more is started", n, b.finished, f.Class, policy.Share*100)
+		return nil, fmt.Sprintf("%d of %d finished jobs failed with %s; at %.0f %% nothing more is started", n, b.finished, class, policy.Share*100)
 	}
 	return nil, ""
 }

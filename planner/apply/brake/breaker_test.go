@@ -25,7 +25,10 @@ func TestBreakerTrips(t *testing.T) {
 		"different errors":                    {policy, "ababab", nil, "", false},
 		"off":                                 {lang.Breaker{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", nil, "", false},
 		"a program that is not there":         {policy, "aa", &missing, "everything crashes alike", false},
-		"one in ten warns":                    {policy, "a.........b.........", nil, "", false},
+		"one in ten warns":                    {policy, "a.........b.........", nil, "", true},
+		"the twentieth is a success":          {policy, "a..b....c....d......", nil, "4 of 20 finished jobs failed", false},
+		"nineteen are too few":                {policy, "a..b....c....d.....", nil, "", false},
+		"off, and the twentieth a success":    {lang.Breaker{SameError: 3}, "a..b....c....d......", nil, "", false},
 		"one in ten, twenty finished":         {policy, "a.........b........b", nil, "3 of 20 finished jobs failed", false},
 		"two of twenty, at the end":           {policy, "a..................b", nil, "", true},
 	} {
@@ -34,11 +37,13 @@ func TestBreakerTrips(t *testing.T) {
 			var b Breaker
 			trip, warned := "", false
 			for _, j := range c.jobs {
+				var at *Trip
+				var warning string
 				if j == '.' {
-					b.Success()
-					continue
+					at, warning = b.Success(c.policy)
+				} else {
+					at, warning = b.Failed(Failure{Class: "nan", Signature: string(j), Exit: c.exit, Text: "nan"}, c.policy)
 				}
-				at, warning := b.Failed(Failure{Class: "nan", Signature: string(j), Exit: c.exit, Text: "nan"}, c.policy)
 				warned = warned || warning != ""
 				if at != nil && trip == "" {
 					trip = at.Reason
