@@ -3,6 +3,8 @@ package sshx
 import (
 	"errors"
 	"strings"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // Class says what an Error means for who asked.
@@ -59,6 +61,15 @@ func IsUnreachable(err error) bool {
 func Broke(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.broke
+}
+
+// Untold reports whether an error is of a command that ended, on a connection
+// that stood, without the server saying how: some servers have no word for
+// the signal that killed it.
+func Untold(err error) bool {
+	var e *Error
+	var missing *ssh.ExitMissingError
+	return errors.As(err, &e) && e.broke && errors.As(e.cause, &missing)
 }
 
 func configError(summary, detail, hint string) *Error {

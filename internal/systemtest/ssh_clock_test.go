@@ -128,7 +128,8 @@ func runTimely(t *testing.T, m *vm.Machine, jump time.Duration, kill bool) {
 	r := onMachine(t, m, timely)
 	// What lies there already was written at another time than any the clock will show.
 	m.Exec(fmt.Sprintf("cd %s/work && echo old > stale && echo old > rewritten && touch -d @$(( $(date +%%s) + 500000 )) stale rewritten && chown alice: *", r.folder))
-	r.want(0, "", "backends") // the first copy of muster's program may take longer than an apply waits
+	r.want(0, "slots free", "backends") // the first copy of muster's program may take longer than an apply waits
+	r.answered()
 	began := time.Now()
 	f := r.follow("apply", "-auto-approve")
 	for _, job := range []string{"gated", "limited", "again", "stale", "rewritten"} {
@@ -136,7 +137,7 @@ func runTimely(t *testing.T, m *vm.Machine, jump time.Duration, kill bool) {
 	}
 	if kill {
 		r.until("the failure of the one that is tried again", func() bool { return strings.Contains(f.said(), "tried again") })
-		m.Exec("pkill -9 -f '[m]uster-host.* queue'")
+		m.Exec("kill -9 $(ps | grep '[m]uster-host.* queue ' | while read -r pid rest; do echo $pid; done)")
 	}
 	if jump != 0 {
 		m.Turn(jump)

@@ -65,14 +65,15 @@ phase "after" {
 func TestSSHArm64(t *testing.T) {
 	m := vm.Boot(t, vm.Options{Name: "vm", Arch: "arm64"})
 	r := onMachine(t, m, onArm)
-	r.want(0, "", "backends")
+	r.want(0, "slots free", "backends")
 	const program = "/home/alice/.cache/muster/bin/muster-host-*"
 	r.programIs(program)
 
 	m.Exec("f=$(echo " + program + ") && head -c 100000 $f > /tmp/cut && cat /tmp/cut > $f")
-	r.want(0, "", "backends")
+	r.want(0, "slots free", "backends")
 	r.programIs(program)
 
+	r.answered()
 	f := r.follow("apply", "-auto-approve")
 	r.await(f, "end", "train3", 1)
 	r.end() // kills whatever is muster's here, without a word

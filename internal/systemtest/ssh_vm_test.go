@@ -80,3 +80,13 @@ func (r *machined) await(d *follower, what, job string, times int) {
 		return len(r.recorded(what, job)) >= times
 	})
 }
+
+// answered waits until the machine, emulated and slow, has answered all that a
+// plan asks within the time that muster gives it.
+func (r *machined) answered() {
+	r.t.Helper()
+	r.until("answers to all that a plan asks", func() bool {
+		_, code := r.run("plan")
+		return code == 0
+	})
+}

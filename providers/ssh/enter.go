@@ -122,7 +122,11 @@ func (h *host) knock(ctx context.Context) (*session, error) {
 	end, stop := context.WithTimeout(ctx, lastWords)
 	defer stop()
 	exit, why := waitFor(end, stream)
-	if why != nil {
+	switch {
+	case sshx.Untold(why): // by a signal, it may be: the program may be damaged
+		no.Err = why
+		return nil, no
+	case why != nil:
 		return nil, why // the link's fault
 	}
 	if text := lastLines(exit.Stderr); text != "" {
