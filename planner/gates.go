@@ -58,7 +58,8 @@ func (w *work) stopStarting(kind Kind, d Detail) {
 	}
 }
 
-// verdict sorts one smoke cell into its gate; text says why it holds the phase.
+// verdict sorts one smoke cell into its gate; hold says why it holds the phase.
+// A smoke that passed stands for its config: -rerun repeats one that failed only.
 func (m *maker) verdict(w *work, g *Gate, k, cell int) (hold string) {
 	print := g.Prints[k].String()
 	if o, ok := m.override(w, cell, print); ok {
@@ -67,7 +68,7 @@ func (m *maker) verdict(w *work, g *Gate, k, cell int) (hold string) {
 		return ""
 	}
 	again := w.is(w.rerun, cell)
-	if v, ok := m.validation(print); ok && !again {
+	if v, ok := m.validation(print); ok && (v.Passed || !again) {
 		if v.Passed {
 			g.Passed = append(g.Passed, cell)
 			if v.At.After(g.When) {

@@ -32,8 +32,16 @@ func TestGate(t *testing.T) {
 		first, second Kind
 		loose         []Kind
 	}{
-		"never run: smoke first":           {run: 1, first: Run, second: Run},
-		"passed: skipped, with its date":   {edit: func(in *Input, p string) { passed(in, p, true) }, text: "smoke skipped: same config passed on 2026-09-30", first: Run, second: Run},
+		"never run: smoke first":         {run: 1, first: Run, second: Run},
+		"passed: skipped, with its date": {edit: func(in *Input, p string) { passed(in, p, true) }, text: "smoke skipped: same config passed on 2026-09-30", first: Run, second: Run},
+		"passed, and the phase runs again: its smoke does not": {edit: func(in *Input, p string) {
+			passed(in, p, true)
+			in.Options.Rerun = []string{"phase.a"}
+		}, text: "smoke skipped: same config passed on 2026-09-30", first: Run, second: Run},
+		"failed, and the phase runs again: its smoke, too": {edit: func(in *Input, p string) {
+			passed(in, p, false)
+			in.Options.Rerun = []string{"phase.a"}
+		}, run: 1, first: Run, second: Run},
 		"failed: phase held, next blocked": {edit: func(in *Input, p string) { passed(in, p, false) }, hold: "loss diverged", first: HeldKind, second: Blocked},
 		"failed, overridden by a person": {edit: func(in *Input, p string) {
 			passed(in, p, false)
