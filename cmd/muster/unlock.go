@@ -21,7 +21,9 @@ is fenced out: it can write nothing more, and backends refuse what it sends.`,
 				if err != nil {
 					return err
 				}
-				if !*force {
+				h, err := s.Holder(ctx)
+				holds := err != nil || h != nil && h.Lease.ID == args[0] // else there is nothing to ask: it is refused
+				if holds && !*force {
 					yes, err := a.ask("Clear the lock " + args[0] + "? Whoever holds it can write nothing more. Only \"yes\" is taken as a yes: ")
 					if err != nil {
 						return err
