@@ -99,7 +99,9 @@ func (s *start) wait(p *process, signals <-chan os.Signal) (exit *int, sig strin
 		select {
 		case status := <-p.done:
 			s.settle(p.pid)
-			return ending(status)
+			exit, sig = ending(status)
+			s.told = s.told || toldToo(signals, sig)
+			return exit, sig
 		case <-limit:
 			s.expired = true
 			s.terminate(p.pid)
@@ -156,4 +158,26 @@ func ending(status syscall.WaitStatus) (exit *int, sig string) {
 		sig = strings.TrimPrefix(unix.SignalName(unix.Signal(code-128)), "SIG")
 	}
 	return &code, sig
+}
+
+// wordLag is how long Slurm's word is waited for after a TERM of which only the
+// command has had its share yet.
+const wordLag = 2 * time.Second
+
+// toldToo reports whether Slurm asked this process to end, too: its TERM goes to
+// all processes of a job, and the command may be gone before it is heard here.
+func toldToo(signals <-chan os.Signal, sig string) bool {
+	if sig != "TERM" && len(signals) == 0 {
+		return false
+	}
+	for end := time.After(wordLag); ; {
+		select {
+		case sg := <-signals:
+			if sg == unix.SIGTERM || sg == unix.SIGINT || sg == unix.SIGHUP {
+				return true
+			}
+		case <-end:
+			return false
+		}
+	}
 }
