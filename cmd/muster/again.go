@@ -102,7 +102,8 @@ func (a *app) campaignKey(p planFlags) (digest, key string) {
 	if err != nil {
 		return "", ""
 	}
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %d\n%s\n%+v %t", digest, exe, info.Size(), info.ModTime().UnixNano(), a.dir, a.out, p.refresh))
+	day := a.now().Format("2006-01-02 -0700") // facts go stale, from one day to the next
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %d\n%s\n%s\n%+v %t", digest, exe, info.Size(), info.ModTime().UnixNano(), day, a.dir, a.out, p.refresh))
 	return digest, hex.EncodeToString(h[:])
 }
 
