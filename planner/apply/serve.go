@@ -261,6 +261,12 @@ func (e *engine) override(r request.Request) (int, string, error) {
 		if p == nil {
 			return n, "", fmt.Errorf("there is no phase %q in this plan", j.Phase)
 		}
+		switch {
+		case p.Smoke == nil && len(p.Pilot) == 0:
+			return n, "", fmt.Errorf("phase.%s has no gate: it declares neither a smoke nor a pilot", p.Name)
+		case len(p.gate.Order) == 0 && len(p.Pilot) == 0:
+			return n, "nothing waits at the gate of phase." + p.Name + ", so nothing is recorded", nil
+		}
 		prints := []string{}
 		for _, c := range p.gate.Order {
 			prints = append(prints, p.gate.Print(c))
