@@ -1,10 +1,14 @@
 package apply
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
@@ -242,6 +246,37 @@ func (e *engine) invalidateWith(p *phase, cell int32, message string, metrics ma
 	p.gate.Failed = true
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
 	e.report.note(e, p.Address(int(cell)), text, true)
+	e.heed(p, brake.Smokes(e.failedSmokes(p), p.Breaker), "")
+}
+
+// failedSmokes is what the smokes of a phase said that failed since the last
+// one passed, or since a person let the gate pass; the latest last.
+func (e *engine) failedSmokes(p *phase) (said []string) {
+	var since time.Time
+	for _, o := range e.st.Overrides {
+		if o.Address == "phase."+p.Name && o.At.After(since) {
+			since = o.At
+		}
+	}
+	var failed []state.Validation
+	for _, v := range e.st.Validations {
+		switch j, err := addr.Parse(v.Address); {
+		case err != nil || j.Phase != p.Name:
+		case !v.Passed:
+			failed = append(failed, v)
+		case v.At.After(since):
+			since = v.At
+		}
+	}
+	slices.SortFunc(failed, func(a, b state.Validation) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Address, b.Address), strings.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	for _, v := range failed {
+		if v.At.After(since) {
+			said = append(said, v.Message)
+		}
+	}
+	return said
 }
 
 // smokeFailed is for a smoke that did not complete.

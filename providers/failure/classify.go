@@ -48,7 +48,7 @@ func (e Evidence) finish(v Verdict) Verdict {
 		v.Signature = v.Class
 		return v
 	}
-	v.Signature = v.Class + ": " + normalise(v.Line)
+	v.Signature = v.Class + ": " + Signature(v.Line)
 	if v.Line == "" {
 		v.Signature = v.Class + ": " + e.end()
 	}

@@ -115,8 +115,9 @@ var (
 // maxSignature bounds a signature's text, in bytes.
 const maxSignature = 160
 
-// normalise takes out of a line what differs between jobs that fail alike.
-func normalise(line string) string {
+// Signature takes out of a line what differs between jobs that fail alike: paths,
+// numbers, digests. It is at most 160 bytes.
+func Signature(line string) string {
 	s := pathWord.ReplaceAllString(line, "PATH")
 	s = hexWord.ReplaceAllString(s, "#")
 	s = numberWord.ReplaceAllString(s, "#")
