@@ -96,7 +96,7 @@ func (p phase) write(b *strings.Builder, backend string, repeats int) {
 	}
 	fmt.Fprintf(b, "    command = \"%stest $MUSTER_ATTEMPT != 1 || test ! -e times/%s.fails || { sleep $(cat times/%s.fails); exit 75; }; sleep $(cat times/%s); echo done > ${output.x}\"\n", read, file, file, file)
 	fmt.Fprintf(b, "    resources {\n      cpus = %d\n      gpus = %d\n      memory = \"100MiB\"\n      walltime = \"10m\"\n    }\n    output \"x\" { path = \"out/%s\" }\n  }\n", max(p.cpus, 1), p.gpus, file)
-	b.WriteString("  retry {\n    on = [\"again\"]\n    max_attempts = 3\n  }\n  breaker {\n    same_error = 0\n    share = 0\n  }\n}\n")
+	b.WriteString("  retry {\n    on = [\"again\"]\n    max_attempts = 3\n  }\n}\n")
 }
 
 // sorted are the names of the axes.

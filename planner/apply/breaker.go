@@ -19,9 +19,20 @@ func (e *engine) loadBreakers() {
 
 // countFailure tells a phase's breaker of a job that failed for good.
 func (e *engine) countFailure(f *flight, o *offer.Observation) {
-	text := relaunch.Text(o)
-	trip, warning := f.p.breaker.Failed(brake.Failure{Class: o.Class, Signature: relaunch.Signature(o, relaunch.Rules(e.Campaign)), Exit: o.Exit, Text: text}, f.p.Breaker)
+	trip, warning := f.p.breaker.Failed(e.failure(f, o), f.p.Breaker)
 	e.heed(f.p, trip, warning)
+}
+
+// countAgain tells it of a launch that failed and that another follows; one
+// that asks for more is not the same again.
+func (e *engine) countAgain(f *flight, o *offer.Observation) {
+	if !relaunch.Scales(f.policy(), o.Class) {
+		e.heed(f.p, f.p.breaker.Again(e.failure(f, o), f.p.Breaker), "")
+	}
+}
+
+func (e *engine) failure(f *flight, o *offer.Observation) brake.Failure {
+	return brake.Failure{Job: f.addr, Class: o.Class, Signature: relaunch.Signature(o, relaunch.Rules(e.Campaign)), Exit: o.Exit, Text: relaunch.Text(o)}
 }
 
 // countSuccess tells it of one that is done.

@@ -142,10 +142,14 @@ func TestLocalIsFedTwoJobsASlot(t *testing.T) {
 	s := newStage(t, strings.Replace(grid, "4, 5, 6]", "4, 5, 6, 7, 8, 9]", 1))
 	s.world.slots, s.world.stall = 2, true
 	ctx, stop := context.WithCancel(t.Context())
+	fed := 0
 	s.conf = func(c *Config) {
 		c.Event = func(ev state.Event) {
 			if ev.Kind() == "submitted" {
-				time.AfterFunc(20*time.Millisecond, stop)
+				fed++
+			}
+			if fed == 4 {
+				time.AfterFunc(20*time.Millisecond, stop) // for one too many
 			}
 		}
 	}
@@ -248,6 +252,47 @@ func TestBreakerOpensOnTheSameErrorThreeTimes(t *testing.T) {
 		t.Errorf("outcome %+v, breakers %s", o, text(s.state().Breakers))
 	}
 	s.agree()
+}
+
+// TestBreakerOfLaunchesAgain: jobs that are flaky side by side stop nothing,
+// nor do preemptions, whoever launches again; what is launched again and again
+// to fail alike does.
+func TestBreakerOfLaunchesAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		class string
+		fails int // launches of each job
+		open  bool
+	}{
+		"flaky":     {"nan", 2, false},
+		"preempted": {"preempted", 8, false},
+		"hopeless":  {"nan", 99, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, strings.Replace(retrying(`"nan", "preempted"`, ""), "max_attempts = 3", "max_attempts = 20", 1))
+			s.world.can.HostQueue, s.world.can.Retries = false, false
+			launches := map[string]int{}
+			s.world.result = func(j providers.Job, _ int) result {
+				if launches[j.Address]++; launches[j.Address] <= c.fails {
+					return result{exit: 1, class: c.class, tail: "no licence"}
+				}
+				return result{}
+			}
+			o := s.must(t.Context())
+			if _, open := s.state().Breakers["a"]; open != c.open || c.open == (o.Done == 6) {
+				t.Errorf("outcome %+v, breakers %s", o, text(s.state().Breakers))
+			}
+			for job, n := range s.world.runs {
+				if c.open && n > 3 {
+					t.Errorf("%d launches of %s", n, job)
+				}
+			}
+			if !c.open { // else jobs wait for a resume, which the world knows nothing of
+				s.agree()
+			}
+		})
+	}
 }
 
 // TestBreakerOfABackendIsToldAsAHold: a backend that stops a phase by itself

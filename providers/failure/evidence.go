@@ -89,6 +89,18 @@ func Is(class, in string) bool {
 	return class == in || in == OOM && (class == OOMGPU || class == OOMHost || class == OOMSched)
 }
 
+// Repeats reports whether a job that failed with a class, and is launched
+// again as it was, may be expected to fail alike: not where another job or a
+// machine was to blame, nor after a walltime, when it goes on from its
+// checkpoint.
+func Repeats(class string) bool {
+	switch class {
+	case Preempted, NodeFailure, GPULost, Transport, Walltime:
+		return false
+	}
+	return true
+}
+
 // Classify names why an attempt failed. A rule of own that does not compile
 // is passed over; Compile tells about it.
 func Classify(e Evidence, own []Rule) Verdict {

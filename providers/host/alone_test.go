@@ -144,6 +144,55 @@ func TestAloneBreaker(t *testing.T) {
 	}
 }
 
+// With muster off: jobs that are flaky side by side stop nothing; what counts
+// is how they end.
+func TestAloneBreakerLeavesFlakyJobsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.place.CPUs = 4
+	var jobs []providers.Job
+	last := w.job("echo > last", "last")
+	last.Phase = "q"
+	for i := range 4 {
+		out := fmt.Sprint("o", i)
+		j := w.job(`[ "$MUSTER_ATTEMPT" = 3 ] || { echo 'ValueError: no licence' >&2; exit 75; }; echo > `+out, out)
+		j.Retry = providers.Retry{On: []string{"unknown"}, Max: 3}
+		j.Breaker = providers.Breaker{SameError: 3, Share: 0.15}
+		jobs = append(jobs, j)
+		last.After = append(last.After, j.Token)
+	}
+	w.alone("last", append(jobs, last)...)
+	for _, o := range w.wait(jobs...) {
+		if o.Status != offer.Completed || o.Attempt != 3 {
+			t.Errorf("%+v", o)
+		}
+	}
+	if len(w.notes) != 0 {
+		t.Errorf("notes: %+v", w.notes)
+	}
+}
+
+// With muster off: a job that is started again and again with the same error
+// stops its phase.
+func TestAloneBreakerEndsARunaway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job("echo x >> tries; echo 'ValueError: no licence' >&2; exit 75", "out")
+	j.Retry = providers.Retry{On: []string{"unknown"}, Max: 20}
+	j.Breaker = providers.Breaker{SameError: 3}
+	other := w.job("while [ $(grep -c x tries) -lt 3 ]; do sleep 0.02; done; sleep 1; echo > other", "other")
+	other.Phase = "q"
+	w.place.CPUs = 4
+	w.alone("other", j, other)
+	w.wait(other)
+	if got := w.read("tries"); got != "x\nx\nx\n" {
+		t.Errorf("tries: %q", got)
+	}
+	if len(w.notes) != 1 || w.notes[0].Kind != "breaker" || !strings.Contains(w.notes[0].Text, "the same error 3 times in a row") {
+		t.Errorf("notes: %+v", w.notes)
+	}
+}
+
 // With muster off: a phase's cap holds.
 func TestAlonePhaseCap(t *testing.T) {
 	t.Parallel()

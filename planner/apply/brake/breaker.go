@@ -22,12 +22,26 @@ const (
 // or a resume. Open stops starts there.
 type Breaker struct {
 	Open     bool
-	last     string // signature of the last failure
-	row      int    // failures with it in a row
+	row      row // of the jobs that failed for good
 	finished int
 	good     int
 	causes   map[string]int
+	again    map[string]row // by job, of launches that others follow
 	warned   bool
+}
+
+// A row is failures with one signature, one after another.
+type row struct {
+	signature string
+	n         int
+}
+
+func (r row) add(signature string) row {
+	if r.signature != signature {
+		return row{signature, 1}
+	}
+	r.n++
+	return r
 }
 
 // Success counts a job that completed. One that makes the batch large enough
@@ -35,7 +49,7 @@ type Breaker struct {
 func (b *Breaker) Success(policy lang.Breaker) (trip *Trip, warning string) {
 	b.finished++
 	b.good++
-	b.row, b.last = 0, ""
+	b.row, b.again = row{}, nil
 	if b.Open || b.finished != breakerBatch {
 		return nil, "" // a success makes no share larger
 	}
@@ -48,8 +62,9 @@ func (b *Breaker) Success(policy lang.Breaker) (trip *Trip, warning string) {
 	return b.share(most, policy)
 }
 
-// A Failure is one job that failed for good.
+// A Failure is how one launch of a job failed.
 type Failure struct {
+	Job       string // address
 	Class     string
 	Signature string
 	Exit      *int
@@ -70,15 +85,35 @@ type Trip struct {
 	Reason string
 }
 
-// Failed counts a failure. It returns a trip when the breaker has to open,
-// and a warning when that is near.
-func (b *Breaker) Failed(f Failure, policy lang.Breaker) (trip *Trip, warning string) {
-	b.finished++
-	if f.Signature == b.last {
-		b.row++
-	} else {
-		b.last, b.row = f.Signature, 1
+// Again counts a launch that failed and is made again as it was. It counts
+// for its own job alone, which may do better next time: jobs that are flaky
+// side by side stop nothing. A job that fails alike in every launch, with none
+// of its phase that succeeded between, trips the breaker.
+func (b *Breaker) Again(f Failure, policy lang.Breaker) *Trip {
+	if !failure.Repeats(f.Class) {
+		return nil
 	}
+	if b.again == nil {
+		b.again = map[string]row{}
+	}
+	r := b.again[f.Job].add(f.Signature)
+	b.again[f.Job] = r
+	if b.Open || policy.SameError <= 0 || r.n < policy.SameError {
+		return nil
+	}
+	return &Trip{f.Class, r.n, inRow(r.n, f.Text)}
+}
+
+// Failed counts a job that failed for good; a preemption is somebody else's
+// doing, and counts for nothing. It returns a trip when the breaker has to
+// open, and a warning when that is near.
+func (b *Breaker) Failed(f Failure, policy lang.Breaker) (trip *Trip, warning string) {
+	delete(b.again, f.Job)
+	if f.Class == failure.Preempted {
+		return nil, ""
+	}
+	b.finished++
+	b.row = b.row.add(f.Signature)
 	if b.causes == nil {
 		b.causes = map[string]int{}
 	}
@@ -87,12 +122,16 @@ func (b *Breaker) Failed(f Failure, policy lang.Breaker) (trip *Trip, warning st
 		return nil, ""
 	}
 	switch {
-	case policy.SameError > 0 && b.row >= policy.SameError:
-		return &Trip{f.Class, b.row, fmt.Sprintf("the same error %d times in a row: %s", b.row, f.Text)}, ""
-	case policy.SameError > 0 && b.good == 0 && b.row >= crashBatch && f.deterministic():
-		return &Trip{f.Class, b.row, "everything crashes alike: " + f.Text}, ""
+	case policy.SameError > 0 && b.row.n >= policy.SameError:
+		return &Trip{f.Class, b.row.n, inRow(b.row.n, f.Text)}, ""
+	case policy.SameError > 0 && b.good == 0 && b.row.n >= crashBatch && f.deterministic():
+		return &Trip{f.Class, b.row.n, "everything crashes alike: " + f.Text}, ""
 	}
 	return b.share(f.Class, policy)
+}
+
+func inRow(n int, text string) string {
+	return fmt.Sprintf("the same error %d times in a row: %s", n, text)
 }
 
 // share looks at how many of the finished jobs failed with a class.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/failure"
 )
 
 func TestBreakerTrips(t *testing.T) {
@@ -15,7 +16,7 @@ func TestBreakerTrips(t *testing.T) {
 	missing := 127
 	for name, c := range map[string]struct {
 		policy lang.Breaker
-		jobs   string // . is a success, other letters are signatures of failures
+		jobs   string // . is a success, P a preemption, other letters are signatures of failures
 		exit   *int
 		trip   string
 		warn   bool
@@ -24,6 +25,8 @@ func TestBreakerTrips(t *testing.T) {
 		"a success in between":                {policy, "aa.aa", nil, "", false},
 		"different errors":                    {policy, "ababab", nil, "", false},
 		"off":                                 {lang.Breaker{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", nil, "", false},
+		"preempted, one and all":              {policy, "PPPPPPPPPPPPPPPPPPPPPPPPPP", nil, "", false},
+		"a preemption in between":             {policy, "aaPa", nil, "the same error 3 times in a row", false},
 		"a program that is not there":         {policy, "aa", &missing, "everything crashes alike", false},
 		"one in ten warns":                    {policy, "a.........b.........", nil, "", true},
 		"the twentieth is a success":          {policy, "a..b....c....d......", nil, "4 of 20 finished jobs failed", false},
@@ -42,7 +45,11 @@ func TestBreakerTrips(t *testing.T) {
 				if j == '.' {
 					at, warning = b.Success(c.policy)
 				} else {
-					at, warning = b.Failed(Failure{Class: "nan", Signature: string(j), Exit: c.exit, Text: "nan"}, c.policy)
+					class := "nan"
+					if j == 'P' {
+						class = failure.Preempted
+					}
+					at, warning = b.Failed(Failure{Class: class, Signature: string(j), Exit: c.exit, Text: "nan"}, c.policy)
 				}
 				warned = warned || warning != ""
 				if at != nil && trip == "" {
@@ -51,6 +58,53 @@ func TestBreakerTrips(t *testing.T) {
 			}
 			if !strings.HasPrefix(trip, c.trip) || (trip == "") != (c.trip == "") || warned != c.warn {
 				t.Errorf("trip %q, warned %v; want %q, %v", trip, warned, c.trip, c.warn)
+			}
+		})
+	}
+}
+
+// TestBreakerLaunchedAgain: a step is a job and how a launch of it ended: "."
+// well, "a" or "b" as signatures of failures that another launch follows, "A"
+// for good.
+func TestBreakerLaunchedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		class string
+		steps string
+		trip  bool
+	}{
+		"flaky side by side":             {"nan", "1a 2a 3a 4a 1a 2a 3a 4a", false},
+		"one that only fails":            {"nan", "1a 2a 1a 2a 1a", true},
+		"a success of another between":   {"nan", "1a 1a 2. 1a 1a", false},
+		"another error between":          {"nan", "1a 1a 1b 1a", false},
+		"one of three that gave up":      {"nan", "1a 1a 1A 2a 2a 2A", false},
+		"three that gave up":             {"nan", "1a 2a 3a 1A 2A 3A", true},
+		"preempted again and again":      {failure.Preempted, "1a 1a 1a 1a 1a", false},
+		"node after node":                {failure.NodeFailure, "1a 1a 1a 1a 1a", false},
+		"walltime, the checkpoint moves": {failure.Walltime, "1a 1a 1a 1a 1a", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b Breaker
+			policy := lang.Breaker{SameError: 3}
+			var trip *Trip
+			steps := strings.Fields(c.steps)
+			for i, step := range steps {
+				if trip != nil {
+					t.Fatalf("it opened at step %d: %s", i, trip.Reason)
+				}
+				f := Failure{Job: step[:1], Class: c.class, Signature: strings.ToLower(step[1:]), Text: "nan"}
+				switch step[1] {
+				case '.':
+					trip, _ = b.Success(policy)
+				case 'A':
+					trip, _ = b.Failed(f, policy)
+				default:
+					trip = b.Again(f, policy)
+				}
+			}
+			if got := trip != nil; got != c.trip || got && !strings.HasPrefix(trip.Reason, "the same error 3 times in a row") {
+				t.Errorf("%+v", trip)
 			}
 		})
 	}

@@ -86,6 +86,17 @@ func Covers(r lang.Retry, class string) bool {
 	return false
 }
 
+// Scales reports whether a launch after a failure of a class asks for other
+// resources.
+func Scales(r lang.Retry, class string) bool {
+	for on := range r.Scale {
+		if failure.Is(class, on) {
+			return true
+		}
+	}
+	return false
+}
+
 // Elsewhere reports whether a class is about the machine, so that the next
 // launch is better made on another.
 func Elsewhere(class string) bool {

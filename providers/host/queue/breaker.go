@@ -22,31 +22,84 @@ type breaker struct {
 	Last     string         `json:"last,omitempty"` // signature of the last failure
 	Same     int            `json:"same,omitempty"` // how many times in a row
 	Finished int            `json:"finished,omitempty"`
+	Good     int            `json:"good,omitempty"` // of the finished jobs, those that did well
 	Causes   map[string]int `json:"causes,omitempty"`
 }
 
-// count enters a job that ended for good.
+// A row is failures of one job with the same signature, one after another,
+// while none of its phase did well.
+type row struct {
+	signature string
+	of        *breaker
+	good      int // the breaker's
+	n         int
+}
+
+func (r *row) add(signature string, b *breaker) int {
+	if r.signature != signature || r.of != b || r.good != b.Good {
+		*r = row{signature: signature, of: b, good: b.Good}
+	}
+	r.n++
+	return r.n
+}
+
+// count enters a job that ended for good. A preemption is somebody else's
+// doing, and counts for nothing.
 func (q *queue) count(j *job, v failure.Verdict) {
-	policy := j.spec.Breaker
-	if policy.SameError == 0 && policy.Share == 0 {
+	b := q.breakerOf(j)
+	if b == nil || v.Class == failure.Preempted {
 		return
 	}
-	p := j.place
-	b := p.breakers[j.spec.Phase]
-	if b == nil {
-		b = &breaker{}
-		p.breakers[j.spec.Phase] = b
-	}
 	b.Finished++
+	kind, text := "", ""
 	if v.Class == "" {
+		b.Good++
 		b.Last, b.Same = "", 0
 	} else {
 		b.failed(v.Signature)
-		if kind, text := b.judge(policy, v); kind != "" {
-			q.note(p, providers.Note{Kind: kind, Phase: j.spec.Phase, Text: text})
-		}
+		kind, text = b.judge(j.spec.Breaker, v)
 	}
-	q.put(entry{Breaker: &breakerEntry{Place: p.n, Phase: j.spec.Phase, Breaker: *b}})
+	q.tellBreaker(j, b, kind, text)
+}
+
+// countAgain enters a launch that failed and is made again as it was. It
+// counts for its own job alone, which may do better next time: jobs that are
+// flaky side by side stop nothing, but one that fails alike in every launch
+// does, where none of its phase did well between.
+func (q *queue) countAgain(j *job, v failure.Verdict) {
+	b, most := q.breakerOf(j), j.spec.Breaker.SameError
+	if b == nil || most <= 0 || !failure.Repeats(v.Class) {
+		return
+	}
+	if n := j.alike.add(v.Signature, b); n >= most && !b.Open {
+		b.Open = true
+		q.tellBreaker(j, b, "breaker", inRow(n, v))
+	}
+}
+
+// breakerOf is the breaker of a job's phase, nil where it has none.
+func (q *queue) breakerOf(j *job) *breaker {
+	if j.spec.Breaker.SameError == 0 && j.spec.Breaker.Share == 0 {
+		return nil
+	}
+	b := j.place.breakers[j.spec.Phase]
+	if b == nil {
+		b = &breaker{}
+		j.place.breakers[j.spec.Phase] = b
+	}
+	return b
+}
+
+// tellBreaker writes down where a breaker stands, and what there is to say.
+func (q *queue) tellBreaker(j *job, b *breaker, kind, text string) {
+	if kind != "" {
+		q.note(j.place, providers.Note{Kind: kind, Phase: j.spec.Phase, Text: text})
+	}
+	q.put(entry{Breaker: &breakerEntry{Place: j.place.n, Phase: j.spec.Phase, Breaker: *b}})
+}
+
+func inRow(n int, v failure.Verdict) string {
+	return fmt.Sprintf("stopped after the same error %d times in a row: %s", n, said(v))
 }
 
 func (b *breaker) failed(signature string) {
@@ -67,7 +120,7 @@ func (b *breaker) judge(policy providers.Breaker, v failure.Verdict) (kind, text
 	}
 	if policy.SameError > 0 && b.Same >= policy.SameError {
 		b.Open = true
-		return "breaker", fmt.Sprintf("stopped after the same error %d times in a row: %s", b.Same, said(v))
+		return "breaker", inRow(b.Same, v)
 	}
 	share := float64(b.Causes[v.Signature]) / float64(b.Finished)
 	switch {

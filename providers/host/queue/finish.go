@@ -164,7 +164,10 @@ func (q *queue) finish(c *check) {
 		obs.Status = offer.Completed
 	default:
 		obs.Status, obs.Class = offer.Failed, c.verdict.Class
-		again = q.retries(j, c, &obs)
+		before := j.Shape
+		if again = q.retries(j, c, &obs); again && j.Shape == before {
+			q.countAgain(j, c.verdict)
+		}
 	}
 	j.Status, j.Obs = obs.Status, &obs
 	if again {

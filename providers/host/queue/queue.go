@@ -107,6 +107,7 @@ type job struct {
 	expired bool          // its walltime was over
 	timers  []*time.Timer
 	tries   int   // starts that did not come to a claim
+	alike   row   // its failures that it was started again after; forgotten with the queue's process
 	oomKill int64 // oom_kill of the machine before it started; -1 = unknown
 	xids    marks // of its devices before it started; nil = unknown
 }

@@ -20,8 +20,13 @@ import (
 // and gives the status for Slurm.
 func (s *start) finish(e End, v failure.Verdict) (int, error) {
 	os.RemoveAll(string(s.folder))
-	stopped := !e.Outside && s.count(e, v)
-	if e.Seen.Status == offer.Failed && !e.Outside && !stopped && s.retries(&e, v) {
+	next := e
+	again := e.Seen.Status == offer.Failed && !e.Outside && s.retries(&next, v)
+	stopped := !e.Outside && s.count(next, v, again)
+	if !again || !stopped {
+		e = next
+	}
+	if again && !stopped {
 		err := s.record(e)
 		if err == nil {
 			if err = s.requeue(e); err == nil {

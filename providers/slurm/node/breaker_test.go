@@ -1,0 +1,69 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// TestBreakerCountsJobs: a step is a job and how a start of it ended: "." well,
+// "a" or "b" as errors after which it starts again, "A" for good.
+func TestBreakerCountsJobs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		class string
+		grows bool
+		steps string
+		stops bool // at the last step, and none before
+	}{
+		"flaky side by side":             {"unknown", false, "1a 2a 3a 4a 1a 2a 3a 4a", false},
+		"one that only fails":            {"unknown", false, "1a 2a 1a 2a 1a", true},
+		"a success of another between":   {"unknown", false, "1a 1a 2. 1a 1a", false},
+		"another error between":          {"unknown", false, "1a 1a 1b 1a", false},
+		"two that gave up":               {"unknown", false, "1a 1a 1A 2a 2a 2A", false},
+		"three that gave up":             {"unknown", false, "1a 2a 3a 1A 2A 3A", true},
+		"preempted, one and all":         {failure.Preempted, false, "1A 2A 3A 4A", false},
+		"preempted again and again":      {failure.Preempted, false, "1a 1a 1a 1a", false},
+		"node after node":                {failure.NodeFailure, false, "1a 1a 1a 1a", false},
+		"walltime, the checkpoint moves": {failure.Walltime, false, "1a 1a 1a 1a", false},
+		"each time with more memory":     {failure.OOMHost, true, "1a 1a 1a 1a", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpool(t)
+			restarts := map[string]int{}
+			steps := strings.Fields(c.steps)
+			for i, step := range steps {
+				name, how := step[:1], step[1:]
+				begin := Begin{Token: "token" + name, ID: name, Restart: restarts[name]}
+				restarts[name]++
+				one := start{spool: s, begin: begin, job: &providers.Job{Token: begin.Token, Address: "phase.x[" + name + "]", Phase: "x", Breaker: providers.Breaker{SameError: 3}}}
+				e, v := End{Begin: begin, Final: true}, failure.Verdict{}
+				again := false
+				switch e.Seen.Status = offer.Failed; how {
+				case ".":
+					e.Seen.Status = offer.Completed
+				default:
+					v = failure.Verdict{Class: c.class, Signature: strings.ToLower(how), Line: "no licence"}
+					if again = how != "A"; again {
+						e.Final, e.Seen.Status = false, offer.Waiting
+					}
+					if c.grows {
+						e.Growth = &Growth{Memory: 1 << 30}
+					}
+				}
+				if stopped := one.count(e, v, again); stopped != (c.stops && i == len(steps)-1) {
+					t.Errorf("step %d, %s: stopped is %v", i, step, stopped)
+				}
+			}
+			why := s.Stopped("x")
+			if (why != "") != c.stops || c.stops && why != fmt.Sprintf("the same error %d times in a row: no licence", 3) {
+				t.Errorf("stopped with %q", why)
+			}
+		})
+	}
+}
