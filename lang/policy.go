@@ -64,6 +64,13 @@ func (p *Policy) Permits(backend string) bool {
 	return (len(p.Allow) == 0 || slices.Contains(p.Allow, backend)) && !slices.Contains(p.Deny, backend)
 }
 
+// Stale reports whether facts of a month ("2026-05") are older than StaleAfter,
+// counted from the month's last day. What names no month is not stale.
+func (p *Policy) Stale(month string, now time.Time) bool {
+	at, err := time.Parse("2006-01", month)
+	return err == nil && p.StaleAfter > 0 && now.Sub(at.AddDate(0, 1, -1)) > p.StaleAfter
+}
+
 var shapeNames = []string{"cpus", "disk", "gpu_memory", "gpus", "memory", "nodes", "walltime"}
 
 func (l *loader) rule(b *syntax.Block) *Rule {

@@ -98,11 +98,11 @@ func months(at, now time.Time) string {
 
 // warnStale says when facts were verified too long ago to be relied on.
 func (m *maker) warnStale(backend, month string) {
-	after := m.in.Campaign.Policy.StaleAfter
-	at, err := time.Parse("2006-01", month)
-	if err != nil || after <= 0 || m.in.Now.Sub(at.AddDate(0, 1, -1)) <= after { // from the last day of the month
+	if !m.in.Campaign.Policy.Stale(month, m.in.Now) {
 		return
 	}
+	after := m.in.Campaign.Policy.StaleAfter
+	at, _ := time.Parse("2006-01", month)
 	d := diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend,
 		Detail: fmt.Sprintf("Limits, prices and deletion rules of backend.%s were verified in %s, %s ago, which is longer than stale_after (%s). `muster backends` prints them: compare them with what the site says.",
 			backend, month, months(at, m.in.Now), units.ShortDuration(after))}

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/checklist"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
@@ -139,6 +140,19 @@ func planPaper(t *testing.T) *planner.Plan {
 	return p
 }
 
+// TestPaperChecklist holds what stands below the scripts of the phase that
+// goes to Slurm: ten points, from the plan.
+func TestPaperChecklist(t *testing.T) {
+	t.Parallel()
+	in, _ := loadPaperWorld(t).input(t)
+	p, _ := planner.Make(in)
+	var b bytes.Buffer
+	if err := (view.Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}).Checklists(&b, checklist.Of(p, in, "/home/me/dllm")); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "checklist.golden", b.String())
+}
+
 // TestPaperScreen holds that the campaign of the reference plans to the screen
 // of the documentation, figures included.
 func TestPaperScreen(t *testing.T) {
@@ -147,17 +161,23 @@ func TestPaperScreen(t *testing.T) {
 	if err := (view.Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}).Print(&b, planPaper(t)); err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join(paperDir, "testdata", "plan.golden")
+	golden(t, "plan.golden", b.String())
+}
+
+// golden compares what is shown with a file beside the campaign.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join(paperDir, "testdata", name)
 	if *updatePaper {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); d != "" {
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
 		t.Errorf("the screen changed; if that is meant, run with -update-paper and mend the documentation\n%s", d)
 	}
 }

@@ -87,7 +87,7 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 			jsonInto := fs.String("json-into", "", "write the plan as JSON to `FILE` as well")
 			markdown := fs.Bool("markdown", false, "print the plan as Markdown, for a merge request")
 			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
-			scripts := fs.Bool("show-scripts", false, "print the commands and scripts that would be submitted")
+			scripts := fs.Bool("show-scripts", false, "print the commands and scripts that would be submitted, and for Slurm the ten-point check list")
 			return func(ctx context.Context, a *app, _ []string) error {
 				if err := p.check(); err != nil {
 					return err

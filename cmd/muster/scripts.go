@@ -8,7 +8,9 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/checklist"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/state"
 )
 
@@ -54,7 +56,17 @@ func (a *app) printScripts(w *work) error {
 			a.printf("# %s\n%s\n", term.CleanLine(address), scriptText(r))
 		}
 	}
-	return nil
+	return a.printChecklists(w)
+}
+
+// printChecklists ends the look before a submission: ten points of every phase
+// that goes to Slurm.
+func (a *app) printChecklists(w *work) error {
+	path, err := statePath(w.campaign)
+	if err != nil {
+		return err
+	}
+	return view.Human{Style: a.out}.Checklists(a.stdout, checklist.Of(w.plan, w.input, path))
 }
 
 func siteOfStart(w *work, pp *planner.PhasePlan, at start) lang.Site {

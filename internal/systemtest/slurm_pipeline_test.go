@@ -101,7 +101,8 @@ func slurmPipeline(t *testing.T) {
 	}
 
 	says(c.must("plan"), "+ smoke", "phase.npt", "phase.snapshots", "phase.analysis")
-	says(c.must("plan", "-show-scripts"), "#SBATCH --partition=atesting_a100", "#SBATCH --partition=aa100", "#SBATCH --array=", "%5")
+	says(c.must("plan", "-show-scripts"), "#SBATCH --partition=atesting_a100", "#SBATCH --partition=aa100", "#SBATCH --array=", "%5",
+		"# check list of phase.npt:", "smoke first, on slurm.lab atesting_a100", "# check list of phase.snapshots:", "# check list of phase.analysis:")
 	if calls := c.calls("sbatch"); len(calls) > 0 && !strings.Contains(strings.Join(calls, " "), "--test-only") || c.ours() != "" {
 		t.Errorf("a plan submitted: %v, %s", calls, c.ours())
 	}
