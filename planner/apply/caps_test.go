@@ -143,9 +143,19 @@ func TestHoldOfAPhaseLetsTheOthersGoOn(t *testing.T) {
 	s.conf = func(c *Config) { c.Requests = dir }
 	ended := make(chan Outcome)
 	go func() { ended <- s.must(t.Context()) }()
+	count := func(held bool) (n int) {
+		for _, j := range s.world.jobs {
+			if !held || j.held {
+				n++
+			}
+		}
+		return n
+	}
+	s.world.until(func() bool { return count(false) == 7 })
 	if _, err := request.Send(t.Context(), dir, request.Request{Verb: request.Hold, Who: "bob", Addresses: []string{"phase.a"}}, time.Minute); err != nil {
 		t.Fatal(err)
 	}
+	s.world.until(func() bool { return count(true) == 6 })
 	s.world.mu.Lock()
 	s.world.stall = false
 	s.world.mu.Unlock()

@@ -206,17 +206,21 @@ func (e *engine) wait(ctx context.Context) bool {
 		timer = t
 	}
 	e.Time.Park(func() bool { return len(e.inbox) > 0 || len(timer) > 0 || over(ctx.Done()) || over(e.Session.Lost()) })
-	select {
-	case <-e.Session.Lost():
-		e.halt(LeaseLost, "another muster took the lease")
-		e.err = store.ErrLost
-		return false
-	case <-ctx.Done():
+	if ctx.Err() == nil { // or whoever was told to stop would go on as long as there is news
+		select {
+		case <-e.Session.Lost():
+			e.halt(LeaseLost, "another muster took the lease")
+			e.err = store.ErrLost
+			return false
+		case <-ctx.Done():
+		case <-timer:
+		case f := <-e.inbox:
+			f()
+		}
+	}
+	if ctx.Err() != nil {
 		e.halt(Interrupted, "")
 		return false
-	case <-timer:
-	case f := <-e.inbox:
-		f()
 	}
 	for range maxDrain {
 		select {

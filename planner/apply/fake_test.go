@@ -105,6 +105,19 @@ func (w *world) step() {
 	}
 }
 
+// until waits until something holds of the world; the test's own time limit is
+// the bound.
+func (w *world) until(holds func() bool) {
+	for ; ; time.Sleep(time.Millisecond) {
+		w.mu.Lock()
+		ok := holds()
+		w.mu.Unlock()
+		if ok {
+			return
+		}
+	}
+}
+
 func (w *world) afterDone(j *fakeJob) bool {
 	for _, t := range j.After {
 		if u := w.jobs[t]; u == nil || u.status != offer.Completed {
