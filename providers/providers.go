@@ -252,7 +252,7 @@ type SubmitRequest struct {
 // Submitted is the outcome for one job.
 type Submitted struct {
 	Token  string
-	Handle string
+	Handle string // of a scheduler: "" while it takes no more, and the backend keeps the job
 	Err    *Error // nil when accepted
 }
 

@@ -52,6 +52,7 @@ type flight struct {
 	told     bool   // the cancel is under way
 	missed   int    // look-ups in a row that did not find it
 	handle   string
+	kept     bool            // its backend keeps it, as its scheduler takes no more now: it needs muster to be submitted
 	imported bool            // it was started without muster
 	seconds  map[string]bool // other jobs under the same token, as their backend names them
 	plan     string          // under whose approval it was launched

@@ -19,7 +19,7 @@ func (e *engine) observe(b *contact, o *offer.Observation) {
 	if f == nil || f.b.contact != b || o.Presence == offer.Absent {
 		return
 	}
-	if f.status == cells.Submitting && o.Status != "" {
+	if o.Status != "" && (f.status == cells.Submitting || f.kept && o.Handle != "") {
 		e.accepted(f, o.Handle)
 	}
 	if o.Duplicate != "" {

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,60 @@ func TestDetachHandsOverWhatRunsByItself(t *testing.T) {
 	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
 	if n := len(s.world.logs); n != 10 {
 		t.Errorf("%d launches", n)
+	}
+}
+
+// A crowded scheduler takes so many jobs of ours and leaves the rest with its
+// backend: others of the account have the room.
+type crowded struct {
+	*fake
+	room int
+}
+
+func (c *crowded) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	out, err := c.fake.Submit(ctx, r)
+	for i := range out {
+		if c.room--; c.room < 0 {
+			out[i].Handle = ""
+		}
+	}
+	return out, err
+}
+
+// TestDetachCountsWhatTheSchedulerTook: what a scheduler took no more of, though
+// its limit alone would have allowed it, is left and not handed over, and said.
+func TestDetachCountsWhatTheSchedulerTook(t *testing.T) {
+	t.Parallel()
+	for room, c := range map[int]struct {
+		handed, left int
+		first        string
+	}{
+		9: {6, 0, ""},
+		6: {6, 0, ""},
+		5: {5, 1, "takes no more jobs now; 1 job follows as room appears"},
+		0: {0, 6, "takes no more jobs now; 6 jobs follow as room appears"},
+	} {
+		s := newStage(t, grid)
+		s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
+		s.conf = func(c *Config) {
+			detached(c)
+			whole := c.Provider
+			c.Provider = func(name string) (providers.Provider, error) {
+				p, err := whole(name)
+				if err != nil {
+					return nil, err
+				}
+				return &crowded{p.(*fake), room}, nil
+			}
+		}
+		o := s.must(t.Context())
+		queued := 0
+		for _, on := range o.QueuedOn {
+			queued += on.Jobs
+		}
+		if o.Handed != c.handed || o.Queued != c.handed || queued != c.handed || o.Left != c.left || !strings.HasSuffix(o.First, c.first) || (o.First == "") != (c.first == "") {
+			t.Errorf("room for %d: outcome %+v", room, o)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -128,10 +129,22 @@ func (e *engine) outcome() Outcome {
 			o.Next = "muster apply -once"
 		}
 	}
-	by := map[string]int{}
+	by, kept := map[string]int{}, map[string]int{}
 	for _, f := range e.flights {
-		if f.status == cells.Queued || f.status == cells.Submitting {
+		switch {
+		case f.kept && f.status == cells.Queued:
+			if f.p != nil && !f.smoke {
+				o.Queued--
+				o.Left++
+			}
+			kept[f.b.title()]++
+		case f.status == cells.Queued || f.status == cells.Submitting:
 			by[f.b.Name]++
+		}
+	}
+	for _, title := range sortedKeys(kept) {
+		if o.First == "" && e.handingOver() {
+			o.First = fmt.Sprintf("%s takes no more jobs now; %s as room appears", title, jobs(kept[title], "follows", "follow"))
 		}
 	}
 	for name, n := range by {

@@ -71,7 +71,9 @@ func (e *engine) submitted(b *backend, batch []*flight, res []providers.Submitte
 }
 
 func (e *engine) accepted(f *flight, handle string) {
-	if f.job != nil {
+	counted := f.job == nil && !f.kept
+	f.kept = handle == "" && f.b.Can.Arrays
+	if !counted && !f.kept {
 		e.handed++
 	}
 	f.job, f.handle = nil, handle
