@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -32,6 +33,7 @@ type app struct {
 	events         *events    // of -json; nil when people read
 	pin            launch.Pin // how strict .muster.lock.hcl is; init records
 	now            func() time.Time
+	waits          sync.Map // what was said to be waited for
 }
 
 func newApp(stdin, stdout, stderr *os.File) *app {

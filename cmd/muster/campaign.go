@@ -123,8 +123,19 @@ func (a *app) slow(text string) func() {
 	return func() { t.Stop() }
 }
 
-// waiting says what is waited for.
-func (a *app) waiting(what string) { a.notef("%s…\n", capitalise(what)) }
+// waiting says what is waited for, once in this process: a plan asks its
+// backends more than once.
+func (a *app) waiting(what string) {
+	if a.firstWait(what) {
+		a.notef("%s…\n", capitalise(what))
+	}
+}
+
+// firstWait reports whether a wait is news.
+func (a *app) firstWait(what string) bool {
+	_, told := a.waits.LoadOrStore(what, true)
+	return !told
+}
 
 // launcher starts provider processes as they are needed.
 func (a *app) launcher() *launch.Launcher {

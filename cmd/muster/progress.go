@@ -25,9 +25,22 @@ func (a *app) progress(p *planner.Plan, asJSON bool) sink {
 	case asJSON:
 		return a.stream()
 	case a.err.TTY:
-		return newBars(a.stderr, a.err, p)
+		return onceWaits{newBars(a.stderr, a.err, p), a.firstWait}
 	}
-	return &lines{w: a.stderr, style: a.err, said: map[string]string{}, paces: paces{}}
+	return onceWaits{&lines{w: a.stderr, style: a.err, said: map[string]string{}, paces: paces{}}, a.firstWait}
+}
+
+// onceWaits is a sink for people that leaves out what the plan before the run
+// has said to wait for.
+type onceWaits struct {
+	sink
+	first func(what string) bool
+}
+
+func (o onceWaits) show(p apply.Progress) {
+	if p.Phases != nil || p.Note == "" || p.Note != p.Waits || o.first(p.Note) {
+		o.sink.show(p)
+	}
 }
 
 // cadence is how far apart plain lines stand: the longer it takes, the less
@@ -52,7 +65,7 @@ func (l *lines) show(p apply.Progress) {
 	if p.Note != "" {
 		l.print(noteText(p))
 	}
-	if p.At.Before(l.next) && !p.Final {
+	if p.Note != "" && p.Note == p.Waits || p.At.Before(l.next) && !p.Final {
 		return
 	}
 	for _, ph := range p.Phases {
