@@ -239,7 +239,10 @@ func TestSSHDiskFull(t *testing.T) {
 	if fit == 0 || fit == 4 {
 		t.Fatalf("%d of 4 files fit on the disk", fit)
 	}
-	r.want(1, r.folder+"/work: the disk is full", "apply", "-auto-approve")
+	out, code := r.run("apply", "-auto-approve")
+	if said := strings.Join(strings.Fields(out), " "); code != 3 || !strings.Contains(said, "disk_full, the disk of its workdir takes nothing more, not even its log; make room, then resume") {
+		t.Errorf("on a full disk: exit %d\n%s", code, out)
+	}
 	if n := r.count("start"); n != 4 {
 		t.Errorf("%d starts, want 4: on a full disk nothing is tried again", n)
 	}

@@ -91,11 +91,11 @@ func Is(class, in string) bool {
 
 // Repeats reports whether a job that failed with a class, and is launched
 // again as it was, may be expected to fail alike: not where another job or a
-// machine was to blame, nor after a walltime, when it goes on from its
-// checkpoint.
+// machine was to blame, nor after a device's memory was full, when it goes to
+// another device, nor after a walltime, when it goes on from its checkpoint.
 func Repeats(class string) bool {
 	switch class {
-	case Preempted, NodeFailure, GPULost, Transport, Walltime:
+	case Preempted, NodeFailure, GPULost, Transport, OOMGPU, Walltime:
 		return false
 	}
 	return true
