@@ -157,11 +157,12 @@ func (e *engine) outcome() Outcome {
 	return o
 }
 
-// braked says which phase starts nothing more, "" if each may.
+// braked says which phase its breaker holds, "" if none. That it opened was told
+// when it did.
 func (e *engine) braked() string {
 	for _, p := range e.phases {
 		if p.breaker.Open {
-			return "phase." + p.Name + " starts nothing more: " + e.st.Breakers[p.Name].Reason
+			return "phase." + p.Name + " is held by its breaker: " + e.st.Breakers[p.Name].Reason
 		}
 	}
 	return ""
