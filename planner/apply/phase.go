@@ -172,7 +172,9 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 		return f.status
 	}
 	if k == planner.Retry && rec != nil && rec.Retry.After(e.Clock()) {
-		e.due(p, cell, rec.Retry)
+		// Never longer than the delay, or a clock that was set back would keep it
+		// waiting by as much.
+		e.due(p, cell, earliest(rec.Retry, e.Clock().Add(p.Retry.Delay)))
 		return cells.Waiting
 	}
 	switch k {
