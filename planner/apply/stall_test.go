@@ -4,9 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -106,31 +104,5 @@ func TestRetryOfABrokenPhaseWaitsForAPerson(t *testing.T) {
 	notes := strings.Join(s.notes, "\n")
 	if o.Stopped != None || o.Left == 0 || !strings.Contains(notes, "launch 2 of 3 waits for muster resume phase.a") || strings.Contains(notes, "in 1h") {
 		t.Errorf("outcome %+v\n%s", o, notes)
-	}
-}
-
-// A clock that was ahead in one run makes no job wait for it in the next.
-func TestDelayWhenTheClockWasSetBack(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, delayed("1s"))
-	s.world.can.HostQueue, s.world.can.Retries = false, false
-	failed := false
-	s.world.result = func(providers.Job, int) result {
-		if !failed {
-			failed = true
-			return result{exit: 1, class: "oom_host"}
-		}
-		return result{}
-	}
-	s.conf = func(c *Config) {
-		once(c)
-		c.Time = &jumpy{Clock: clock.Wall, by: []time.Duration{40 * 24 * time.Hour}, every: 1}
-	}
-	if o := s.must(t.Context()); o.Left == 0 {
-		t.Fatalf("nothing waits to be launched again: %+v", o)
-	}
-	s.conf = nil
-	if o := s.must(t.Context()); o.Failed+o.Left > 0 {
-		t.Errorf("outcome %+v", o)
 	}
 }
