@@ -8,8 +8,8 @@ import (
 
 // intend opens an attempt. What the job was before gives way: its identity and
 // hashes are those of the intent, and what an earlier run left is not this
-// run's. Fresh drops the attempts of an earlier result; otherwise the new one
-// is counted after them.
+// run's. Fresh counts from 1, without the attempts of an earlier result; otherwise
+// the new one is counted after them.
 func (s *State) intend(e Intended) {
 	key := e.Job.Key()
 	if key == "" {
@@ -24,8 +24,11 @@ func (s *State) intend(e Intended) {
 	j := identity(e.Job)
 	if old != nil {
 		j.Moved = old.Moved
-		if !e.Fresh {
+		switch {
+		case !e.Fresh:
 			j.Attempts = old.Attempts
+		case old.Status != Completed && !old.holds(e.Attempt.Token): // what was done has its outputs to show for it
+			s.passed(key, old.Attempts)
 		}
 	}
 	a := copied(e.Attempt)

@@ -34,8 +34,9 @@ func (s *State) hold(e HeldJob) {
 }
 
 // free lets a held, failed or cancelled job start again, attempts from 1: its
-// record goes, for a job without one is pending. Where its last attempt may
-// still be with a backend, it goes back there instead.
+// record goes, for a job without one is pending, and its attempts stay to be
+// read. Where its last attempt may still be with a backend, it goes back there
+// instead.
 func (s *State) free(e Freed) {
 	j := s.Jobs[e.Address]
 	if j == nil {
@@ -53,6 +54,7 @@ func (s *State) free(e Freed) {
 		}
 		return
 	}
+	s.passed(e.Address, j.Attempts)
 	delete(s.Jobs, e.Address)
 }
 
@@ -100,9 +102,16 @@ func (s *State) move(e MovedJob) {
 	}
 	j.Moved, j.Updated = was, plain(e.At)
 	s.Jobs[e.To] = j
+	if past := s.Earlier[e.From]; past != nil && e.To != e.From {
+		drop(&s.Earlier, e.From)
+		put(&s.Earlier, e.To, past)
+	}
 }
 
 func (s *State) forget(e Forgot) {
+	if e.Hard {
+		drop(&s.Earlier, e.Address)
+	}
 	j := s.Jobs[e.Address]
 	switch {
 	case j == nil:

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/gpu/gputest"
 )
@@ -46,7 +47,7 @@ func newRack(t *testing.T) *rack {
 	fmt.Fprintf(&state, "process 2 %d 12000\n", os.Getpid())
 	smi, _ := gputest.SMI(t, state.String())
 	// Providers get no variable of the test's: the stand-in brings its own.
-	r.must(os.WriteFile(filepath.Join(r.bin, "nvidia-smi"), fmt.Appendf(nil, "#!/bin/sh\n%s='%s' exec '%s' \"$@\"\n", gputest.Env, os.Getenv(gputest.Env), smi), 0o755))
+	program.Write(t, filepath.Join(r.bin, "nvidia-smi"), fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s' \"$@\"\n", gputest.Env, os.Getenv(gputest.Env), smi))
 	self, err := os.Executable()
 	r.must(err)
 	r.must(os.Symlink(self, filepath.Join(r.bin, "muster")))

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 // builtPlugins are external providers of examples/, built once for all scripts.
@@ -19,13 +21,12 @@ func plugin(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: plugin NAME")
 	}
 	build, _ := builtPlugins.LoadOrStore(args[0], sync.OnceValues(func() ([]byte, error) { return buildPlugin(args[0]) }))
-	program, err := build.(func() ([]byte, error))()
+	binary, err := build.(func() ([]byte, error))()
 	if err != nil {
-		ts.Fatalf("build %s: %v\n%s", args[0], err, program)
+		ts.Fatalf("build %s: %v\n%s", args[0], err, binary)
 	}
 	dir := ts.MkAbs("plugins")
-	ts.Check(os.MkdirAll(dir, 0o755))
-	ts.Check(os.WriteFile(filepath.Join(dir, "muster-provider-"+args[0]), program, 0o755))
+	ts.Check(program.File(filepath.Join(dir, "muster-provider-"+args[0]), binary))
 	ts.Setenv("MUSTER_PLUGIN_DIR", dir)
 }
 
@@ -51,7 +52,5 @@ func tamper(ts *testscript.TestScript, neg bool, args []string) {
 	path := ts.MkAbs(args[0])
 	b, err := os.ReadFile(path)
 	ts.Check(err)
-	// Written anew and renamed: one that still runs cannot be written to.
-	ts.Check(os.WriteFile(path+".new", append(b, 0), 0o755))
-	ts.Check(os.Rename(path+".new", path))
+	ts.Check(program.File(path, append(b, 0)))
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/program"
 )
 
 //go:embed hosts-up host-ctl hosts-down hosts-keep
@@ -107,9 +108,7 @@ func unpack(t testing.TB, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.Name()), text, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, filepath.Join(dir, f.Name()), text)
 	}
 }
 

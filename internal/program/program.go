@@ -3,7 +3,7 @@
 // A process that is forked while another thread writes a program holds that
 // file open for writing until it has turned into a program of its own, and the
 // kernel runs nothing that anybody holds open for writing ("text file busy",
-// ETXTBSY, https://go.dev/issue/22315). Both functions hold
+// ETXTBSY, https://go.dev/issue/22315). All here hold
 // [syscall.ForkLock] while the file is open, so that nobody of this process is
 // forked meanwhile.
 package program
@@ -19,10 +19,7 @@ import (
 // made: a script that begins with its interpreter, or a binary.
 func Write[T string | []byte](t testing.TB, path string, text T) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := write(path, []byte(text)); err != nil {
+	if err := File(path, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,8 +34,12 @@ func Copy(t testing.TB, from, path string) {
 	Write(t, path, text)
 }
 
-// write never opens what stands at path, which may be running.
-func write(path string, text []byte) error {
+// File is Write where there is no test at hand. What stands at path, which may
+// be running, is never opened.
+func File(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
 	fresh := path + ".new"
 	syscall.ForkLock.RLock()
 	err := os.WriteFile(fresh, text, 0o755)

@@ -7,7 +7,6 @@ package systemtest
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/program"
 )
 
 // A world is one copy of the binary, one spool, one campaign directory: what
@@ -36,32 +36,13 @@ func newWorld(t *testing.T, campaign string) *world {
 	}
 	root := t.TempDir()
 	w := &world{t: t, bin: filepath.Join(root, "muster"), dir: filepath.Join(root, "campaign"), spool: filepath.Join(root, "spool"), log: filepath.Join(root, "record")}
-	copyFile(t, src, w.bin)
+	program.Copy(t, src, w.bin)
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	w.write("campaign.muster.hcl", strings.ReplaceAll(campaign, "RECORD", w.log))
 	t.Cleanup(w.end)
 	return w
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (w *world) write(name, text string) {
@@ -86,6 +67,9 @@ func (w *world) run(args ...string) (string, int) {
 	cmd := w.command(args...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		w.t.Fatalf("muster %s: %v", strings.Join(args, " "), err)
+	}
 	return out.String(), exitCode(err)
 }
 

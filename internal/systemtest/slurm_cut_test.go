@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 const slurmCut = `campaign "cut" {}
@@ -43,9 +45,7 @@ func slurmLinkCut(t *testing.T) {
 	if err := os.MkdirAll(tools, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(tools, "sbatch"), []byte(slow), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, filepath.Join(tools, "sbatch"), slow)
 	for _, path := range []string{c.far, tools} {
 		if out, err := exec.Command("chown", "alice", path).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 const slurmOnce = `campaign "once" {}
@@ -82,9 +84,7 @@ func slurmKilled(t *testing.T) {
 	}
 	script := "#!/bin/bash\ncase \"$*\" in *--test-only*) exec " + real + " \"$@\";; esac\n" + real + " \"$@\" > /dev/null\n" +
 		"for p in /proc/[0-9]*; do [ \"$(readlink $p/exe)\" = " + c.bin + " ] && kill -KILL ${p#/proc/}; done\n"
-	if err := os.WriteFile(filepath.Join(c.tools, "sbatch"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, filepath.Join(c.tools, "sbatch"), script)
 	if out, code := c.run("apply", "-auto-approve"); code == 0 {
 		t.Fatalf("muster was not killed:\n%s", out)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 const slurmFar = `campaign "far" {}
@@ -105,12 +107,14 @@ func overSSH(t *testing.T, campaign string) *farCluster {
 	// A muster that was not built by make has its program for hosts beside it.
 	beside := filepath.Join(filepath.Dir(os.Getenv("MUSTER_BINARY")), "muster-host-linux-amd64")
 	if _, err := os.Stat(beside); err == nil {
-		copyFile(t, beside, filepath.Join(filepath.Dir(c.bin), filepath.Base(beside)))
+		program.Copy(t, beside, filepath.Join(filepath.Dir(c.bin), filepath.Base(beside)))
 	}
 	if err := os.MkdirAll(filepath.Join(c.home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	copyFile(t, filepath.Join(dir, "config"), filepath.Join(c.home, ".ssh", "config"))
+	if err := os.Rename(filepath.Join(dir, "config"), filepath.Join(c.home, ".ssh", "config")); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

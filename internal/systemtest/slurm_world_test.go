@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 // A cluster is a world whose jobs run on the real Slurm.
@@ -39,9 +41,7 @@ func (c *cluster) count(before string, commands ...string) {
 			c.t.Fatal(err)
 		}
 		text := fmt.Sprintf("#!/bin/bash\necho \"%s $*\" >> %s/calls\n%s\nexec %s \"$@\"\n", name, c.tools, before, real)
-		if err := os.WriteFile(filepath.Join(c.tools, name), []byte(text), 0o755); err != nil {
-			c.t.Fatal(err)
-		}
+		program.Write(c.t, filepath.Join(c.tools, name), text)
 	}
 }
 

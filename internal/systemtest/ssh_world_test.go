@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/internal/lab"
+	"github.com/muster-run/muster/internal/program"
 )
 
 // A remote is a world whose jobs run on lab hosts, in a folder of the test's
@@ -65,9 +66,7 @@ func (r *remote) put(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(r.paths(text)), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
+	program.Write(r.t, path, r.paths(text))
 	r.host.Exec("chown -R alice: " + r.folder)
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/freight"
@@ -54,11 +55,11 @@ func newFleet(t testing.TB, hcl string) *fleet {
 
 func (f *fleet) file(name, text string) {
 	f.t.Helper()
-	mode := os.FileMode(0o644)
 	if strings.HasSuffix(name, ".sh") {
-		mode = 0o755
+		program.Write(f.t, filepath.Join(f.dir, name), text)
+		return
 	}
-	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), mode); err != nil {
+	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o644); err != nil {
 		f.t.Fatal(err)
 	}
 }

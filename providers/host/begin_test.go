@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -27,9 +28,7 @@ func TestStartedThroughSystemd(t *testing.T) {
 				"loginctl":    "echo KillUserProcesses=" + c.kills + "; echo KillExcludeUsers=",
 				"systemd-run": `echo "$@" >> ` + bin + `/asked; while [ "$1" != -- ]; do shift; done; shift; ` + c.scope,
 			} {
-				if err := os.WriteFile(filepath.Join(bin, tool), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				program.Write(t, filepath.Join(bin, tool), "#!/bin/sh\n"+script+"\n")
 			}
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 			t.Setenv("XDG_SESSION_ID", "3")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -60,12 +61,12 @@ func TestQueueOutlivesItsStarterJob(t *testing.T) {
 
 func TestCheckpointSignalReachesTheProgram(t *testing.T) {
 	t.Parallel()
-	program := "#!/bin/sh\ntrap 'echo saved > out; exit 0' USR1\necho up > up\nwhile :; do sleep 0.05; done\n"
+	text := "#!/bin/sh\ntrap 'echo saved > out; exit 0' USR1\necho up > up\nwhile :; do sleep 0.05; done\n"
 	for _, command := range []string{"./program", "./program; exit $?", "exec ./program", "trap 'echo saved > out; exit 0' USR1; while :; do sleep 0.05; done"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			os.WriteFile(w.path("program"), []byte(program), 0o755)
+			program.Write(t, w.path("program"), text)
 			j := w.job(command, "out")
 			j.Shape.Walltime = time.Minute
 			j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", time.Minute-5*time.Second // the program has that long to listen
@@ -85,7 +86,7 @@ func TestGraceIsTheProgramsToo(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			os.WriteFile(w.path("program"), []byte("#!/bin/sh\ntrap 'sleep 0.7; echo saved > saved; exit 0' TERM\nwhile :; do sleep 0.05; done\n"), 0o755)
+			program.Write(t, w.path("program"), "#!/bin/sh\ntrap 'sleep 0.7; echo saved > saved; exit 0' TERM\nwhile :; do sleep 0.05; done\n")
 			j := w.job(command, "out")
 			j.Shape.Walltime, j.Grace = 1500*time.Millisecond, 20*time.Second // the program has that long to listen
 			w.submit(j)

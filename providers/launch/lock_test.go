@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -86,9 +87,7 @@ func external(t *testing.T, dir, typ, comment string) string {
 		t.Fatal(err)
 	}
 	script := fmt.Sprintf("#!/bin/sh\n# %s\nexec '%s' provider serve %s\n", comment, os.Args[0], typ)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, path, script)
 	return path
 }
 
@@ -170,9 +169,7 @@ func TestSearchOrder(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, path, "")
 		return path
 	}
 	o := Options{

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/sdk"
@@ -155,7 +156,7 @@ func playHost(how string) {
 	if how == "behind-a-script" {
 		dir := os.Getenv("XDG_RUNTIME_DIR")
 		script := fmt.Sprintf("#!/bin/sh\n'%s' provider serve fake\n", os.Args[0])
-		if err := os.WriteFile(dir+"/script", []byte(script), 0o700); err != nil {
+		if err := program.File(dir+"/script", []byte(script)); err != nil {
 			panic(err)
 		}
 		o.Dev = map[string]string{"fake": dir + "/script"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -58,8 +59,7 @@ var runTests = []test{
 	}},
 	{name: "arguments arrive exactly", run: func(s *site) {
 		j := s.shell("")
-		s.write("tell", "#!/bin/sh\nfor a in \"$@\"; do printf '<%s>\\0' \"$a\"; done > argv\n")
-		s.must(os.Chmod(s.file("tell"), 0o755))
+		s.must(program.File(s.file("tell"), []byte("#!/bin/sh\nfor a in \"$@\"; do printf '<%s>\\0' \"$a\"; done > argv\n")))
 		j.Argv = append([]string{s.file("tell")}, awkward...)
 		s.wantStatus(s.run(j), offer.Completed)
 		var want strings.Builder

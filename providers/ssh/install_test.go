@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -60,9 +61,7 @@ func (s *testHost) tool(name, script string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		s.t.Fatal(err)
-	}
+	program.Write(s.t, filepath.Join(dir, name), "#!/bin/sh\n"+script+"\n")
 	s.env = append(s.env, "PATH="+dir+":"+os.Getenv("PATH"))
 }
 
@@ -165,9 +164,7 @@ func TestDamagedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(install, b.name())
-	if err := os.WriteFile(path, []byte("#!/bin/sh\necho half a program\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, path, "#!/bin/sh\necho half a program\n")
 	if err := asked(t, s, backendOn(t, h, install)); err != nil {
 		t.Fatal(err)
 	}

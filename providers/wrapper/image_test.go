@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -40,9 +41,7 @@ func TestImage(t *testing.T) {
 		if err := os.MkdirAll(bin, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(bin, "apptainer"), []byte(apptainer), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, filepath.Join(bin, "apptainer"), apptainer)
 		args := filepath.Join(dir, "args")
 		j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Image: "a 'b'.sif", Shape: offer.Shape{GPUs: 1},
 			Setup: []string{"PATH=" + quote(bin) + ":$PATH; export SET=up"}, Env: []providers.EnvVar{{Name: "ARGS", Value: args}}}
@@ -111,9 +110,7 @@ func TestRealImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "img/bin/busybox"), busybox, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, filepath.Join(dir, "img/bin/busybox"), busybox)
 	for _, tool := range []string{"sh", "cat", "ls"} {
 		if err := os.Symlink("busybox", filepath.Join(dir, "img/bin", tool)); err != nil {
 			t.Fatal(err)

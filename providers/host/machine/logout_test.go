@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 func TestKills(t *testing.T) {
@@ -34,9 +36,7 @@ func TestLinger(t *testing.T) {
 	t.Setenv("XDG_SESSION_ID", "3")
 	for linger, want := range map[string]bool{"no": true, "yes": false} {
 		script := "#!/bin/sh\ncase $1 in\nshow-session) echo KillUserProcesses=yes; echo KillExcludeUsers= ;;\nshow-user) echo Linger=" + linger + " ;;\nesac\n"
-		if err := os.WriteFile(filepath.Join(dir, "loginctl"), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, filepath.Join(dir, "loginctl"), script)
 		if why := killedAtLogout(); strings.Contains(why, "loginctl enable-linger") != want {
 			t.Errorf("linger %s: %q", linger, why)
 		}

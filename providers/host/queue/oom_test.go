@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/cgroup"
 	"github.com/muster-run/muster/providers/host/gpu"
@@ -52,7 +53,7 @@ func TestOOMKinds(t *testing.T) {
 			})
 			bin := filepath.Join(p.Workdir, "bin")
 			os.Mkdir(bin, 0o755)
-			os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\n[ \"$2\" = ok ] && exit 1\nexit 137\n"), 0o755)
+			program.Write(t, filepath.Join(bin, "docker"), "#!/bin/sh\n[ \"$2\" = ok ] && exit 1\nexit 137\n")
 			j := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done; "+c.command)
 			j.Shape.GPUs = 0
 			j.Env = []providers.EnvVar{{Name: "PATH", Value: bin + ":" + os.Getenv("PATH")}, {Name: "CG", Value: string(q.cgroups.Group(j.Token + ".0"))}}

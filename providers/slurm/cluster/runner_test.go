@@ -1,10 +1,11 @@
 package cluster
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 // TestRunnerPath: commands are found where the login shell's PATH says, not
@@ -12,9 +13,7 @@ import (
 func TestRunnerPath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "squeue"), []byte("#!/bin/sh\necho here\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, filepath.Join(dir, "squeue"), "#!/bin/sh\necho here\n")
 	h := Here{func() []string { return []string{"PATH=/nowhere:" + dir + ":/bin:/usr/bin"} }}
 	if r, err := h.Run(t.Context(), []string{"squeue"}, nil); err != nil || string(r.Out) != "here\n" {
 		t.Errorf("%+v, %v", r, err)

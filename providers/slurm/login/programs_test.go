@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/programs"
@@ -48,9 +49,7 @@ func TestForeignNodes(t *testing.T) {
 		dir := t.TempDir()
 		text := strings.NewReplacer("exec ", "echo ").Replace(script)
 		for machine, want := range map[string]string{cluster.Machines[other]: "muster-host-linux-" + other, cluster.Machines[runtime.GOARCH]: "provider node -batch"} {
-			if err := os.WriteFile(filepath.Join(dir, "uname"), []byte("#!/bin/sh\necho "+machine+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			program.Write(t, filepath.Join(dir, "uname"), "#!/bin/sh\necho "+machine+"\n")
 			cmd := exec.Command("bash", "-c", text)
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 			out, err := cmd.CombinedOutput()

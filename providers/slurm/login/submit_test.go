@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
@@ -104,12 +105,10 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "program")
+	program.Write(t, path, "#!/bin/sh\n")
 	k := &bench{T: t, f: &fakeSlurm{}, b: providers.Backend{Name: "slurm.test", Type: "slurm", Workdir: t.TempDir(), Campaign: "test", Lineage: "0123", Config: json.RawMessage(`{}`)}}
-	k.s = NewWith(Options{Program: program, runner: k.f})
+	k.s = NewWith(Options{Program: path, runner: k.f})
 	k.configure()
 	return k
 }

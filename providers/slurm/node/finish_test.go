@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 // TestScontrolKilled: the TERM that follows a requeue reaches the scontrol that
@@ -15,9 +17,7 @@ func TestScontrolKilled(t *testing.T) {
 	said := filepath.Join(bin, "said")
 	fake := func(text string) {
 		os.Remove(said)
-		if err := os.WriteFile(filepath.Join(bin, "scontrol"), []byte("#!/bin/sh\necho \"$@\" >> "+said+"\n"+text+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program.Write(t, filepath.Join(bin, "scontrol"), "#!/bin/sh\necho \"$@\" >> "+said+"\n"+text+"\n")
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	calls := func() int {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -41,9 +42,7 @@ func (w *world) follows(name, id, head string, after ...[]string) {
 func TestFollowers(t *testing.T) {
 	bin := t.TempDir()
 	said := filepath.Join(bin, "said")
-	if err := os.WriteFile(filepath.Join(bin, "scancel"), []byte("#!/bin/sh\necho \"$@\" >> "+said+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, filepath.Join(bin, "scancel"), "#!/bin/sh\necho \"$@\" >> "+said+"\n")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	const all = "--state=PENDING --name=evals -- 12\n--state=PENDING --name=students -- 11_[0,4]\n"
 	for name, tt := range map[string]struct {
@@ -92,9 +91,7 @@ func TestFollowers(t *testing.T) {
 func TestFollowersRefused(t *testing.T) {
 	bin := t.TempDir()
 	said := filepath.Join(bin, "said")
-	if err := os.WriteFile(filepath.Join(bin, "scancel"), []byte("#!/bin/sh\necho \"$@\" >> "+said+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Write(t, filepath.Join(bin, "scancel"), "#!/bin/sh\necho \"$@\" >> "+said+"\n")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	w := newWorld(t)
 	j := w.job("true")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/program"
 )
 
 //go:embed testdata/nvml.c
@@ -32,7 +33,7 @@ func Library(t testing.TB, state string) (path string, set func(state string)) {
 	dir := t.TempDir()
 	cc := needs.Program(t, "cc")
 	source, path := filepath.Join(dir, "nvml.c"), filepath.Join(dir, "libnvidia-ml.so.1")
-	write(t, source, nvml, 0o600)
+	write(t, source, nvml)
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-Wall", "-o", path, source).CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, out)
 	}
@@ -45,7 +46,7 @@ func SMI(t testing.TB, state string) (path string, set func(state string)) {
 	t.Helper()
 	dir := t.TempDir()
 	path = filepath.Join(dir, "nvidia-smi")
-	write(t, path, smi, 0o700)
+	program.Write(t, path, smi)
 	return path, State(t, dir, state)
 }
 
@@ -56,7 +57,7 @@ func State(t testing.TB, dir, state string) (set func(state string)) {
 	path := filepath.Join(dir, "gpus.txt")
 	set = func(state string) {
 		t.Helper()
-		write(t, path+".new", state, 0o600)
+		write(t, path+".new", state)
 		if err := os.Rename(path+".new", path); err != nil {
 			t.Fatal(err)
 		}
@@ -66,9 +67,9 @@ func State(t testing.TB, dir, state string) (set func(state string)) {
 	return set
 }
 
-func write(t testing.TB, path, text string, mode os.FileMode) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
