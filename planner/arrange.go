@@ -164,7 +164,7 @@ func (m *maker) placeGroup(w *work, r lang.Request, n int) place.Group {
 func (m *maker) placeInput(groups []place.Group) place.Input {
 	return place.Input{
 		Groups: groups, Backends: m.in.Campaign.Backends, Pools: m.in.Pools, Quotes: m.in.Quotes, Policy: m.in.Campaign.Policy,
-		Unreachable: m.in.Observed.Unreachable, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.waited,
+		Unreachable: m.in.Observed.Unreachable, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.queues().Waited,
 	}
 }
 

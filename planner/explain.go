@@ -81,7 +81,7 @@ func Explain(p *Plan, in Input, phase string, cell int) (Explanation, error) {
 
 // wouldGo is the placement of a job that does not start in the plan.
 func wouldGo(in Input, p *lang.Phase, cell int) place.Decision {
-	m := &maker{in: in}
+	m := &maker{in: in, st: &state.State{}}
 	w := &work{p: p}
 	d, _ := place.Decide(m.placeInput([]place.Group{m.placeGroup(w, requestOf(p, cell), 1)}))
 	return d[0]

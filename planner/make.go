@@ -1,12 +1,11 @@
 package planner
 
 import (
-	"time"
-
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/hosts"
+	"github.com/muster-run/muster/planner/queues"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
@@ -27,9 +26,7 @@ type maker struct {
 	loose       []*state.Job           // records of jobs that are not wanted, by address
 	ended       []*state.Job           // those of them that a destroy leaves alone
 	smokes      map[string]*state.Job
-	waits       map[poolName][]time.Duration // in queues, before; nil until asked for
-	turns       map[poolName]turn            // seen before; nil until asked for
-	yes         []time.Time                  // to the last applies; nil until asked for
+	past        *queues.Past // nil until asked for
 	holds       []hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
 	urgent      bool

@@ -22,7 +22,7 @@ func (p *Plan) Assumed() forecast.Input {
 // forecastInput lays out what will run, for the forecast: 2 bytes a cell.
 func (m *maker) forecastInput() forecast.Input {
 	c := m.in.Campaign
-	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), HandOver: m.handOver()}
+	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), HandOver: m.queues().HandOver()}
 	for _, b := range c.Backends {
 		in.BackendCaps[b.Address()] = b.MaxParallel
 		can := m.in.Can[b.Type]
@@ -77,10 +77,10 @@ func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
 		ceiling = dear
 	}
 	hold, machines := m.kept(d)
-	turn := m.turn(d.Backend, d.Pool)
+	turn := m.queues().Turn(d.Backend, d.Pool)
 	return forecast.Group{
 		Hold: hold, Machines: machines, Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: w.p.Retry.Delay, Turn: turn.each, TurnP90: turn.late,
+		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: w.p.Retry.Delay, Turn: turn.Each, TurnP90: turn.Late,
 	}
 }
 

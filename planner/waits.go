@@ -7,69 +7,32 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/planner/queues"
 )
 
-// A poolName is a pool of a backend.
-type poolName struct{ backend, pool string }
-
-// waited is how long this campaign's jobs stood in the queue of a pool: the
-// median over phases and smokes that wait for nothing but the queue, of each
-// the shortest, since the others of a phase may have waited for a cap of ours.
-// It stands in where the backend quotes no wait.
-func (m *maker) waited(backend, pool string) (time.Duration, bool) {
-	if m.waits == nil {
-		m.waits = m.pastWaits()
+// queues are what this campaign's jobs say of queues, from when it is decided
+// which record is whose.
+func (m *maker) queues() *queues.Past {
+	if m.past == nil {
+		m.past = &queues.Past{Smokes: m.smokes, Approvals: m.st.Approvals, Rents: m.rents}
+		for _, w := range m.works {
+			m.past.Phases = append(m.past.Phases, queues.Phase{Phase: w.p, Records: w.rec})
+		}
 	}
-	list := m.waits[poolName{backend, pool}]
-	if len(list) == 0 {
-		return 0, false
-	}
-	return list[len(list)/2], true
+	return m.past
 }
 
-// pastWaits are the waits seen, by pool, shortest first.
-func (m *maker) pastWaits() map[poolName][]time.Duration {
-	out := map[poolName][]time.Duration{}
-	add := func(jobs []*state.Job) {
-		least := map[poolName]time.Duration{}
-		for _, job := range jobs {
-			if job == nil || len(job.Attempts) == 0 {
-				continue
-			}
-			at := &job.Attempts[0]
-			if at.Queued.IsZero() || at.Started.IsZero() {
-				continue
-			}
-			name := poolName{at.Backend, at.Pool}
-			if d, ok := least[name]; !ok || evidence.Waited(at) < d {
-				least[name] = evidence.Waited(at)
-			}
-		}
-		for name, d := range least {
-			out[name] = append(out[name], d)
-		}
-	}
-	for _, w := range m.works {
-		if len(w.p.Inputs) == 0 && len(w.p.DependsOn) == 0 {
-			add(w.pp.Records)
-		}
-	}
-	for _, smoke := range m.smokes {
-		add([]*state.Job{smoke})
-	}
-	for _, list := range out {
-		slices.Sort(list)
-	}
-	return out
+// rents reports whether a backend's machines are rented for the jobs.
+func (m *maker) rents(backend string) bool {
+	return slices.ContainsFunc(m.in.Campaign.Backends, func(b *lang.Backend) bool { return b.Address() == backend && m.in.Can[b.Type].Rents })
 }
 
 // noteWait says where a wait comes from that nobody has quoted.
 func (m *maker) noteWait(d *place.Decision) {
 	where := strings.TrimSuffix(d.Backend+" "+d.Pool, " ")
-	switch past, ok := m.asked(d); {
+	switch past, ok := m.queues().Counted(d.Backend, d.Pool); {
 	case d.Backend == "":
 	case d.Wait < 0:
 		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not known and counted as none.", where))
@@ -79,10 +42,22 @@ func (m *maker) noteWait(d *place.Decision) {
 	}
 }
 
-// asked is the wait seen on the pool of a decision, if any was asked for.
-func (m *maker) asked(d *place.Decision) (time.Duration, bool) {
-	if m.waits == nil {
-		return 0, false
+// A turn is worth a word from so long on, and from this share of a runtime.
+const (
+	leastTurn = 100 * time.Millisecond
+	shownTurn = 0.05
+)
+
+// noteTurn says what is counted between jobs, where it makes a difference.
+func (m *maker) noteTurn(w *work, d *place.Decision) {
+	t := m.queues().Turn(d.Backend, d.Pool)
+	if t.Each < leastTurn || t.Each.Seconds() < shownTurn*m.evidence(w).OnPool(*d).Expected.Seconds() {
+		return
 	}
-	return m.waited(d.Backend, d.Pool)
+	seen := "as long as this campaign's jobs waited for an idle place"
+	if t.Times > 0 {
+		seen = fmt.Sprintf("the median of %d of this campaign", t.Times)
+	}
+	m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("On %s, %s is counted between the end of a job and the start of the next: %s.",
+		strings.TrimSuffix(d.Backend+" "+d.Pool, " "), units.FormatDuration(t.Each.Round(100*time.Millisecond)), seen))
 }

@@ -1,4 +1,4 @@
-package evidence
+package queues
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Turnover is what a pool takes to put the next job where one has ended: a
+// A turnover is what a pool takes to put the next job where one has ended: a
 // scheduler's cycle, epilog and prolog, or the other people who are served in
 // between. The launches of one pool are added in any order.
-type Turnover struct{ seen []stay }
+type turnover struct{ seen []stay }
 
 // A stay is one launch on a pool: from when it could have started, if that is
 // known, to its end.
@@ -35,19 +35,19 @@ const (
 	longestCycle = time.Minute
 )
 
-// Add counts in a launch, with the time from which it waited for nothing more
+// add counts in a launch, with the time from which it waited for nothing more
 // but its turn, if that is known.
-func (t *Turnover) Add(at *state.Attempt, ready time.Time) {
+func (t *turnover) add(at *state.Attempt, ready time.Time) {
 	if len(t.seen) < mostStays && !at.Started.IsZero() && !at.Ended.IsZero() {
 		t.seen = append(t.seen, stay{ready, later(at.Queued, ready), at.Started, at.Ended})
 	}
 }
 
-// Takes is the time from the end of a job to the start of the next in its
+// takes is the time from the end of a job to the start of the next in its
 // place: its median, what nine in ten stayed below, and of how many turns. Where
 // too few were seen, the waits for places that were idle stand in, and turns is
 // 0. All are 0 where nothing is known.
-func (t *Turnover) Takes() (each, late time.Duration, turns int) {
+func (t *turnover) takes() (each, late time.Duration, turns int) {
 	var turn, idle []time.Duration
 	var freed []time.Time // places that nobody has taken since, first freed first
 	ends := slices.Clone(t.seen)
@@ -74,11 +74,4 @@ func (t *Turnover) Takes() (each, late time.Duration, turns int) {
 		return forecast.Quantile(turn, 0.5), forecast.Quantile(turn, 0.9), len(turn)
 	}
 	return forecast.Quantile(idle, 0.5), forecast.Quantile(idle, 0.9), 0
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

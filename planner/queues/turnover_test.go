@@ -1,4 +1,4 @@
-package evidence
+package queues
 
 import (
 	"math"
@@ -38,15 +38,15 @@ func TestTurnover(t *testing.T) {
 			at := func(s float64) time.Time {
 				return time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))
 			}
-			var turns Turnover
+			var turns turnover
 			for _, l := range c.seen {
 				ready := at(l.queued)
 				if l.depends {
 					ready = time.Time{}
 				}
-				turns.Add(&state.Attempt{Queued: at(l.queued), Started: at(l.started), Ended: at(l.ended)}, ready)
+				turns.add(&state.Attempt{Queued: at(l.queued), Started: at(l.started), Ended: at(l.ended)}, ready)
 			}
-			each, late, n := turns.Takes()
+			each, late, n := turns.takes()
 			if math.Abs(each.Seconds()-c.each) > 1e-6 || math.Abs(late.Seconds()-c.late) > 1e-6 || n != c.turns {
 				t.Errorf("%v, %v, seen %d times; want %v, %v, %d", each, late, n, c.each, c.late, c.turns)
 			}

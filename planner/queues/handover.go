@@ -1,11 +1,10 @@
-package planner
+package queues
 
 import (
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/state"
 )
@@ -21,15 +20,15 @@ const (
 	askedJobs = 5000
 )
 
-// handOver is how long it took from the yes to the first job that was handed
+// HandOver is how long it took from the yes to the first job that was handed
 // over, in the median of the applies before: muster's own time, and that of
 // the command that submits. Rentals are left out, since their boot counts by
 // itself.
-func (m *maker) handOver() time.Duration {
+func (p *Past) HandOver() time.Duration {
 	first := map[time.Time]time.Duration{} // by apply
 	add := func(at *state.Attempt) {
-		yes := m.begun(at.Queued)
-		if yes.IsZero() || m.rents(at.Backend) {
+		yes := p.begun(at.Queued)
+		if yes.IsZero() || p.Rents(at.Backend) {
 			return
 		}
 		d := min(at.Queued.Sub(yes), longestHandOver)
@@ -37,8 +36,8 @@ func (m *maker) handOver() time.Duration {
 			first[yes] = d
 		}
 	}
-	for _, w := range m.works {
-		for _, job := range w.rec[:min(len(w.rec), askedJobs)] {
+	for _, w := range p.Phases {
+		for _, job := range w.Records[:min(len(w.Records), askedJobs)] {
 			if job != nil && len(job.Attempts) > 0 {
 				add(&job.Attempts[0])
 			}
@@ -49,25 +48,20 @@ func (m *maker) handOver() time.Duration {
 
 // begun is the yes to the apply in which something happened, zero where that is
 // not one of the last.
-func (m *maker) begun(at time.Time) time.Time {
-	if m.yes == nil {
-		m.yes = make([]time.Time, 0, lastApplies)
-		for _, a := range m.st.Approvals[max(0, len(m.st.Approvals)-lastApplies):] {
-			m.yes = append(m.yes, a.Begun)
+func (p *Past) begun(at time.Time) time.Time {
+	if p.yes == nil {
+		p.yes = make([]time.Time, 0, lastApplies)
+		for _, a := range p.Approvals[max(0, len(p.Approvals)-lastApplies):] {
+			p.yes = append(p.yes, a.Begun)
 		}
-		slices.SortFunc(m.yes, time.Time.Compare)
+		slices.SortFunc(p.yes, time.Time.Compare)
 	}
-	k, same := slices.BinarySearchFunc(m.yes, at, time.Time.Compare)
+	k, same := slices.BinarySearchFunc(p.yes, at, time.Time.Compare)
 	if same {
-		return m.yes[k]
+		return p.yes[k]
 	}
 	if k == 0 {
 		return time.Time{}
 	}
-	return m.yes[k-1]
-}
-
-// rents reports whether a backend's machines are rented for the jobs.
-func (m *maker) rents(backend string) bool {
-	return slices.ContainsFunc(m.in.Campaign.Backends, func(b *lang.Backend) bool { return b.Address() == backend && m.in.Can[b.Type].Rents })
+	return p.yes[k-1]
 }

@@ -1,0 +1,68 @@
+package queues
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/state"
+)
+
+// Waited is how long the campaign's jobs stood in the queue of a pool: the
+// median over phases and smokes that wait for nothing but the queue, of each
+// the shortest, since the others of a phase may have waited for a cap of ours.
+// It stands in where the backend quotes no wait.
+func (p *Past) Waited(backend, name string) (time.Duration, bool) {
+	if p.waits == nil {
+		p.waits = p.pastWaits()
+	}
+	list := p.waits[pool{backend, name}]
+	if len(list) == 0 {
+		return 0, false
+	}
+	return list[len(list)/2], true
+}
+
+// Counted is what Waited told of a pool, false while nobody asked.
+func (p *Past) Counted(backend, name string) (time.Duration, bool) {
+	if p.waits == nil {
+		return 0, false
+	}
+	return p.Waited(backend, name)
+}
+
+// pastWaits are the waits seen, by pool, shortest first.
+func (p *Past) pastWaits() map[pool][]time.Duration {
+	out := map[pool][]time.Duration{}
+	add := func(jobs []*state.Job) {
+		least := map[pool]time.Duration{}
+		for _, job := range jobs {
+			if job == nil || len(job.Attempts) == 0 {
+				continue
+			}
+			at := &job.Attempts[0]
+			if at.Queued.IsZero() || at.Started.IsZero() {
+				continue
+			}
+			of := pool{at.Backend, at.Pool}
+			if d, ok := least[of]; !ok || evidence.Waited(at) < d {
+				least[of] = evidence.Waited(at)
+			}
+		}
+		for of, d := range least {
+			out[of] = append(out[of], d)
+		}
+	}
+	for _, w := range p.Phases {
+		if len(w.Inputs) == 0 && len(w.DependsOn) == 0 {
+			add(w.Records)
+		}
+	}
+	for _, smoke := range p.Smokes {
+		add([]*state.Job{smoke})
+	}
+	for _, list := range out {
+		slices.Sort(list)
+	}
+	return out
+}
