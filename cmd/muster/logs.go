@@ -7,10 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -18,7 +20,8 @@ import (
 func logsCommand() *command {
 	return &command{
 		name: "logs", args: "ADDR…", short: "a job's log; several are interleaved with a prefix", minArgs: 1, maxArgs: -1,
-		long:     `Prints what jobs wrote: the last attempt's standard output, or another with -attempt and -stderr. -f follows running jobs.`,
+		long: `Prints what jobs wrote: the last attempt's standard output, or another with -attempt and -stderr. -f follows running jobs.
+Attempts before a muster resume are there, too: each resume counts from 1 again, and -attempt=-1, -2, … go back over it.`,
 		examples: []example{{"muster logs seed=42,N=384", "what one job printed"}, {"muster logs -f -n=20 phase.students", "follow a phase"}},
 		setup: func(fs *flag.FlagSet) runFunc {
 			var v varFlags
@@ -27,7 +30,7 @@ func logsCommand() *command {
 			fs.BoolVar(&o.follow, "f", false, "follow: go on until the jobs end")
 			fs.IntVar(&o.lines, "n", 0, "only the last `N` lines; 0 = all")
 			fs.BoolVar(&o.stderr, "stderr", false, "standard error instead of standard output")
-			fs.IntVar(&o.attempt, "attempt", 0, "which attempt, counted from 1; 0 = the last: `N`")
+			fs.IntVar(&o.attempt, "attempt", 0, "which attempt, counted from 1; 0 = the last, -1 the one before it: `N`")
 			fs.BoolVar(&o.smoke, "smoke", false, "the log of the job's smoke")
 			fs.BoolVar(&o.json, "json", false, "print one JSON object a line of the log")
 			return func(ctx context.Context, a *app, args []string) error { return a.logs(ctx, v, o, args) }
@@ -54,7 +57,7 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 		if o.smoke {
 			address = state.SmokeAddress(address)
 		}
-		if j := st.Job(address); j != nil && len(j.Attempts) > 0 {
+		if j := recalled(st, address); j != nil && len(j.Attempts) > 0 {
 			jobs = append(jobs, j)
 		}
 	}
@@ -120,6 +123,27 @@ func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Pro
 	return errors.Join(errs...)
 }
 
+// recalled is a job with every attempt known of it, also those from before a
+// resume; nil where there is none. One that was freed and has not started
+// again is pending.
+func recalled(st *state.State, key string) *state.Job {
+	past := st.Past(key)
+	j := st.Job(key)
+	if j == nil {
+		if len(past) == 0 {
+			return nil
+		}
+		address := strings.TrimPrefix(key, state.SmokeAddress(""))
+		j = &state.Job{Address: address, Smoke: address != key, Status: "pending"}
+		if job, err := addr.Parse(address); err == nil {
+			j.Phase = job.Phase
+		}
+	}
+	known := *j
+	known.Attempts = past
+	return &known
+}
+
 // emptyLog says where else to look: what went wrong mostly stands on the other
 // stream.
 func emptyLog(j *state.Job, o logOptions) string {
@@ -127,7 +151,7 @@ func emptyLog(j *state.Job, o logOptions) string {
 	if o.stderr {
 		was, other = "stderr", ""
 	}
-	if o.attempt > 0 {
+	if o.attempt != 0 {
 		other += fmt.Sprintf("-attempt=%d ", o.attempt)
 	}
 	if o.smoke {
@@ -137,10 +161,13 @@ func emptyLog(j *state.Job, o logOptions) string {
 }
 
 func attemptOf(j *state.Job, n int) (*state.Attempt, error) {
-	if n == 0 {
-		return j.Last(), nil
+	if n <= 0 {
+		if back := len(j.Attempts) - 1 + n; back >= 0 {
+			return &j.Attempts[back], nil
+		}
+		return nil, usagef("%s has no attempt %d before its last; it has %d in all", j.Address, -n, len(j.Attempts))
 	}
-	for i := range j.Attempts {
+	for i := range slices.Backward(j.Attempts) { // after a resume attempts count from 1 again: the newest of that number
 		if j.Attempts[i].N == n {
 			return &j.Attempts[i], nil
 		}

@@ -97,7 +97,7 @@ func reportOf(c *lang.Campaign, st *state.State, s selection) campaignReport {
 		ph := phaseReport{Phase: p.Name, Jobs: p.Len()}
 		var ran, queued []float64
 		for i := range p.Len() {
-			j := st.Job(p.Address(i))
+			j := recalled(st, p.Address(i))
 			if j == nil || !s.has(j.Address) {
 				continue
 			}

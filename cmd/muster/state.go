@@ -21,15 +21,15 @@ func stateListCommand() *command {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")
-			status := fs.String("status", "", "only jobs with this `STATUS`: completed, running, failed, held, …")
+			status := fs.String("status", "", "only jobs with this `STATUS`: completed, running, failed, held, pending (free again), …")
 			return func(ctx context.Context, a *app, args []string) error {
 				_, st, s, err := a.openFor(ctx, v, args)
 				if err != nil {
 					return err
 				}
 				listed := []listedJob{}
-				for _, key := range st.Addresses() {
-					j := st.Jobs[key]
+				for _, key := range st.Remembered() {
+					j := recalled(st, key)
 					if s.has(j.Address) && (*status == "" || string(j.Status) == *status) {
 						listed = append(listed, listedJob{key, j.Status})
 					}
@@ -52,10 +52,17 @@ type listedJob struct {
 	Status  state.Status `json:"status"`
 }
 
+// A shownJob is what `muster state show` prints.
+type shownJob struct {
+	state.Job
+	Earlier []state.Attempt `json:"earlier,omitempty"`
+}
+
 func stateShowCommand() *command {
 	return &command{
 		name: "state show", args: "ADDR", short: "what the state remembers of one job", minArgs: 1, maxArgs: 1,
-		long:     "Prints a job's record: its hashes, attempts, outputs, metrics. A unique suffix such as seed=42 is enough.",
+		long: `Prints a job's record: its hashes, attempts, outputs, metrics. A unique suffix such as seed=42 is enough. Attempts that
+count no longer, since a muster resume or because the job became another, stand under earlier; a job that has only those is pending.`,
 		examples: []example{{"muster state show seed=42,N=384", "one job"}, {"muster state show phase.figure", "a phase without a grid"}},
 		setup: func(fs *flag.FlagSet) runFunc {
 			var v varFlags
@@ -66,19 +73,22 @@ func stateShowCommand() *command {
 				if err != nil {
 					return err
 				}
-				j := st.Job(args[0])
+				j := recalled(st, args[0])
 				if j == nil {
 					address, err := a.chooseOne(c, st, args[0])
 					if err != nil {
 						return err
 					}
-					if j = st.Job(address); j == nil {
+					if j = recalled(st, address); j == nil {
 						return usagef("%s was never attempted: the state knows nothing of it", address)
 					}
 				}
+				earlier := len(st.Earlier[j.Key()])
+				shown := shownJob{Job: *j, Earlier: j.Attempts[:earlier]}
+				shown.Attempts = j.Attempts[earlier:]
 				enc := a.encoder()
 				enc.SetIndent("", "  ")
-				return enc.Encode(j)
+				return enc.Encode(shown)
 			}
 		},
 		complete: jobAddresses,

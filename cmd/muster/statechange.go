@@ -96,8 +96,8 @@ func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []
 	}
 	var events []state.Event
 	forgotten := []string{}
-	for _, key := range st.Addresses() {
-		j := st.Jobs[key]
+	for _, key := range st.Remembered() {
+		j := recalled(st, key)
 		if !s.jobs[j.Address] {
 			continue
 		}

@@ -1,0 +1,41 @@
+package state
+
+import "slices"
+
+// mostEarlier is how many attempts that no longer count are kept of one job:
+// the last of them, some kilobytes.
+const mostEarlier = 20
+
+// passed keeps attempts to be read that count no longer: the job was freed, or
+// what failed is tried anew as other work.
+func (s *State) passed(key string, attempts []Attempt) {
+	if len(attempts) == 0 {
+		return
+	}
+	all := slices.Concat(s.Earlier[key], attempts)
+	put(&s.Earlier, key, all[max(0, len(all)-mostEarlier):])
+}
+
+// Past is every attempt known of a job, oldest first: those that no longer
+// count, because the job was freed since, and those of its record. Each round
+// of attempts is counted from 1.
+func (s *State) Past(key string) []Attempt {
+	var now []Attempt
+	if j := s.Jobs[key]; j != nil {
+		now = j.Attempts
+	}
+	return slices.Concat(s.Earlier[key], now)
+}
+
+// Remembered are the keys of all jobs of which something is known, sorted:
+// Addresses, and jobs that were freed and have not started again.
+func (s *State) Remembered() []string {
+	keys := s.Addresses()
+	for key := range s.Earlier {
+		if s.Jobs[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
