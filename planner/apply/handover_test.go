@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 func detached(c *Config) { c.Mode = Detach }
@@ -164,5 +165,51 @@ func TestFailureTakesBackWhatWasQueuedBehindIt(t *testing.T) {
 	s.must(t.Context())
 	s.world.settle(t)
 	s.conf = nil
+	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
+}
+
+// An unhurried place says how full its volumes are when it is let.
+type unhurried struct {
+	*fake
+	let func()
+}
+
+func (u *unhurried) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
+	u.let()
+	return u.fake.Preflight(ctx, name, checks)
+}
+
+// TestTakenBackWhileRoomIsAskedFor: what has to be taken back while a place has
+// not said yet whether its volumes have room is taken back when it has.
+func TestTakenBackWhileRoomIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.result = func(j providers.Job, _ int) result {
+		if j.Address == `phase.a["n=2"]` {
+			return result{exit: 3, class: "nan"}
+		}
+		return result{}
+	}
+	s.conf = detached
+	s.must(t.Context())
+	s.world.settle(t)
+	let := func() { // when the two that come after it are gone, and the last may be found waiting for them
+		for ; ; time.Sleep(time.Millisecond) {
+			s.disk.mu.Lock()
+			n := 0
+			for _, ev := range s.disk.events {
+				if o, ok := ev.(state.Observed); ok && o.Status == state.Cancelled {
+					n++
+				}
+			}
+			s.disk.mu.Unlock()
+			if n == 2 {
+				return
+			}
+		}
+	}
+	s.conf = func(c *Config) {
+		c.Provider = func(string) (providers.Provider, error) { return &unhurried{&fake{world: s.world}, let}, nil }
+	}
 	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
 }

@@ -94,6 +94,7 @@ func (e *engine) askRoom(c *contact) {
 			c.looking = false
 			if first {
 				e.recovered--
+				e.cancelFlights() // those that were found meanwhile
 			}
 			c.roomAt = e.Clock().Add(roomEvery)
 			if err == nil { // else its trouble is told where it matters
