@@ -69,7 +69,7 @@ func (m *maker) checkUnit(c *BudgetCheck, b lang.Budget, unit string, limit, spe
 	case most.GreaterThan(limit):
 		left := m.leftOver(b, unit, limit.Sub(spent))
 		c.Left = max(c.Left, left)
-		text := fmt.Sprintf("stops at %s: up to %s may be left", q(limit), jobCount(left))
+		text := fmt.Sprintf("stops at %s: up to %s may be left", q(limit), amount.Jobs(left))
 		if b.Strict {
 			c.Broken = append(c.Broken, fmt.Sprintf("at most comes to %s, above the limit of %s, and the budget is strict", q(most), q(limit)))
 		} else {
@@ -186,11 +186,4 @@ func (m *maker) asks() {
 			m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", amount.Words(unit, orElse(most, "?")), amount.Words(unit, limit)))
 		}
 	}
-}
-
-func jobCount(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/remarks"
 	"github.com/muster-run/muster/state"
 )
 
@@ -117,7 +118,7 @@ func gateText(pp *PhasePlan) string {
 	case g == nil:
 		return ""
 	case len(g.Run) > 0:
-		return fmt.Sprintf("%s first, on %s", smokes(len(g.Run)), g.Place.Backend)
+		return fmt.Sprintf("%s first, on %s", remarks.Smokes(len(g.Run)), g.Place.Backend)
 	case len(g.Waiting) > 0:
 		return "the smoke is running"
 	case g.Override != "":

@@ -248,7 +248,7 @@ func (m *maker) noteSpills() {
 			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("phase.%s does not overflow: %s.", s.phase, strings.TrimSuffix(s.not, ".")))
 			continue
 		}
-		text := fmt.Sprintf("phase.%s: %d of %s overflow to %s, for at most %s: about %s", s.phase, s.jobs, jobCount(s.of), s.to, s.cost, units.ShortDuration(s.end))
+		text := fmt.Sprintf("phase.%s: %d of %s overflow to %s, for at most %s: about %s", s.phase, s.jobs, amount.Jobs(s.of), s.to, s.cost, units.ShortDuration(s.end))
 		if s.bound != "" {
 			text += "; " + s.bound
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers/offer"
@@ -93,7 +94,7 @@ func (m *maker) tooShort(w *work) {
 	}
 	d := diag.Diagnostic{Severity: diag.Warning, Summary: "jobs are likely to need longer than their walltime", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: w.p.Range.Ptr(),
 		Detail: fmt.Sprintf("%s of phase.%s: %s is expected to take %s, and its walltime is %s (%s). Raise walltime, or add a checkpoint and retry on walltime, so that the work goes on where it was.",
-			jobCount(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), units.ShortDuration(walltime), basis)}
+			amount.Jobs(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), units.ShortDuration(walltime), basis)}
 	if at, ok := w.p.Asks["walltime"]; ok {
 		d.Subject = &at
 	}

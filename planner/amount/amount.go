@@ -3,6 +3,7 @@
 package amount
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -53,4 +54,12 @@ func Words(unit, text string) string {
 		return Of(text).Round(0).String() + " service units"
 	}
 	return text + " " + unit
+}
+
+// Jobs is "1 job" or "24 jobs".
+func Jobs(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
 }

@@ -1,11 +1,10 @@
 package planfile
 
 import (
-	"fmt"
-
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 )
 
 // Bind joins the plan with the campaign it was made from, so that it can be
@@ -25,7 +24,7 @@ func (f *File) Bind(c *lang.Campaign) (*planner.Plan, diag.List) {
 	for i, head := range h.Phases {
 		phase := byName[head.Name]
 		if phase == nil || phase.Len() != head.Cells {
-			l.Errorf("The plan does not fit the campaign", "Phase %q has %s in the plan. Plan again.", head.Name, count(head.Cells))
+			l.Errorf("The plan does not fit the campaign", "Phase %q has %s in the plan. Plan again.", head.Name, amount.Jobs(head.Cells))
 			continue
 		}
 		p.Phases = append(p.Phases, f.phases[i].bind(head, phase))
@@ -37,13 +36,6 @@ func (f *File) Bind(c *lang.Campaign) (*planner.Plan, diag.List) {
 		p.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: w.Summary, Detail: w.Detail, Address: w.Address})
 	}
 	return p, l
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
 }
 
 func (c *columns) bind(head Phase, phase *lang.Phase) *planner.PhasePlan {

@@ -1,24 +1,26 @@
-package planner
+package remarks
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/queues"
 )
 
 // mostElsewhere is how many notes there are of jobs that went elsewhere.
 const mostElsewhere = 5
 
-// noteElsewhere names the jobs that did not go where they were to go first, as
+// Elsewhere names the jobs that did not go where they were to go first, as
 // it is recorded: their results came from another place than the plan before
 // intended.
-func (m *maker) noteElsewhere() {
+func Elsewhere(phases []queues.Phase) (notes []string) {
 	type way struct{ phase, to, why string }
 	counts := map[way]int{}
 	var ways []way
-	for _, w := range m.works {
-		for _, job := range w.rec {
+	for _, w := range phases {
+		for _, job := range w.Records {
 			at := job.Last()
 			if at == nil || at.Why == "" {
 				continue
@@ -30,7 +32,7 @@ func (m *maker) noteElsewhere() {
 			if i := strings.Index(why, job.Address); i >= 0 { // the rest is about this job alone
 				why = why[:i] + "it"
 			}
-			k := way{w.p.Name, strings.TrimSuffix(at.Backend+" "+at.Pool, " "), strings.TrimSpace(why)}
+			k := way{w.Name, strings.TrimSuffix(at.Backend+" "+at.Pool, " "), strings.TrimSpace(why)}
 			if counts[k]++; counts[k] == 1 {
 				ways = append(ways, k)
 			}
@@ -38,9 +40,10 @@ func (m *maker) noteElsewhere() {
 	}
 	for i, k := range ways {
 		if i == mostElsewhere {
-			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("Jobs went elsewhere than planned first for %d more reasons; `muster explain ADDR` has that of each.", len(ways)-i))
-			return
+			notes = append(notes, fmt.Sprintf("Jobs went elsewhere than planned first for %d more reasons; `muster explain ADDR` has that of each.", len(ways)-i))
+			break
 		}
-		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("phase.%s: %s went to %s, not to the first choice: %s.", k.phase, jobCount(counts[k]), k.to, strings.TrimSuffix(k.why, ".")))
+		notes = append(notes, fmt.Sprintf("phase.%s: %s went to %s, not to the first choice: %s.", k.phase, amount.Jobs(counts[k]), k.to, strings.TrimSuffix(k.why, ".")))
 	}
+	return notes
 }

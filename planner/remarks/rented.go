@@ -1,6 +1,7 @@
-package planner
+package remarks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,16 +10,19 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // clockAhead is how far ahead a danger clock of a rented machine is told.
 const clockAhead = 30 * 24 * time.Hour
 
-// noteRented says what every rented machine is billed, by the hour and the day,
+// Rented says what every rented machine is billed, by the hour and the day,
 // whether the plan uses it or not, and what its platform does with it and when.
-func (m *maker) noteRented() {
+func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []offer.Pool, now time.Time) (notes []string) {
 	var day decimal.Decimal
 	n, unknown := 0, 0
 	count := func(perHour string) string {
@@ -32,50 +36,50 @@ func (m *maker) noteRented() {
 		day = day.Add(daily)
 		return fmt.Sprintf("$%s/h, %s a day", perHour, amount.Words("usd", daily.String()))
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.st.Rentals)) {
-		r := m.st.Rentals[id]
+	for _, id := range slices.Sorted(maps.Keys(rentals)) {
+		r := rentals[id]
 		if r.Status == "released" {
 			continue
 		}
-		text := fmt.Sprintf("%s on %s is %s", id, r.Backend, orElse(r.Status, "rented"))
+		text := fmt.Sprintf("%s on %s is %s", id, r.Backend, cmp.Or(r.Status, "rented"))
 		if !r.Since.IsZero() {
 			text += " since " + r.Since.UTC().Format("2006-01-02")
 		}
 		text += ": " + count(r.PerHour)
-		for _, c := range m.rentalClocks(r.Backend) {
-			if said := m.rentalClock(c, r.Status, r.Since); said != "" {
+		for _, c := range rentalClocks(pools, r.Backend) {
+			if said := rentalClock(c, r.Status, r.Since, now); said != "" {
 				text += "; " + said
 			}
 		}
-		m.plan.Notes = append(m.plan.Notes, text+".")
+		notes = append(notes, text+".")
 	}
-	for _, o := range m.in.Observed.Orphans {
+	for _, o := range orphans {
 		count(o.PerHour)
 	}
 	if n < 2 {
-		return
+		return notes
 	}
 	text := fmt.Sprintf("%d machines are rented, for %s a day in all as they stand", n, amount.Words("usd", day.String()))
 	if unknown > 0 {
 		text += fmt.Sprintf(", and what %d of them cost is not known", unknown)
 	}
-	m.plan.Notes = append(m.plan.Notes, text+".")
+	return append(notes, text+".")
 }
 
-// noteExchange says at which rate prices in other currencies are counted.
-func (m *maker) noteExchange() {
-	used := m.backendsInUse()
-	for _, b := range m.in.Campaign.Backends {
+// Exchange says at which rate prices in other currencies are counted.
+func Exchange(backends []*lang.Backend, used map[string]bool) (notes []string) {
+	for _, b := range backends {
 		if b.Exchange != "" && used[b.Address()] {
-			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("backend.%s: its prices are counted at %s, as its block states.", b.Address(), b.Exchange))
+			notes = append(notes, fmt.Sprintf("backend.%s: its prices are counted at %s, as its block states.", b.Address(), b.Exchange))
 		}
 	}
+	return notes
 }
 
 // rentalClocks are the danger clocks of a backend, each once.
-func (m *maker) rentalClocks(backend string) (out []offer.Clock) {
-	for i := range m.in.Pools {
-		if p := &m.in.Pools[i]; p.Backend == backend {
+func rentalClocks(pools []offer.Pool, backend string) (out []offer.Clock) {
+	for i := range pools {
+		if p := &pools[i]; p.Backend == backend {
 			for _, c := range p.Clocks {
 				if !slices.Contains(out, c) {
 					out = append(out, c)
@@ -88,7 +92,7 @@ func (m *maker) rentalClocks(backend string) (out []offer.Clock) {
 
 // rentalClock is what a clock says of a machine that stands still since a time:
 // a rule without a date holds from the start.
-func (m *maker) rentalClock(c offer.Clock, status string, since time.Time) string {
+func rentalClock(c offer.Clock, status string, since, now time.Time) string {
 	at := c.At
 	switch {
 	case at.IsZero() && status != "stopped":
@@ -100,7 +104,7 @@ func (m *maker) rentalClock(c offer.Clock, status string, since time.Time) strin
 	case at.IsZero():
 		at = since.Add(c.After)
 	}
-	switch left := at.Sub(m.in.Now); {
+	switch left := at.Sub(now); {
 	case left <= 0:
 		return fmt.Sprintf("%s since %s", c.What, at.UTC().Format("2006-01-02"))
 	case left > clockAhead:

@@ -1,4 +1,4 @@
-package planner
+package remarks
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/queues"
 	"github.com/muster-run/muster/state"
 )
 
@@ -22,14 +23,13 @@ func TestFallbacksAreToldByTheNextPlan(t *testing.T) {
 	if d.Reason() != d.Why {
 		t.Errorf("recorded as %q", d.Reason())
 	}
-	camp := load(t, func(*lang.Campaign) {}, phaseSpec{name: "a", seeds: []int{1, 2, 3, 4}, lr: "1"})
-	st := &state.State{Jobs: map[string]*state.Job{}}
+	var records []*state.Job
 	for i, why := range []string{"fallback: ssh.lab cannot be asked", "fallback: ssh.lab cannot be asked", "re-placed: ssh.lab x refused it", "CPU work goes to the cheapest place"} {
-		address := camp.Phases[0].Address(i)
-		st.Jobs[address] = &state.Job{Address: address, Phase: "a", Status: state.Completed, Attempts: []state.Attempt{{N: 1, Token: fmt.Sprint(i), Backend: "local.local", Why: why}}}
+		address := fmt.Sprintf(`phase.a["seed=%d"]`, i)
+		records = append(records, &state.Job{Address: address, Phase: "a", Status: state.Completed, Attempts: []state.Attempt{{N: 1, Token: fmt.Sprint(i), Backend: "local.local", Why: why}}})
 	}
-	p, _ := Make(input(camp, st))
-	notes := strings.Join(p.Notes, "\n")
+	records = append(records, nil)
+	notes := strings.Join(Elsewhere([]queues.Phase{{Phase: &lang.Phase{Name: "a"}, Records: records}}), "\n")
 	for _, want := range []string{"phase.a: 2 jobs went to local.local, not to the first choice: ssh.lab cannot be asked.", "phase.a: 1 job went to local.local, not to the first choice: ssh.lab x refused it."} {
 		if strings.Count(notes, want) != 1 {
 			t.Errorf("%q is not said once in\n%s", want, notes)

@@ -1,37 +1,37 @@
-package planner
+package remarks
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // TestRentedMachinesAreTold: what stands still on four platforms is billed and
 // deleted in four ways, and every plan says how, though it starts nothing there.
 func TestRentedMachinesAreTold(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
-	camp := load(t, func(*lang.Campaign) {}, phaseSpec{name: "a", seeds: []int{1}, lr: "1"})
-	in := input(camp, &state.State{Rentals: map[string]state.Rental{
+	rentals := map[string]state.Rental{
 		"auto":   {ID: "auto", Backend: "autodl.x", Status: "stopped", Since: now.Add(-13 * day), PerHour: "0"},
 		"lanrui": {ID: "lanrui", Backend: "lanrui.x", Status: "stopped", Since: now.Add(-3 * day), PerHour: "0.01"},
 		"pod":    {ID: "pod", Backend: "runpod.x", Status: "stopped", Since: now.Add(-day), PerHour: "0.0140"},
 		"vast":   {ID: "vast", Backend: "vastai.x", Status: "stopped", Since: now.Add(-90 * day)},
 		"gone":   {ID: "gone", Backend: "vastai.x", Status: "released", PerHour: "1"},
 		"works":  {ID: "works", Backend: "autodl.x", Status: "running", PerHour: "0.5"},
-	}})
-	in.Pools = append(laptop(),
+	}
+	pools := []offer.Pool{
 		offer.Pool{Backend: "autodl.x", Name: "a", Clocks: []offer.Clock{{What: "it is released with its data", After: 15 * day}}},
 		offer.Pool{Backend: "autodl.x", Name: "b", Clocks: []offer.Clock{{What: "it is released with its data", After: 15 * day}}},
 		offer.Pool{Backend: "runpod.x", Name: "a", Clocks: []offer.Clock{{What: "its volume is billed twice the rate while it stands still"}}},
 		offer.Pool{Backend: "lanrui.x", Clocks: []offer.Clock{{What: "the price rises", At: now.Add(200 * day)}}},
-		offer.Pool{Backend: "vastai.x", Clocks: []offer.Clock{{What: "its disk is billed without end"}}})
-	p, _ := Make(in)
-	notes := strings.Join(p.Notes, "\n")
+		offer.Pool{Backend: "vastai.x", Clocks: []offer.Clock{{What: "its disk is billed without end"}}},
+	}
+	notes := strings.Join(Rented(rentals, nil, pools, now), "\n")
 	for _, want := range []string{
 		"auto on autodl.x is stopped since " + now.Add(-13*day).Format("2006-01-02") + ": $0/h, $0 a day; it is released with its data in 2 days, on " + now.Add(2*day).Format("2006-01-02") + ".",
 		"lanrui on lanrui.x is stopped since " + now.Add(-3*day).Format("2006-01-02") + ": $0.01/h, $0.24 a day.",
@@ -47,21 +47,4 @@ func TestRentedMachinesAreTold(t *testing.T) {
 	if strings.Contains(notes, "gone") {
 		t.Errorf("a released one is told:\n%s", notes)
 	}
-}
-
-func TestOldFactsSayTheirAge(t *testing.T) {
-	t.Parallel()
-	camp := load(t, func(*lang.Campaign) {}, phaseSpec{name: "a", seeds: []int{1}, lr: "1"})
-	camp.Policy.StaleAfter = 180 * 24 * time.Hour
-	in := input(camp, nil)
-	in.Now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	in.Pools = laptop()
-	in.Pools[0].Verified = "2026-03"
-	p, _ := Make(in)
-	for _, d := range p.Diags {
-		if strings.Contains(d.Detail, "verified in 2026-03, 8 months ago") {
-			return
-		}
-	}
-	t.Errorf("nothing says that facts are 8 months old: %v", p.Diags)
 }

@@ -1,0 +1,134 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/remarks"
+)
+
+// note gathers what the plan says beside its rows and figures.
+func (m *maker) note() {
+	say := func(notes ...string) { m.plan.Notes = append(m.plan.Notes, notes...) }
+	untracked := false
+	for _, w := range m.works {
+		untracked = untracked || w.p.Source == nil
+		if s := w.pp.Source; s.Dirty && w.starting() {
+			say(fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, short(s.Commit)))
+		}
+	}
+	if untracked && m.in.Campaign.Source == nil && len(m.works) > 0 {
+		say("code: untracked (add a source block)")
+	}
+	for _, w := range m.works {
+		for _, d := range w.pp.Placements {
+			m.noteWait(&d)
+			m.noteTurn(w, &d)
+		}
+	}
+	used, runs := m.backendsInUse(), m.anythingRuns()
+	m.noteSpills()
+	say(remarks.Elsewhere(m.queues().Phases)...)
+	m.noteMissing()
+	if runs {
+		say(remarks.Clocks(m.in.Pools, m.usedPools(), m.in.Now, m.plan.Forecast.Walltime.P90)...)
+	}
+	say(remarks.Rented(m.st.Rentals, m.in.Observed.Orphans, m.in.Pools, m.in.Now)...)
+	say(remarks.Machines(m.withoutHistory())...)
+	say(remarks.Exchange(m.in.Campaign.Backends, used)...)
+	if runs {
+		say(remarks.MusterOff(m.startingWorks(), m.in.Can))
+		say(remarks.NoCeiling(m.in.Campaign.Backends, used, m.in.Can)...)
+	}
+	m.plan.Notes = dedupe(m.plan.Notes)
+}
+
+// usedPools are the pools that the plan's work goes to, in order, each once.
+func (m *maker) usedPools() [][2]string {
+	var out [][2]string
+	seen := map[[2]string]bool{}
+	for _, w := range m.works {
+		for _, d := range w.pp.Placements {
+			key := [2]string{d.Backend, d.Pool}
+			if d.Backend != "" && !seen[key] {
+				seen[key] = true
+				out = append(out, key)
+			}
+		}
+	}
+	return out
+}
+
+// withoutHistory are the runs that start of phases of which none has ended.
+func (m *maker) withoutHistory() (out []remarks.Run) {
+	for _, w := range m.works {
+		if !w.starting() || m.evidence(w).Launches > 0 {
+			continue
+		}
+		r := w.p.Retry
+		again := r.MaxAttempts >= 2 && slices.Contains(r.On, "node_failure")
+		for at, n := range w.groupJobs() {
+			if d := w.pp.Placements[at]; n > 0 && d.Backend != "" {
+				out = append(out, remarks.Run{Phase: w.p.Name, Jobs: n, Machines: max(d.Shape.Nodes, 1), Each: m.evidence(w).OnPool(d).Expected, Again: again})
+			}
+		}
+	}
+	return out
+}
+
+// startingWorks are the phases of which something starts.
+func (m *maker) startingWorks() (out []remarks.Work) {
+	for _, w := range m.works {
+		if !w.starting() {
+			continue
+		}
+		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Moves: map[string]bool{}}
+		if g := w.pp.Smoke; g != nil {
+			o.Smokes, o.SmokesOn = len(g.Run), g.Place.Backend
+		}
+		for _, t := range m.plan.Transfers {
+			if t.Phase == w.p.Name {
+				o.Moves[t.Input] = true
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// namedMissing is how many jobs a note names one by one.
+const namedMissing = 3
+
+// noteMissing names the way out where outputs are gone that nothing needs now.
+func (m *maker) noteMissing() {
+	n, flags := 0, ""
+	for _, w := range m.works {
+		for i, k := range w.pp.Kind {
+			if k != Missing {
+				continue
+			}
+			if n++; n <= namedMissing {
+				flags += fmt.Sprintf(" -rerun='%s'", w.p.Address(i))
+			}
+		}
+	}
+	if n == 0 {
+		return
+	}
+	each := ""
+	if n > namedMissing {
+		each = fmt.Sprintf(" and so for %d more, which -verbose names", n-namedMissing)
+	}
+	m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("Outputs of %s are missing, and no job of this plan needs them: left so, nothing happens until one does, and that plan makes them again. "+
+		"To have them now, put the files back, or `muster apply%s`%s.", amount.Jobs(n), flags, each))
+}
+
+func dedupe(in []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(in, func(s string) bool {
+		was := seen[s]
+		seen[s] = true
+		return was
+	})
+}

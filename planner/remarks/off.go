@@ -1,0 +1,139 @@
+package remarks
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Work is a phase of which something starts.
+type Work struct {
+	*lang.Phase
+	Placements []place.Decision
+	Smokes     int             // to be run before it
+	SmokesOn   string          // the backend where; "" = nowhere
+	Moves      map[string]bool // inputs whose files move between backends
+}
+
+// MusterOff says what runs while muster is off, and what the rest waits for:
+// the rows "no" of the table in the design that apply to these works, which
+// come in the order of the campaign.
+func MusterOff(works []Work, can map[string]offer.Capabilities) string {
+	first, rest := handedOver(works, can)
+	switch {
+	case len(rest) == 0:
+		run := "runs"
+		if len(first) > 1 {
+			run = "run"
+		}
+		return fmt.Sprintf("With muster off: %s %s everything once it is handed over.", strings.Join(first, ", "), run)
+	case len(first) == 0:
+		return fmt.Sprintf("With muster off: nothing starts; it waits for `muster apply -once` (%s).", strings.Join(rest, ", then "))
+	}
+	return fmt.Sprintf("With muster off: %s; the rest waits for `muster apply -once` (%s).", strings.Join(first, "; "), strings.Join(rest, ", then "))
+}
+
+// handedOver is what backends run by themselves, and why the rest is not
+// among it, in the order in which the plan meets the reasons.
+func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []string) {
+	stopped := map[string]bool{} // phases that wait for the engine
+	say := func(why string) {
+		if !slices.Contains(rest, why) {
+			rest = append(rest, why)
+		}
+	}
+	full := map[string]bool{}
+	for _, w := range works {
+		waits := false
+		for _, in := range w.Inputs {
+			waits = waits || stopped[in.From.Name]
+			if w.Moves[in.Name] {
+				say("files that move between backends")
+				waits = true
+			}
+		}
+		for _, name := range w.DependsOn {
+			waits = waits || stopped[name]
+		}
+		if !waits && w.waitsForEngine(works, can) {
+			say("jobs that read what others make")
+			waits = true
+		}
+		if !waits && w.Smokes > 0 {
+			why := "a gate"
+			if len(w.Smoke.Expect) > 0 {
+				why = "a gate on expect"
+			}
+			say(why)
+			if w.SmokesOn != "" {
+				first = append(first, fmt.Sprintf("%s runs %s", nickname(w.SmokesOn), Smokes(w.Smokes)))
+			}
+			waits = true
+		}
+		if waits {
+			stopped[w.Name] = true
+			continue
+		}
+		for _, d := range w.Placements {
+			if d.Backend != "" {
+				full[d.Backend] = true
+			}
+		}
+	}
+	if len(rest) == 0 {
+		return slices.Sorted(maps.Keys(full)), nil
+	}
+	for _, b := range slices.Sorted(maps.Keys(full)) {
+		first = append(first, nickname(b)+" runs what was handed to it")
+	}
+	return first, rest
+}
+
+// waitsForEngine reports whether a phase reads what is still to be made, on a
+// backend that cannot wait for it by itself.
+func (w Work) waitsForEngine(works []Work, can map[string]offer.Capabilities) bool {
+	alone := slices.ContainsFunc(w.Placements, func(d place.Decision) bool {
+		typ, _, _ := strings.Cut(d.Backend, ".")
+		return d.Backend != "" && !can[typ].Dependencies
+	})
+	return alone && slices.ContainsFunc(works, func(from Work) bool {
+		return slices.Contains(w.DependsOn, from.Name) ||
+			slices.ContainsFunc(w.Inputs, func(in *lang.Input) bool { return in.From.Name == from.Name })
+	})
+}
+
+// Smokes is "the smoke" or "the 3 smokes".
+func Smokes(n int) string {
+	switch n {
+	case 1:
+		return "the smoke"
+	case 2:
+		return "the two smokes"
+	}
+	return fmt.Sprintf("the %d smokes", n)
+}
+
+// nickname is a backend's own name without its type.
+func nickname(backend string) string {
+	_, name, ok := strings.Cut(backend, ".")
+	if !ok {
+		return backend
+	}
+	return name
+}
+
+// NoCeiling warns of rentals that nothing stops while muster is off.
+func NoCeiling(backends []*lang.Backend, used map[string]bool, can map[string]offer.Capabilities) (notes []string) {
+	for _, b := range backends {
+		if used[b.Address()] && can[b.Type].Rents && b.OnHold == "keep" {
+			notes = append(notes, fmt.Sprintf("backend.%s: no ceiling while muster is off: $%s/h.", b.Address(), cmp.Or(b.Price.USDPerHour, b.Price.USDPerGPUHour, "?")))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,22 @@
+// Package remarks words what a plan says beside its rows and figures: what it
+// assumes, what is billed or deleted whether it runs or not, and what goes on
+// with muster off. It decides nothing.
+package remarks
+
+import (
+	"fmt"
+	"strings"
+)
+
+// mostNamed is how many of many are named; the rest are counted.
+const mostNamed = 20
+
+// Some names the first of many.
+func Some(names []string) string {
+	named := names[:min(len(names), mostNamed)]
+	text := strings.Join(named, ", ")
+	if more := len(names) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
