@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/place"
 )
 
 // mostNamed is how many blocked jobs a finding names; the rest are counted.
@@ -22,6 +23,8 @@ func (m *maker) findings() {
 			continue
 		case w.nowhere && strings.Contains(f.Summary, "GPU"):
 			continue // that no place has them is said already
+		case f.On != "" && !w.goesTo(f.On):
+			continue
 		case f.Cells == nil:
 			if w.starting() || m.in.Options.Destroy {
 				m.diags.Append(f.Diagnostic)
@@ -41,6 +44,14 @@ func (m *maker) findings() {
 		}
 		m.diags.Append(f.Diagnostic)
 	}
+}
+
+// goesTo reports whether anything of a phase is to go to a backend.
+func (w *work) goesTo(backend string) bool {
+	if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && g.Place.Backend == backend {
+		return true
+	}
+	return slices.ContainsFunc(w.pp.Placements, func(d place.Decision) bool { return d.Backend == backend })
 }
 
 // concerned are the jobs of a finding that this plan would start, and how many

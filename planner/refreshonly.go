@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/state"
 )
@@ -28,6 +29,10 @@ func (m *maker) refreshOnly() {
 			w.pp.Kind[i] = kind
 			w.keep(i, kind, d)
 		}
+	}
+	for _, f := range m.in.Observed.Findings {
+		f.Severity = diag.Warning // nothing is started that it could stop
+		m.diags.Append(f.Diagnostic)
 	}
 	for _, job := range m.loose {
 		if kind, d := m.news(job); kind != None && m.targeted(job) {

@@ -71,6 +71,21 @@ func TestNoPlaceIsToldOnce(t *testing.T) {
 	}
 }
 
+// TestFindingOfAnotherBackend: what is wrong on a backend concerns what goes
+// there.
+func TestFindingOfAnotherBackend(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", lr: "1"})
+	on := plan(t, input(c, nil)).Phases[0].Placements[1].Backend
+	for backend, want := range map[string]int{on: 1, "ssh.elsewhere": 0} {
+		in := input(c, nil)
+		in.Observed.Findings = []observed.Finding{{Diagnostic: diag.Diagnostic{Summary: "edited"}, Phase: "a", On: backend}}
+		if _, said := Make(in); len(said) != want {
+			t.Errorf("on %s: %v", backend, said)
+		}
+	}
+}
+
 // TestVerifierIsQuoted: a job that ended well and whose outputs did not pass
 // is held with the verifier's words.
 func TestVerifierIsQuoted(t *testing.T) {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -15,6 +17,7 @@ import (
 type seenJobs struct {
 	jobs        map[string]offer.Observation // by token
 	unreachable map[string]string            // by backend
+	findings    []observed.Finding           // what is not as muster left it
 }
 
 // A looker asks the backends about jobs in flight and records nothing. Looking
@@ -24,6 +27,7 @@ type looker struct {
 	work *work // the provider processes, once they are up
 	seen seenJobs
 	next time.Time
+	once bool // one look: it may read files, too
 }
 
 func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) seenJobs {
@@ -33,9 +37,9 @@ func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) se
 	if l.work == nil {
 		l.work = &work{launcher: l.a.launcher()}
 	}
-	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true,
+	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true, Copies: l.once, Cache: filepath.Join(l.a.dataDir(), "cache"),
 		Waiting: l.a.waiting})
-	l.seen, l.next = seenJobs{r.Observed.Jobs, r.Observed.Unreachable}, time.Now().Add(lookEvery)
+	l.seen, l.next = seenJobs{r.Observed.Jobs, r.Observed.Unreachable, r.Observed.Findings}, time.Now().Add(lookEvery)
 	return l.seen
 }
 

@@ -37,7 +37,7 @@ const (
 )
 
 func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []string) error {
-	l := looker{a: a}
+	l := looker{a: a, once: !o.watch}
 	defer l.close()
 	for {
 		view, err := a.statusView(ctx, v, o, args, &l)

@@ -25,6 +25,9 @@ func (a *app) printStatus(r statusReport, every bool) error {
 	for _, name := range sortedKeys(r.Unreachable) {
 		a.printf("\n? backend.%s cannot be asked: %s\n", name, term.CleanLine(r.Unreachable[name]))
 	}
+	for _, text := range r.Findings {
+		a.printf("\n! %s\n", strings.Join(term.Wrap(term.CleanLine(text), a.out.Width-2), "\n  "))
+	}
 	for _, p := range r.Pauses {
 		a.printf("\n! nothing starts on backend.%s since %s, until there is room: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
 	}

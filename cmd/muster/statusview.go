@@ -23,7 +23,10 @@ type statusReport struct {
 	Pauses        []state.Pause `json:"pauses,omitempty"`
 	// Unreachable says of backends that cannot be asked why not; -refresh.
 	Unreachable map[string]string `json:"unreachable,omitempty"`
-	selected    string
+	// Findings say what is not as muster left it: an edited copy of the source;
+	// -refresh.
+	Findings []string `json:"findings,omitempty"`
+	selected string
 }
 
 type phaseStatus struct {
@@ -80,6 +83,9 @@ func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args 
 	}
 	m.report = statusReport{FormatVersion: formatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []jobStatus{}, Phases: []phaseStatus{},
 		Unreachable: m.seen.unreachable}
+	for _, f := range m.seen.findings {
+		m.report.Findings = append(m.report.Findings, f.Address+": "+f.Detail)
+	}
 	for _, name := range sortedKeys(st.Pauses) {
 		m.report.Pauses = append(m.report.Pauses, st.Pauses[name])
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -38,7 +38,7 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 	shape := e.scaled(f, req.Shape)
 	workdir := f.spot().Workdir
 	r, diags := p.Render(cell, lang.Site{
-		Variant: v, Workdir: workdir, SourceDir: freight.SourceDir(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.token),
+		Variant: v, Workdir: workdir, SourceDir: source.In(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.token),
 		Input: func(name string) []string { return e.inputPaths(f, name) }, Backend: f.b.Name, Pool: f.pool,
 		GPUs: shape.GPUs, CPUs: shape.CPUs,
 	})

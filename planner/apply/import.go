@@ -5,9 +5,9 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -47,7 +47,7 @@ func (e *engine) adoptImport(p *phase, cell int32) {
 func (e *engine) verifyImport(f *flight, o *offer.Observation, n int) {
 	kept := *o
 	at := f.spot()
-	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.b.Name, Pool: f.pool, SourceDir: freight.SourceDir(at.Workdir, f.p.source),
+	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.b.Name, Pool: f.pool, SourceDir: source.In(at.Workdir, f.p.source),
 		Input: func(name string) []string { return e.inputPaths(f, name) }})
 	if diags.HasErrors() {
 		e.importFailed(f, &kept, n, diags.Err().Error())

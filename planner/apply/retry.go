@@ -8,11 +8,11 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/haul"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -166,7 +166,7 @@ func (e *engine) paid(f *flight) bool {
 func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 	at := f.spot()
 	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.b.Name, Pool: f.pool,
-		SourceDir: freight.SourceDir(at.Workdir, f.p.source), Input: func(name string) []string { return e.inputPaths(f, name) }})
+		SourceDir: source.In(at.Workdir, f.p.source), Input: func(name string) []string { return e.inputPaths(f, name) }})
 	if diags.HasErrors() || r.Checkpoint == "" {
 		e.settleFailure(f, o, n, relaunch.Fail)
 		return

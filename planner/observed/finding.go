@@ -7,6 +7,7 @@ import "github.com/muster-run/muster/internal/diag"
 type Finding struct {
 	diag.Diagnostic
 	Phase string // "" = a backend as a whole
+	On    string // it concerns what goes to this backend, "" = wherever it goes
 	Smoke bool   // the phase's smokes, not its runs
 	Cells []int  // of the phase, increasing; nil = all
 }

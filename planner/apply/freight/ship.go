@@ -3,9 +3,6 @@ package freight
 import (
 	"context"
 	"errors"
-	"io"
-	"path"
-	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/line"
@@ -13,15 +10,6 @@ import (
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/providers"
 )
-
-// SourceDir is the read-only copy of a source below a workdir, "" without a
-// digest: there is no source.
-func SourceDir(workdir, digest string) string {
-	if digest == "" {
-		return ""
-	}
-	return path.Join(workdir, ".muster", "source", digest)
-}
 
 // A Shipment is a source on its way to a spot. Nothing that reads it starts
 // there before it has arrived.
@@ -90,48 +78,9 @@ func (fr *Freight) Shipping() bool { return fr.shippings > 0 }
 // shipTo puts a tree where a backend's jobs read it. A copy that is there is
 // left alone: its name is its content; one that was edited there is refused.
 func shipTo(ctx context.Context, s *Shipment) error {
-	to := SourceDir(s.at.Workdir, s.digest)
+	to := source.In(s.at.Workdir, s.digest)
 	if !s.b.Can.Remote {
 		return source.Copy(ctx, s.spec, s.digest, to)
 	}
-	return source.Push(ctx, s.spec, s.digest, to, shore{s.b.Provider, s.at.Name()})
-}
-
-// A shore is where a source is shipped to.
-type shore struct {
-	files providers.Files
-	name  string
-}
-
-func (s shore) There(ctx context.Context, path string) (bool, error) {
-	found, err := s.files.List(ctx, s.name, []string{path})
-	return len(found) > 0, err
-}
-
-// digestsMax is how many files are asked for at once.
-const digestsMax = 1000
-
-func (s shore) Digests(ctx context.Context, dir string, files []string) ([]string, error) {
-	out := make([]string, 0, len(files))
-	for part := range slices.Chunk(files, digestsMax) {
-		ask := providers.VerifyRequest{Backend: s.name, Workdir: dir, Open: true}
-		for _, f := range part {
-			ask.Outputs = append(ask.Outputs, providers.Output{Name: f, Kind: string(lang.File), Path: f})
-		}
-		got, err := s.files.Verify(ctx, ask)
-		if err != nil {
-			return nil, err
-		}
-		if len(got) != len(part) {
-			return nil, errors.New("the backend gave no verdict")
-		}
-		for _, o := range got {
-			out = append(out, o.Digest)
-		}
-	}
-	return out, nil
-}
-
-func (s shore) Push(ctx context.Context, path string, size int64, digest string, r io.ReadSeeker) error {
-	return s.files.Push(ctx, s.name, path, size, digest, r)
+	return source.Push(ctx, s.spec, s.digest, to, source.ShoreOf(s.b.Provider, s.at.Name()))
 }

@@ -44,6 +44,7 @@ type Input struct {
 	Refresh   bool // look for jobs and stat recorded outputs
 	Verify    bool // open recorded outputs, too
 	Preflight bool // check that jobs could run
+	Copies    bool // compare copies of the source with it
 	// Environ is where local jobs start from, for preflight; nil is os.Environ().
 	Environ []string
 	// Secrets reads a secret, to see that it can be read; nil uses site.Secret.
@@ -69,11 +70,12 @@ func Observe(ctx context.Context, in Input) Result {
 	if in.Secrets == nil {
 		in.Secrets = site.Secret
 	}
-	o := &observer{Input: in, out: Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}}}
+	o := &observer{Input: in, trees: map[string]source.Tree{}, out: Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}}}
 	o.out.Observed = planner.Observed{
 		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Outputs: map[string][]offer.Output{},
 		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{},
 	}
+	o.sourcesRead = make(chan struct{})
 	o.idle = o.finished()
 	o.groups = questions.Groups(in.Campaign)
 	asks := o.asks()
@@ -81,7 +83,10 @@ func Observe(ctx context.Context, in Input) Result {
 	for _, a := range asks {
 		wg.Go(func() { o.ask(ctx, a) })
 	}
-	wg.Go(func() { o.sources(ctx) })
+	wg.Go(func() {
+		defer close(o.sourcesRead)
+		o.sources(ctx)
+	})
 	wg.Go(o.secrets)
 	wg.Wait()
 	o.goneSince()
@@ -94,6 +99,9 @@ type observer struct {
 	Input
 	idle   map[string]bool // phases where every job is completed
 	groups []questions.Group
+	// trees are the sources by lang.Source.Key, whole once sourcesRead is closed.
+	trees       map[string]source.Tree
+	sourcesRead chan struct{}
 
 	mu  sync.Mutex
 	out Result
@@ -136,7 +144,7 @@ func (o *observer) sources(ctx context.Context) {
 		d := planner.SourceDigest{Digest: t.Digest, Files: len(t.Files), Bytes: t.Bytes}
 		d.Commit, d.Dirty = source.Commit(ctx, s.Dir)
 		o.mu.Lock()
-		o.out.Observed.Sources[key] = d
+		o.out.Observed.Sources[key], o.trees[key] = d, t
 		if len(t.Files) == 0 {
 			o.out.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "the source holds no files", Subject: s.Range.Ptr(),
 				Detail: "No file below " + s.Dir + " matches include and not exclude, so a change of the code is not seen."})

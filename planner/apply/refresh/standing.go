@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -70,7 +71,7 @@ func (l *localLooker) stands(o *state.Output) bool {
 // and whose files were looked at: then no backend has to be asked, nor
 // started. It says false where others might have to be.
 func Standing(ctx context.Context, in Input) (Result, bool) {
-	o := &observer{Input: in, idle: map[string]bool{}, groups: questions.Groups(in.Campaign)}
+	o := &observer{Input: in, idle: map[string]bool{}, groups: questions.Groups(in.Campaign), trees: map[string]source.Tree{}}
 	o.out = Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}, Observed: planner.Observed{
 		Refreshed: in.Refresh, Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{},
 	}}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -25,8 +27,32 @@ func (e *DriftError) Error() string {
 	if e.More > 0 {
 		more = fmt.Sprintf(" (and %d more)", e.More)
 	}
-	return fmt.Sprintf("the copy of the source in %s was changed by hand: %s%s is %s. Nothing that reads it starts. Make the change in the source and plan again, or remove the copy: chmod -R u+w %s; rm -r %s",
-		e.Dir, e.File, more, found, e.Dir, e.Dir)
+	return fmt.Sprintf("the copy of the source in %s was changed by hand: %s%s is %s. Nothing that reads it starts. Make the change in the source and plan again, or remove that folder (it is read-only: chmod -R u+w, then rm -r)",
+		e.Dir, e.File, more, found)
+}
+
+// Drift looks for a copy of a tree at to, on this machine or, with a shore,
+// there, and compares it with the tree: *DriftError where somebody edited it.
+// No copy is fine, too.
+func Drift(ctx context.Context, t Tree, to string, far Shore) error {
+	if far == nil {
+		if _, err := os.Lstat(to); err != nil {
+			return nil
+		}
+		digests, err := here(to)(t.Files)
+		if err != nil {
+			return fmt.Errorf("check the copy of the source in %s: %w", to, err)
+		}
+		return unchanged(to, t.Files, digests)
+	}
+	if ok, err := far.There(ctx, path.Join(to, stamp)); err != nil || !ok {
+		return err
+	}
+	digests, err := there(ctx, far, to, t.Files)
+	if err != nil {
+		return fmt.Errorf("check the copy of the source in %s: %w", to, err)
+	}
+	return unchanged(to, t.Files, digests)
 }
 
 // unchanged compares a copy with what was copied. Digests are those of the

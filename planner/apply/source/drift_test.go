@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -71,6 +72,10 @@ func TestEditedCopyIsRefused(t *testing.T) {
 				dir := folder(t, map[string]string{"a.py": "x", "sub/s.sh": "s", "sub/t.sh": "t"})
 				s := Spec{Dir: dir}
 				want := digestOf(t, s)
+				tree, err := Read(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
 				to := filepath.Join(t.TempDir(), "source", want)
 				put := func() error {
 					if far {
@@ -90,13 +95,26 @@ func TestEditedCopyIsRefused(t *testing.T) {
 				if err := c.edit(to, dir); err != nil {
 					t.Fatal(err)
 				}
-				err := put()
+				err = put()
 				var drift *DriftError
 				switch {
 				case c.says == "" && err != nil:
 					t.Errorf("refused: %v", err)
 				case c.says != "" && (!errors.As(err, &drift) || !strings.Contains(err.Error(), c.says) || drift.Dir != to):
 					t.Errorf("%v\nwant %q", err, c.says)
+				}
+				if name == "the source has moved on, too" {
+					return // then another folder is its copy
+				}
+				var shore Shore
+				if far {
+					shore = bay{t}
+				}
+				if told := Drift(t.Context(), tree, to, shore); fmt.Sprint(told) != fmt.Sprint(err) {
+					t.Errorf("looked at: %v\nput again: %v", told, err)
+				}
+				if told := Drift(t.Context(), tree, to+"0", shore); told != nil {
+					t.Errorf("no copy: %v", told)
 				}
 			})
 		}

@@ -1,0 +1,90 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/source"
+	"github.com/muster-run/muster/planner/observed"
+)
+
+// What of a source is looked at again where it was copied to. Reading it takes
+// the time that hashing takes there; a larger one is compared before its jobs
+// start, as all are.
+const (
+	copiedFiles = 1000
+	copiedBytes = 64 << 20
+)
+
+// copies compares copies of the source with the source: what somebody edited
+// where it lies is told before anything is approved.
+func (o *observer) copies(ctx context.Context, a *ask) error {
+	if !o.Copies || a.lang == nil {
+		return nil
+	}
+	select {
+	case <-o.sourcesRead:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	type place struct{ key, files string }
+	seen := map[place]error{}
+	for _, name := range a.phases() {
+		p := o.phase(name)
+		if p == nil || p.Source == nil || o.idle[name] {
+			continue
+		}
+		t, ok := o.trees[p.Source.Key()]
+		if !ok || len(t.Files) > copiedFiles || t.Bytes > copiedBytes {
+			continue
+		}
+		for _, pool := range a.offers {
+			at := site.SpotOf(a.conf, a.offers, pool.Name)
+			key := place{p.Source.Key(), at.Files()}
+			err, known := seen[key]
+			if !known {
+				var far source.Shore
+				if a.can.Remote {
+					far = source.ShoreOf(a.p, at.Name())
+				}
+				err = source.Drift(ctx, t, source.In(at.Workdir, t.Digest), far)
+				seen[key] = err
+			}
+			var drift *source.DriftError
+			switch {
+			case errors.As(err, &drift):
+				o.drifted(a, name, drift)
+			case err != nil:
+				return err
+			default:
+				continue
+			}
+			break // once for a phase and a backend
+		}
+	}
+	return nil
+}
+
+func (o *observer) drifted(a *ask, phase string, drift *source.DriftError) {
+	f := observed.Finding{Phase: phase, On: a.name, Diagnostic: diag.Diagnostic{Summary: "a copy of the source was edited where it lies",
+		Detail: "On backend." + a.name + " " + drift.Error() + ".", Address: "phase." + phase}}
+	if p := o.phase(phase); p != nil {
+		f.Subject = p.Range.Ptr()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.out.Observed.Findings = append(o.out.Observed.Findings, f)
+}
+
+// phases are those of which something may go to the backend, each once.
+func (a *ask) phases() (out []string) {
+	for _, g := range a.groups {
+		if !slices.Contains(out, g.Phase) {
+			out = append(out, g.Phase)
+		}
+	}
+	return out
+}
