@@ -129,6 +129,9 @@ func freeDevices(p offer.Pool, ours int64) int64 {
 	switch {
 	case p.Idle > 0:
 		free = int64(p.Idle) + ours
+		if p.Total > 0 {
+			free = min(free, int64(p.Total)) // of ours some may have ended since
+		}
 	case p.Total > p.Others:
 		free = int64(p.Total - p.Others)
 	}

@@ -26,6 +26,7 @@ func TestPoolCapacity(t *testing.T) {
 		{"none free, 5 others'", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 5}, 3, capacity{u, 3, u, u}},
 		{"all others': they leave some day", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 8}, 0, capacity{u, 8, u, u}},
 		{"12 idle of a partition's 33", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, u, u}},
+		{"all free, of which some were ours a moment ago", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 6, Total: 6}, 4, capacity{u, 6, u, u}},
 		{"idle unknown", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1, Total: 33}, 0, capacity{u, 33, u, u}},
 		{"nothing known of GPUs", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1}, 0, capacity{u, u, u, u}},
 		{"idle counts cores on a machine with one GPU", offer.Pool{Word: "machine", CPUs: 4, GPUs: 1, Idle: 4, Total: 4}, 0, capacity{u, 1, 4, u}},

@@ -11,7 +11,7 @@ import (
 )
 
 // A Partition is what Slurm says of one, and the sum of its nodes. What is idle
-// is on nodes that take jobs now.
+// is on nodes that take jobs now, what ended jobs still hold there included.
 type Partition struct {
 	Name              string
 	Up                bool // it takes and starts jobs
@@ -75,10 +75,13 @@ func addNodes(list []Partition, out string) {
 
 // add adds a node, by its fields.
 func (p *Partition) add(f []string) {
-	usable := takesJobs(f[2])
+	usable, leaving := takesJobs(f[2]), strings.HasPrefix(f[2], completing)
 	cpus := strings.Split(f[3], "/") // allocated/idle/other/total
 	if len(cpus) == 4 {
 		idle, _ := strconv.Atoi(cpus[1])
+		if held, _ := strconv.Atoi(cpus[0]); leaving {
+			idle += held
+		}
 		total, _ := strconv.Atoi(cpus[3])
 		p.CPUs, p.AllCPUs = max(p.CPUs, total), p.AllCPUs+total
 		if usable {
@@ -97,7 +100,7 @@ func (p *Partition) add(f []string) {
 		}
 	}
 	for _, n := range used {
-		if usable {
+		if usable && !leaving {
 			p.IdleGPUs -= n
 		}
 	}
@@ -107,6 +110,11 @@ func (p *Partition) add(f []string) {
 		}
 	}
 }
+
+// completing is the state of a node on which every job has ended and is being
+// cleaned up after: what these hold is free within moments. sinfo(1), NODE STATE
+// CODES; where one job still runs the state is another.
+const completing = "completing"
 
 // takesJobs reports whether a node in a state of sinfo's takes jobs now. One
 // that is powered down (~) is started for a job, one that is planned (-) is not

@@ -111,7 +111,7 @@ func TestPartitionVersions(t *testing.T) {
 func TestNodeStates(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]bool{
-		"idle": true, "mixed": true, "allocated": true, "completing": true, "reserved": true,
+		"idle": true, "mixed": true, "allocated": true, "reserved": true,
 		"idle~": true, "mixed#": true, // powered down, and coming up: they are started for jobs
 		"idle-": true, "planned": true, "mixed-": true, // 21.08: planned for another job, and not its yet
 		"down": false, "down*": false, "idle*": false, "drained": false, "draining": false, "drained*": false, "fail": false, "failing": false, "maint": false, "idle$": false, "unknown": false,
@@ -124,6 +124,19 @@ func TestNodeStates(t *testing.T) {
 		p.add([]string{"n1", "p", state, "0/64/0/64", "256000", "gpu:a100:4(S:0-1)", "gpu:a100:1(IDX:0)", "a100"})
 		if free := p.IdleCPUs == 64 && p.IdleGPUs == 3; free != want || p.AllCPUs != 64 || p.AllGPUs != 4 {
 			t.Errorf("%s: %d cores and %d GPUs are free, want that to be %v", state, p.IdleCPUs, p.IdleGPUs, want)
+		}
+	}
+}
+
+// TestWhatCompletesIsFree: on a node where every job has ended Slurm cleans up for
+// some seconds more; a plan that is made right then counts its places.
+func TestWhatCompletesIsFree(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]int{"completing": 4, "mixed": 1, "allocated+": 1, "completing*": 0, "completing$": 0} {
+		p := Partition{GPUs: map[string]int{}}
+		p.add([]string{"n1", "p", state, "48/16/0/64", "256000", "gpu:a100:4(S:0-1)", "gpu:a100:3(IDX:0-2)", "a100"})
+		if cores := 16 * want; p.IdleGPUs != want || p.IdleCPUs != cores {
+			t.Errorf("%s: %d cores and %d GPUs are free, not %d and %d", state, p.IdleCPUs, p.IdleGPUs, cores, want)
 		}
 	}
 }
