@@ -45,6 +45,7 @@ type Campaign struct {
 	Imports   []Import
 
 	Files map[string]*hcl.File // by name, for source excerpts
+	Reads *expr.Reads          // what functions asked of files, so far
 
 	static *hcl.EvalContext // var, local and functions; see console.go
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/decode"
+	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/rerun"
 	"github.com/muster-run/muster/lang/source"
@@ -90,7 +91,7 @@ type loader struct {
 func newLoader(o LoadOptions) *loader {
 	return &loader{
 		Reader: &decode.Reader{Source: &syntax.Source{Files: map[string]*hcl.File{}}},
-		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}},
+		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}, Reads: &expr.Reads{}},
 		digest: newDigester(), phases: map[string]*phaseBuild{},
 		cells: grid.DefaultMaxCells,
 	}
@@ -134,7 +135,7 @@ func (l *loader) variables() {
 	}
 	l.c.Variables = vars.Read(l.Reader, l.top, vars.Given{
 		Dir: l.o.Dir, Environ: l.o.Environ, Files: l.o.VarFiles, Flags: l.o.Vars, CommandLine: l.o.CommandLine,
-		SensitiveKey: l.o.SensitiveKey, AllowUnknown: l.o.AllowUnknownVars,
+		SensitiveKey: l.o.SensitiveKey, AllowUnknown: l.o.AllowUnknownVars, Reads: l.c.Reads,
 	})
 	for _, v := range l.c.Variables {
 		if v.Known {

@@ -102,7 +102,7 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 					return err
 				}
 				defer w.close()
-				return a.showPlan(w, o)
+				return a.showPlan(ctx, w, o)
 			}
 		},
 	}
@@ -143,7 +143,7 @@ func (w *work) provider(ctx context.Context) func(string) (providers.Provider, e
 // the command.
 func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 	early := a.readEarly(ctx, p)
-	if w := a.planAgain(early, p); w != nil {
+	if w := a.planAgain(ctx, early, p); w != nil {
 		if s, err := file.Open(early.path, file.Options{}); err == nil {
 			a.noteGone(ctx, s)
 		}
@@ -210,8 +210,8 @@ func (o planOutput) screen() bool {
 	return o.out == "" && o.jsonInto == "" && !o.json && !o.markdown && !o.scripts
 }
 
-func (a *app) showPlan(w *work, o planOutput) error {
-	if err := a.printPlan(w, o); err != nil {
+func (a *app) showPlan(ctx context.Context, w *work, o planOutput) error {
+	if err := a.printPlan(ctx, w, o); err != nil {
 		return err
 	}
 	if o.jsonInto != "" {
@@ -247,7 +247,7 @@ func (a *app) screenOf(p *planner.Plan, verbose bool) (string, error) {
 	return b.String(), err
 }
 
-func (a *app) printPlan(w *work, o planOutput) error {
+func (a *app) printPlan(ctx context.Context, w *work, o planOutput) error {
 	switch {
 	case o.json:
 		return view.JSON(a.stdout, w.plan, w.diags, a.sources)
@@ -266,8 +266,7 @@ func (a *app) printPlan(w *work, o planOutput) error {
 		return err
 	}
 	if w.keep != nil {
-		w.keep.Text = text
-		a.keepScreen(*w.keep)
+		a.keepScreen(ctx, w, text)
 	}
 	a.fail(w.diags)
 	if o.scripts {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
@@ -22,7 +21,7 @@ func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.G
 	if simulationOf(c, st, now) != nil {
 		return nil
 	}
-	found, ok := refresh.Standing(ctx, refresh.Input{Campaign: c, State: st, Now: now, Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Waiting: a.waiting})
+	found, ok := refresh.Standing(ctx, refresh.Input{Campaign: c, State: st, Now: now, Cache: a.cacheDir(), Refresh: p.refresh, Waiting: a.waiting})
 	if !ok {
 		return nil
 	}

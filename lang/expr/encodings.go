@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"unicode/utf8"
 
@@ -219,19 +218,4 @@ func fromYAML(x any) (cty.Value, error) {
 		return cty.StringVal(x.String()), nil
 	}
 	return cty.DynamicVal, function.NewArgErrorf(0, "holds a map with keys that are not text")
-}
-
-func fileSHA256(base string) func(string) (string, error) {
-	return func(p string) (string, error) {
-		f, err := openFile(base, p)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		h := sha256.New()
-		if _, err := io.Copy(h, f); err != nil {
-			return "", fmt.Errorf("read %s: %w", p, err)
-		}
-		return hex.EncodeToString(h.Sum(nil)), nil
-	}
 }

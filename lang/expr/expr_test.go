@@ -24,7 +24,7 @@ func parse(t testing.TB, src string) hcl.Expression {
 
 func value(t testing.TB, src string) cty.Value {
 	t.Helper()
-	v, ds := Eval(parse(t, src), &hcl.EvalContext{Functions: Functions(t.TempDir())})
+	v, ds := Eval(parse(t, src), &hcl.EvalContext{Functions: Functions(t.TempDir(), nil)})
 	if ds.HasErrors() {
 		t.Fatalf("%s: %v", src, ds.Err())
 	}
@@ -63,7 +63,7 @@ func scope(t testing.TB, g *grid.Grid, params map[string]string) *Scope {
 	s := &Scope{
 		Grid: g,
 		Static: &hcl.EvalContext{
-			Functions: Functions(t.TempDir()),
+			Functions: Functions(t.TempDir(), nil),
 			Variables: map[string]cty.Value{
 				"var":   cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("abc"), "token": cty.StringVal("hunter2")}),
 				"local": cty.ObjectVal(map[string]cty.Value{"lr": cty.MustParseNumberVal("0.011"), "list": cty.TupleVal([]cty.Value{cty.StringVal("x"), cty.NumberIntVal(3)})}),

@@ -27,10 +27,11 @@ type Function struct {
 
 // Functions are the language's functions by name. Paths are relative to
 // baseDir. None depends on the time, on chance or on anything but its
-// arguments and files. The result is new and the caller's own.
-func Functions(baseDir string) map[string]function.Function {
+// arguments and files, and what it asked of files is in reads, which may be
+// nil. The result is new and the caller's own.
+func Functions(baseDir string, reads *Reads) map[string]function.Function {
 	m := map[string]function.Function{}
-	for _, f := range catalogue(baseDir) {
+	for _, f := range catalogue(disk{baseDir, reads}) {
 		if f.raw {
 			m[f.Name] = f.impl
 		} else {
@@ -42,7 +43,7 @@ func Functions(baseDir string) map[string]function.Function {
 
 // FunctionList lists the functions by name, for documentation.
 func FunctionList() []Function {
-	list := catalogue(".")
+	list := catalogue(disk{base: "."})
 	slices.SortFunc(list, func(a, b Function) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
@@ -65,11 +66,11 @@ func (f Function) Signature() string {
 	return sig + ")"
 }
 
-func catalogue(baseDir string) []Function {
-	list := slices.Concat(standard(), gridFunctions(), textFunctions(), encodings(), fileFunctions(baseDir))
+func catalogue(d disk) []Function {
+	list := slices.Concat(standard(), gridFunctions(), textFunctions(), encodings(), fileFunctions(d))
 	return append(list,
-		Function{Name: "templatefile", Doc: "the template in a file, with the given variables", impl: templateFile(baseDir, sync.OnceValue(func() map[string]function.Function {
-			inner := Functions(baseDir)
+		Function{Name: "templatefile", Doc: "the template in a file, with the given variables", impl: templateFile(d, sync.OnceValue(func() map[string]function.Function {
+			inner := Functions(d.base, d.reads)
 			delete(inner, "templatefile") // no recursion
 			return inner
 		}))},

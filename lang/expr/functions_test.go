@@ -26,7 +26,7 @@ func TestFunctions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx := &hcl.EvalContext{Functions: Functions(dir)}
+	ctx := &hcl.EvalContext{Functions: Functions(dir, nil)}
 	for src, want := range map[string]string{
 		`linspace(0, 1, 5)`:                       `[0,0.25,0.5,0.75,1]`,
 		`linspace(0.1, 0.7, 7)`:                   `[0.1,0.2,0.3,0.4,0.5,0.6,0.7]`,
@@ -118,7 +118,7 @@ func TestFunctions(t *testing.T) {
 // that can show it.
 func TestOneNumberEverywhere(t *testing.T) {
 	t.Parallel()
-	ctx := &hcl.EvalContext{Functions: Functions(".")}
+	ctx := &hcl.EvalContext{Functions: Functions(".", nil)}
 	rapid.Check(t, func(rt *rapid.T) {
 		spelling := []string{"0.011", "11*0.001", "1.1e-2", "0.0011*10"}
 		f := rapid.SampledFrom([]string{`"x${@}"`, `tostring(@)`, `jsonencode([@])`, `join("", [@])`, `format("%v", @)`, `upper(@)`, `md5(@)`, `sha256("a${@}")`,

@@ -50,6 +50,8 @@ type Given struct {
 
 	SensitiveKey []byte // keys the digests of sensitive values
 	AllowUnknown bool   // variables without a value are unknown rather than an error
+
+	Reads *expr.Reads // notes what functions ask of files, here and later; nil = nowhere
 }
 
 // An Assignment is one -var or -var-file of a command line.
@@ -88,7 +90,7 @@ func Read(r *decode.Reader, top *syntax.Block, given Given) []Variable {
 
 // variables gives the variables their values: the last wins.
 func (l *reader) variables() {
-	l.Static = &hcl.EvalContext{Functions: expr.Functions(l.given.Dir), Variables: map[string]cty.Value{}}
+	l.Static = &hcl.EvalContext{Functions: expr.Functions(l.given.Dir, l.given.Reads), Variables: map[string]cty.Value{}}
 	for _, b := range l.top.All("variable") {
 		l.declare(b)
 	}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/internal/needs"
+)
+
+// openWorld is a campaign that has everything a plan may follow from beside
+// the campaign's own files.
+const openWorld = `campaign "open" {
+  required_providers = { local = ">= 0.0" }
+}
+variable "word" { default = "a" }
+source {
+  dir     = "."
+  include = ["code/**", "out/**"]
+  exclude = ["code/*.log"]
+}
+phase "p" {
+  grid { axes = { i = range(3) } }
+  job {
+    command = "echo ${cell.i} ${var.word} ${trimspace(file("word.txt"))} ${fileexists("flag") ? 1 : 2} ${join(",", fileset("set", "*.csv"))} > ${output.x}"
+    env     = { T = templatefile("t.tmpl", { n = 1 }), H = pathexpand("~/data"), S = filesha256("word.txt"), TRY = try(file("maybe.txt"), "none") }
+    secret "TOKEN" { env = "AGAIN_TOKEN" }
+    secret "KEY" { file = "key.txt" }
+    resources { walltime = "1m" }
+    output "x" { path = "out/${cell.i}" }
+  }
+  precondition {
+    condition = fileexists("word.txt")
+    message   = "There is no word."
+  }
+}
+`
+
+// TestAgainOnlyWhileAllIsTheSame: what a plan showed is shown again while all
+// that it follows from is as it was; whatever changed, a plan is made, and
+// where a plan does not follow from what changed, it says the same.
+func TestAgainOnlyWhileAllIsTheSame(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "sh")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"c.muster.hcl": openWorld, "word.txt": "hello\n", "set/a.csv": "", "t.tmpl": "n is ${n}", "key.txt": "key", "code/main.py": "print()", "code/a.log": "",
+	} {
+		lay(t, filepath.Join(dir, name), text)
+	}
+	e := exampleOf(t, dir)
+	home := t.TempDir()
+	e.env = append(e.env, "AGAIN_TOKEN=one", "HOME="+home, "MUSTER_NOW=2026-10-01T09:00:00Z")
+	e.muster(0, "apply", "-auto-approve")
+	e.muster(0, "plan", "-detailed-exitcode")
+
+	const no, yes = false, true
+	for _, c := range []struct {
+		what  string
+		file  string // that gets the text; "": none
+		text  string
+		env   string
+		args  []string
+		again bool
+		code  int
+	}{
+		{what: "nothing", again: yes},
+		{what: "a secret's value", env: "AGAIN_TOKEN=two", again: yes},
+		{what: "a secret that is not there", env: "AGAIN_TOKEN=", again: yes},
+		{what: "a secret's file", file: "key.txt", text: "other", again: yes},
+		{what: "a file that no pattern takes", file: "notes.txt", text: "x", again: yes},
+		{what: "a file that a pattern leaves out", file: "code/a.log", text: "x", again: yes},
+		{what: "a file that is read", file: "word.txt", text: "HELLO\n", again: no, code: 2},
+		{what: "a file that is looked for", file: "flag", text: "", again: no, code: 2},
+		{what: "a file that is tried", file: "maybe.txt", text: "x", again: no, code: 2},
+		{what: "a file that a glob takes", file: "set/b.csv", text: "", again: no, code: 2},
+		{what: "a file that no glob takes", file: "set/b.txt", text: "", again: yes},
+		{what: "a template", file: "t.tmpl", text: "n = ${n}", again: no, code: 2},
+		{what: "where home is", env: "HOME=" + t.TempDir(), again: no, code: 2},
+		{what: "a file of the source", file: "code/main.py", text: "pass", again: no, code: 2},
+		{what: "a file more in the source", file: "code/lib/new.py", text: "", again: no, code: 2},
+		{what: "a file beside the outputs", file: "out/3", text: "", again: no, code: 2},
+		{what: "an output", file: "out/1", text: "x", again: no},
+		{what: "a variable in the environment", env: "MUSTER_VAR_word=b", again: no, code: 2},
+		{what: "a variable", args: []string{"-var=word=b"}, again: no, code: 2},
+		{what: "a variable's file", file: "c.auto.mustervars.hcl", text: `word = "b"`, again: no, code: 2},
+		{what: "a comment", file: "more.muster.hcl", text: "# nothing\n", again: no},
+		{what: "a job imported long ago", file: "more.muster.hcl", text: "import {\n  to = phase.p[\"i=1\"]\n  backend = backend.local.local\n  id = \"1\"\n}\n", again: no},
+		{what: "a phase more", file: "more.muster.hcl", text: "phase \"more\" {\n  job {\n    command = \"true\"\n  }\n}\n", again: no, code: 2},
+		{what: "the next day", env: "MUSTER_NOW=2026-10-02T09:00:00Z", again: no},
+		{what: "who reads it", env: "LC_ALL=C", again: no},
+		{what: "how it is asked for", args: []string{"-refresh=false"}, again: no},
+	} {
+		with := *e
+		if c.env != "" {
+			with.env = append(with.env[:len(with.env):len(with.env)], c.env)
+		}
+		plan := append([]string{"plan", "-detailed-exitcode"}, c.args...)
+		if text := e.muster(0, "plan"); !strings.Contains(text, "Nothing to do: 3 jobs are done and verified.") {
+			t.Fatalf("before %s:\n%s", c.what, text)
+		}
+		e.mark()
+		undo := func() {}
+		if c.file != "" {
+			undo = replaced(t, filepath.Join(e.dir, c.file), c.text)
+		}
+		first := with.muster(c.code, plan...)
+		if again := strings.Contains(first, marked); again != c.again {
+			t.Errorf("%s: shown again: %t, want %t:\n%s", c.what, again, c.again, first)
+		}
+		with.forget()
+		if made := with.muster(c.code, plan...); made != strings.ReplaceAll(first, marked, "") {
+			t.Errorf("%s: shown was\n%s\nand made is\n%s", c.what, first, made)
+		}
+		undo()
+		e.forget()
+	}
+}
+
+// marked is in a screen that was shown again.
+const marked = "MARKED\n"
+
+// mark changes the screen that is kept so that it is known again.
+func (e *sample) mark() {
+	e.t.Helper()
+	path := filepath.Join(e.dir, ".muster", "cache", "unchanged.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var s screen
+	if err := json.Unmarshal(text, &s); err != nil || s.Sum != s.sum() {
+		e.t.Fatalf("the screen that is kept is not whole: %v", err)
+	}
+	if strings.Contains(string(text), "AGAIN") || strings.Contains(string(text), "hello") {
+		e.t.Errorf("what is kept holds what was read:\n%s", text)
+	}
+	s.Text += marked
+	s.Sum = s.sum()
+	if text, err = json.Marshal(s); err != nil {
+		e.t.Fatal(err)
+	}
+	lay(e.t, path, string(text))
+}
+
+func (e *sample) forget() {
+	e.t.Helper()
+	if err := os.Remove(filepath.Join(e.dir, ".muster", "cache", "unchanged.json")); err != nil && !os.IsNotExist(err) {
+		e.t.Fatal(err)
+	}
+}
+
+func lay(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replaced puts another file in the place of one, or of none, and gives what
+// puts the old one back, as it was to its inode.
+func replaced(t *testing.T, path, text string) (undo func()) {
+	t.Helper()
+	kept := filepath.Join(t.TempDir(), "kept")
+	moved := os.Rename(path, kept)
+	lay(t, path, text)
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if moved == nil {
+			if err := os.Rename(kept, path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
