@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/budget"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
@@ -224,7 +225,7 @@ func (m *maker) affordable(w *work, d place.Decision, n int) (most int, bound st
 // claimed is what of a budget is spent, in flight at its ceiling, or wanted by
 // the phases before, at one launch each.
 func (m *maker) claimed(b lang.Budget, unit string) decimal.Decimal {
-	sum, _ := m.spent(b, unit)
+	sum, _ := budget.Spent(m.st.Ledger, b, unit)
 	for _, j := range m.st.InFlight() {
 		if at := j.Last(); at != nil && b.Counts(j.Phase, at.Backend) {
 			sum = sum.Add(amount.Of(at.Ceiling[unit]))

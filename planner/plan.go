@@ -236,17 +236,6 @@ type Transfer struct {
 	Output   string
 }
 
-// A BudgetCheck is how a budget stands against the plan.
-type BudgetCheck struct {
-	Name     string
-	Limits   state.Amounts
-	Spent    state.Amounts
-	Deadline time.Time
-	Broken   []string // what does not hold, in words
-	Warn     []string
-	Left     int // jobs that may be left when at most passes the limit
-}
-
 // Text is the reason in words: "param.steps: 100 → 200".
 func (r Reason) Text() string {
 	switch {

@@ -1,0 +1,52 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/state"
+)
+
+// Ceiling is what an approval of the plan grants: the smaller of at most and
+// what the budgets over everything leave. A budget on a part binds that part at
+// each submission. The checks are those of the budgets.
+func (c Case) Ceiling(budgets []lang.Budget, checks []Check) state.Amounts {
+	out := state.Amounts{}
+	for _, l := range c.Forecast.Lines {
+		if l.AtMost.Mark != forecast.Unknown {
+			out[l.Unit] = l.AtMost.Text
+		}
+	}
+	for i, b := range budgets {
+		if len(b.AppliesTo) > 0 {
+			continue
+		}
+		for unit, limit := range b.Limits {
+			room := decimal.Max(amount.Of(limit).Sub(amount.Of(checks[i].Spent[unit])), decimal.Zero)
+			if old, ok := out[unit]; !ok || amount.Of(old).GreaterThan(room) {
+				out[unit] = room.String()
+			}
+		}
+	}
+	return out
+}
+
+// Asks names why a flag alone does not approve a plan of this ceiling.
+func (c Case) Asks(policy lang.Policy, ceiling state.Amounts) (why []string) {
+	for _, unit := range slices.Sorted(maps.Keys(policy.ApproveAbove)) {
+		limit := policy.ApproveAbove[unit]
+		most, ok := ceiling[unit]
+		l := forecast.LineOf(c.Forecast.Lines, unit)
+		if ok && amount.Of(most).GreaterThan(amount.Of(limit)) || l.AtMost.Mark == forecast.Unknown && l.Unit != "" {
+			why = append(why, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", amount.Words(unit, cmp.Or(most, "?")), amount.Words(unit, limit)))
+		}
+	}
+	return why
+}

@@ -1,0 +1,145 @@
+// Package budget holds what a plan may cost against the campaign's budgets.
+package budget
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/state"
+)
+
+// A Check is how a budget stands against the plan.
+type Check struct {
+	Name     string
+	Limits   state.Amounts
+	Spent    state.Amounts
+	Deadline time.Time
+	Broken   []string // what does not hold, in words
+	Warn     []string
+	Left     int // jobs that may be left when at most passes the limit
+}
+
+// A Case is what budgets are held against. The forecast's figures hold what is
+// in flight, at its ceiling.
+type Case struct {
+	Forecast  *forecast.Forecast
+	Ledger    []state.Entry
+	Works     func() []Work            // what starts, in plan order
+	HowToKnow func(unit string) string // what would make an unknown cost known
+	End       time.Time                // at the 90th percentile; zero when nothing runs
+}
+
+// Work is what of one phase starts.
+type Work struct {
+	Phase  string
+	Smokes map[string]decimal.Decimal // ceiling of all, by unit
+	Jobs   []Jobs
+}
+
+// Jobs are like jobs of a phase.
+type Jobs struct {
+	Backend string
+	N       int
+	Each    map[string]decimal.Decimal // ceiling of one, by unit
+}
+
+// Check holds a budget against the case.
+func (c Case) Check(b lang.Budget) Check {
+	out := Check{Name: b.Name, Limits: maps.Clone(b.Limits), Spent: state.Amounts{}, Deadline: b.Deadline}
+	lines := c.Forecast.ByScope[b.Name]
+	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
+		spent, unknown := Spent(c.Ledger, b, unit)
+		out.Spent[unit] = spent.String()
+		if unknown > 0 {
+			out.Warn = append(out.Warn, fmt.Sprintf("%d entries of the ledger have no known %s and count at their ceiling", unknown, amount.Unit(unit)))
+		}
+		c.checkUnit(&out, b, unit, spent, forecast.LineOf(lines, unit))
+	}
+	if !b.Deadline.IsZero() && c.End.After(b.Deadline) {
+		out.Broken = append(out.Broken, fmt.Sprintf("the p90 end is %s, after the deadline %s", c.End.UTC().Format(minute), b.Deadline.UTC().Format(minute)))
+	}
+	return out
+}
+
+const minute = "2006-01-02 15:04Z"
+
+func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.Decimal, l forecast.Line) {
+	limit := amount.Of(b.Limits[unit])
+	q := func(d decimal.Decimal) string { return amount.Words(unit, d.String()) }
+	if l.P90.Mark == forecast.Unknown {
+		out.Broken = append(out.Broken, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; %s", amount.Unit(unit), q(limit), c.HowToKnow(unit)))
+		return
+	}
+	p90, most := spent.Add(amount.Of(l.P90.Text)), spent.Add(amount.Of(l.AtMost.Text))
+	switch {
+	case p90.GreaterThan(limit):
+		out.Broken = append(out.Broken, fmt.Sprintf("p90 comes to %s%s, above the limit of %s", q(p90), ofSpent(unit, spent), q(limit)))
+	case most.GreaterThan(limit):
+		left := c.leftOver(b, unit, limit.Sub(spent))
+		out.Left = max(out.Left, left)
+		text := fmt.Sprintf("stops at %s: up to %s may be left", q(limit), amount.Jobs(left))
+		if b.Strict {
+			out.Broken = append(out.Broken, fmt.Sprintf("at most comes to %s, above the limit of %s, and the budget is strict", q(most), q(limit)))
+		} else {
+			out.Warn = append(out.Warn, text)
+		}
+	}
+	if warn := limit.Mul(decimal.NewFromFloat(b.WarnAt)); b.WarnAt > 0 && p90.GreaterThan(warn) && !p90.GreaterThan(limit) {
+		out.Warn = append(out.Warn, fmt.Sprintf("p90 comes to %s, above %s%% of the limit of %s", q(p90), decimal.NewFromFloat(b.WarnAt*100).Round(1), q(limit)))
+	}
+}
+
+func ofSpent(unit string, spent decimal.Decimal) string {
+	if spent.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" with %s spent already", amount.Words(unit, spent.String()))
+}
+
+// Spent sums a unit over the ledger entries a budget counts. An entry whose
+// bill is not known counts at its ceiling, which stands in it.
+func Spent(ledger []state.Entry, b lang.Budget, unit string) (total decimal.Decimal, unknown int) {
+	var sum amount.Tally
+	for i := range ledger {
+		e := &ledger[i]
+		if !b.Counts(e.Phase, e.Backend) {
+			continue
+		}
+		if e.Unknown {
+			unknown++
+		}
+		if text, ok := e.Spent[unit]; ok {
+			sum.Add(text)
+		}
+	}
+	return sum.Total(), unknown
+}
+
+// leftOver is how many jobs may not start before a budget is used up, if each
+// costs its ceiling: counted by groups of like jobs, in plan order.
+func (c Case) leftOver(b lang.Budget, unit string, room decimal.Decimal) int {
+	left := 0
+	for _, w := range c.Works() {
+		room = room.Sub(w.Smokes[unit])
+		for _, j := range w.Jobs {
+			each := j.Each[unit]
+			if j.N == 0 || each.IsZero() || !b.Counts(w.Phase, j.Backend) {
+				continue
+			}
+			fit := 0
+			if room.IsPositive() {
+				fit = int(min(room.Div(each).IntPart(), int64(j.N)))
+			}
+			room = room.Sub(each.Mul(decimal.NewFromInt(int64(fit))))
+			left += j.N - fit
+		}
+	}
+	return left
+}

@@ -1,0 +1,68 @@
+package budget
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/state"
+)
+
+// TestWhatIsLeftOut: smokes are paid first, then the jobs in plan order, and
+// what a budget does not count takes nothing of it.
+func TestWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	usd := func(n int64) map[string]decimal.Decimal {
+		return map[string]decimal.Decimal{"usd": decimal.NewFromInt(n)}
+	}
+	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Text: "4"}, AtMost: forecast.Figure{Text: "20"}}}
+	for name, c := range map[string]struct {
+		limit, applies, spent string
+		left                  int
+		ceiling               string
+	}{
+		"over everything":      {"10", "", "0", 6, "10"}, // 3 for the smoke, 1 of 2 jobs at 4 each, 3 of 8 at 1
+		"some is spent":        {"10", "", "2.5", 9, "7.5"},
+		"over one phase":       {"10", "phase.b", "0", 1, "20"}, // the smoke counts, and of a nothing
+		"over one backend":     {"10", "backend.x.y", "0", 1, "20"},
+		"all of it is covered": {"20", "", "0", 0, "20"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := lang.Budget{Name: "b", Limits: map[string]string{"usd": c.limit}}
+			if c.applies != "" {
+				b.AppliesTo = []string{c.applies}
+			}
+			f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
+			at := Case{Forecast: &f, Ledger: []state.Entry{{Phase: "b", Backend: "x.y", Spent: state.Amounts{"usd": c.spent}}}, Works: func() []Work {
+				return []Work{{Phase: "a", Smokes: usd(3), Jobs: []Jobs{{Backend: "local.local", N: 2, Each: usd(4)}}}, {Phase: "b", Jobs: []Jobs{{Backend: "x.y", N: 8, Each: usd(1)}}}}
+			}}
+			check := at.Check(b)
+			if check.Left != c.left || len(check.Broken) != 0 || check.Spent["usd"] != c.spent {
+				t.Errorf("%d are left, not %d: %+v", check.Left, c.left, check)
+			}
+			if got := at.Ceiling([]lang.Budget{b}, []Check{check})["usd"]; got != c.ceiling {
+				t.Errorf("at most $%s is granted, not %s", got, c.ceiling)
+			}
+		})
+	}
+}
+
+// TestUnknownCostsHoldNoBudget, and the way to know them is named.
+func TestUnknownCostsHoldNoBudget(t *testing.T) {
+	t.Parallel()
+	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Mark: forecast.Unknown}, AtMost: forecast.Figure{Mark: forecast.Unknown}}}
+	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
+	c := Case{Forecast: &f, HowToKnow: func(unit string) string { return "write a price of " + unit }}
+	b := lang.Budget{Name: "b", Limits: map[string]string{"usd": "8"}}
+	if got := c.Check(b).Broken; len(got) != 1 || !strings.HasSuffix(got[0], "write a price of usd") {
+		t.Errorf("%q", got)
+	}
+	asks := c.Asks(lang.Policy{ApproveAbove: map[string]string{"usd": "1"}}, state.Amounts{})
+	if len(asks) != 1 || !strings.Contains(asks[0], "policy approve_above is $1") {
+		t.Errorf("%q", asks)
+	}
+}
