@@ -90,6 +90,65 @@ func slurmCeiling(t *testing.T) {
 	}
 }
 
+const slurmCauses = `campaign "causes" {}
+backend "slurm" "lab" { workdir = "WORKDIR" }
+phase "crash" {
+  grid { axes = { i = range(8) } }
+  place { candidates = [backend.slurm.lab] }
+  max_parallel = 1
+  job {
+    command = "echo crash ${cell.i} >> RECORD; nosuchprogram"
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+phase "share" {
+  grid { axes = { i = range(40) } }
+  place { candidates = [backend.slurm.lab] }
+  max_parallel = 1
+  breaker { same_error = 0 }
+  job {
+    command = "echo share ${cell.i} >> RECORD; test $(( ${cell.i} % 5 )) != 0 || { echo no licence; exit 3; }"
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+`
+
+// slurmStops: with muster off a phase stops after two jobs that crash for want
+// of the program, or when a share of twenty has failed for one cause; what is
+// still queued does not run, and whoever comes back is told why.
+func slurmStops(t *testing.T) {
+	c := onSlurm(t, slurmCauses)
+	c.must("apply", "-detach", "-auto-approve")
+	c.idle(5 * time.Minute)
+	out, code := c.run("apply", "-once", "-auto-approve")
+	if code == 0 {
+		t.Errorf("what has failed has not:\n%s", out)
+	}
+	ran := c.ran()
+	for name, want := range map[string]int{"crash": 2, "share": 20} {
+		got := 0
+		for line := range ran {
+			if strings.HasPrefix(line, name+" ") {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%d jobs of %s ran, %d were to", got, name, want)
+		}
+	}
+	for _, want := range []string{"phase.crash starts nothing more: everything crashes alike", "phase.share starts nothing more: 4 of 20 finished jobs failed with"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not said:\n%s", want, out)
+		}
+	}
+}
+
 // slurmOwnSbatch: a command that runs sbatch itself is told of, and starts
 // from a saved plan only.
 func slurmOwnSbatch(t *testing.T) {

@@ -32,6 +32,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("room for a few", slurmRoom)
 	t.Run("runaway chain", slurmRunaway)
 	t.Run("ceiling of equal errors", slurmCeiling)
+	t.Run("stopped with muster off", slurmStops)
 	t.Run("own sbatch", slurmOwnSbatch)
 	t.Run("5000 jobs", slurm5000)
 	t.Run("walltime", slurmSegments)

@@ -101,6 +101,20 @@ func Repeats(class string) bool {
 	return true
 }
 
+// What everybody goes by who counts how the jobs of a phase fail, to stop
+// starting more of them.
+const (
+	ShareFrom  = 20 // finished jobs of a batch from which the share of one cause counts
+	CrashAlike = 2  // jobs that fail alike, none having done well, when the cause is Deterministic
+)
+
+// Deterministic reports whether a failure would repeat wherever it is tried:
+// the program or a module of it is not there. exit may be nil.
+func Deterministic(class string, exit *int) bool {
+	// 126 and 127: POSIX shell, 2.8.2, "Exit Status for Commands".
+	return class == MissingModule || exit != nil && (*exit == 126 || *exit == 127)
+}
+
 // Classify names why an attempt failed. A rule of own that does not compile
 // is passed over; Compile tells about it.
 func Classify(e Evidence, own []Rule) Verdict {

@@ -12,11 +12,8 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-const (
-	breakerBatch = 20   // finished jobs from which the share of one cause counts
-	breakerWarn  = 0.10 // share at which it is said
-	crashBatch   = 2    // jobs that crash alike, with none that succeeded, when the cause is deterministic
-)
+// breakerWarn is the share of one cause at which it is said.
+const breakerWarn = 0.10
 
 // A Breaker counts how the jobs of a phase end, in this batch: since the run
 // or a resume. Open stops starts there.
@@ -50,7 +47,7 @@ func (b *Breaker) Success(policy lang.Breaker) (trip *Trip, warning string) {
 	b.finished++
 	b.good++
 	b.row, b.again = row{}, nil
-	if b.Open || b.finished != breakerBatch {
+	if b.Open || b.finished != failure.ShareFrom {
 		return nil, "" // a success makes no share larger
 	}
 	most := ""
@@ -69,13 +66,6 @@ type Failure struct {
 	Signature string
 	Exit      *int
 	Text      string // in words
-}
-
-// deterministic reports whether a failure would repeat wherever it is tried:
-// the program or a module of it is not there.
-func (f Failure) deterministic() bool {
-	// 126 and 127: POSIX shell, 2.8.2, "Exit Status for Commands".
-	return f.Class == failure.MissingModule || f.Exit != nil && (*f.Exit == 126 || *f.Exit == 127)
 }
 
 // A Trip says why a breaker opens: Count failures for Reason.
@@ -124,7 +114,7 @@ func (b *Breaker) Failed(f Failure, policy lang.Breaker) (trip *Trip, warning st
 	switch {
 	case policy.SameError > 0 && b.row.n >= policy.SameError:
 		return &Trip{f.Class, b.row.n, inRow(b.row.n, f.Text)}, ""
-	case policy.SameError > 0 && b.good == 0 && b.row.n >= crashBatch && f.deterministic():
+	case policy.SameError > 0 && b.good == 0 && b.row.n >= failure.CrashAlike && failure.Deterministic(f.Class, f.Exit):
 		return &Trip{f.Class, b.row.n, "everything crashes alike: " + f.Text}, ""
 	}
 	return b.share(f.Class, policy)
@@ -139,7 +129,7 @@ func (b *Breaker) share(class string, policy lang.Breaker) (trip *Trip, warning 
 	n := b.causes[class]
 	share := float64(n) / float64(b.finished)
 	switch {
-	case policy.Share <= 0 || b.finished < breakerBatch || n == 0:
+	case policy.Share <= 0 || b.finished < failure.ShareFrom || n == 0:
 		return nil, ""
 	case share >= policy.Share:
 		return &Trip{class, n, fmt.Sprintf("%d of %d finished jobs failed with %s", n, b.finished, class)}, ""

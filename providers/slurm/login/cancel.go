@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/node"
 )
 
 // Cancel ends jobs of ours and no others: it names ids that the spool knows.
@@ -174,10 +175,8 @@ func (s *Slurm) Control(ctx context.Context, r providers.ControlRequest) error {
 		return err
 	}
 	for _, phase := range r.Resume {
-		for _, name := range []string{"stop." + phase, "errors/" + phase} {
-			if err := os.RemoveAll(c.path(name)); err != nil {
-				return fmt.Errorf("close the breaker of %s: %w", phase, err)
-			}
+		if err := errors.Join(os.RemoveAll(c.path("stop."+phase)), node.Spool(c.spool).Forget(phase)); err != nil {
+			return fmt.Errorf("close the breaker of %s: %w", phase, err)
 		}
 		delete(c.seen, "stop."+phase)
 	}

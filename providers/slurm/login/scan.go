@@ -153,7 +153,7 @@ func (c *campaign) stops() error {
 			continue
 		}
 		c.seen[key] = true
-		if err := c.note(providers.Note{Kind: "breaker", Phase: b.Phase, Text: "stopped after " + why}); err != nil {
+		if err := c.note(providers.Note{Kind: "breaker", Phase: b.Phase, Text: "stopped: " + why}); err != nil {
 			return err
 		}
 	}

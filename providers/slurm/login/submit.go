@@ -98,6 +98,9 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	if token == "" {
 		token = jobs[0].Token
 	}
+	if err := c.begin(jobs); err != nil {
+		return err
+	}
 	known := func(token string) string {
 		if j := c.open(token); j != nil {
 			return j.batch.Name
@@ -131,6 +134,27 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 		c.batches = append(c.batches, k)
 	}
 	return c.tell(queued...)
+}
+
+// begin starts to count the failures of phases anew that have nothing left to
+// run: what comes now is another batch of them.
+func (c *campaign) begin(jobs []*providers.Job) error {
+	open := map[string]bool{}
+	for _, j := range c.jobs {
+		if !j.ended {
+			open[j.phase] = true
+		}
+	}
+	for _, j := range jobs {
+		if open[j.Phase] {
+			continue
+		}
+		open[j.Phase] = true
+		if err := node.Spool(c.spool).Forget(j.Phase); err != nil {
+			return fmt.Errorf("begin to count the failures of %s: %w", j.Phase, err)
+		}
+	}
+	return nil
 }
 
 // elements writes a batch down, each job at the index that its like element

@@ -5,68 +5,64 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// count is the breaker with muster off, by the same rule as the engine's and
-// the host queue's: when so many jobs of a phase have failed for good with the
-// same error, with none that did well between them, nothing more of the phase
-// starts. A failure after which the job starts again as it was counts for that
-// job alone, which may do better next time; when all it does is fail alike,
-// the phase stops, too. What runs at the same time counts in the order of its
-// end.
+// count is the breaker with muster off, by the same rule as the engine's:
+// nothing more of a phase starts when so many of its jobs have failed for good
+// with the same error, with none that did well between them; when two crash for
+// want of the program itself and none has done well; or when a share of those
+// that finished has failed for one cause. A failure after which the job starts
+// again as it was counts for that job alone, which may do better next time;
+// when all it does is fail alike, the phase stops, too. What runs at the same
+// time counts in the order of its end.
 func (s *start) count(e End, v failure.Verdict, again bool) (stopped bool) {
-	limit := s.job.Breaker.SameError
-	dir := s.spool.path("errors", s.job.Phase)
+	policy, t := s.job.Breaker, s.spool.tally(s.job.Phase)
 	switch {
-	case limit <= 0 || s.job.Smoke:
+	case policy.SameError <= 0 && policy.Share <= 0 || s.job.Smoke:
 		return false
 	case e.Completed():
-		os.RemoveAll(dir)
-		return false
+		t.well(e)
+		return s.stop(t.atTheLast(policy.Share))
 	case v.Class == "" || v.Class == failure.Preempted || v.Signature == "" || e.Seen.Status == offer.Cancelled:
 		return false
 	case s.elsewhere, again && (e.Growth != nil || !failure.Repeats(v.Class)):
 		return false // the next start is not the same again
+	case again:
+		return s.stop(inRow(t.again(s.job, e, v), policy.SameError, v))
 	}
-	rows := filepath.Join(dir, "ended")
-	if again {
-		rows = filepath.Join(dir, "again", digest(cmp.Or(s.job.Address, s.job.Token)))
+	t.failed(e, v)
+	n := t.row(e, v)
+	why := inRow(n, policy.SameError, v)
+	if why == "" && policy.SameError > 0 && n >= failure.CrashAlike && failure.Deterministic(v.Class, e.Seen.Exit) && !t.anyWell() {
+		why = "everything crashes alike: " + said(v)
 	}
-	n := inRow(rows, digest(v.Signature), RecordName(e.Token, e.Begin.Restart))
-	if n < limit {
+	return s.stop(cmp.Or(why, t.share(v.Class, policy.Share)))
+}
+
+// stop keeps more of the phase from starting, if there is a reason.
+func (s *start) stop(why string) bool {
+	if why == "" {
 		return false
 	}
-	writeWhole(s.spool.path("stop."+s.job.Phase), fmt.Appendf(nil, "the same error %d times in a row: %s\n", n, cmp.Or(v.Line, v.Signature)))
+	writeWhole(s.spool.path("stop."+s.job.Phase), []byte(why+"\n"))
 	return true
 }
 
-// inRow enters a record under an error, and is how many there are with no
-// other error after them; 0 where the spool cannot be written.
-func inRow(dir, same, record string) int {
-	if old, err := os.ReadDir(dir); err == nil {
-		for _, other := range old {
-			if other.Name() != same {
-				os.RemoveAll(filepath.Join(dir, other.Name()))
-			}
-		}
+// inRow says that an error has come up so many times in a row that it is
+// enough, "" if it is not; 0 as the most is off.
+func inRow(n, most int, v failure.Verdict) string {
+	if most <= 0 || n < most {
+		return ""
 	}
-	dir = filepath.Join(dir, same)
-	if os.MkdirAll(dir, 0o700) != nil {
-		return 0
-	}
-	os.WriteFile(filepath.Join(dir, record), nil, 0o600)
-	seen, err := os.ReadDir(dir)
-	if err != nil {
-		return 0
-	}
-	return len(seen)
+	return fmt.Sprintf("the same error %d times in a row: %s", n, said(v))
 }
+
+// said is the error that a verdict is about: a job may say nothing.
+func said(v failure.Verdict) string { return cmp.Or(v.Line, v.Signature) }
 
 // digest names a text in a path.
 func digest(text string) string {

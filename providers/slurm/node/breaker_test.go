@@ -67,3 +67,62 @@ func TestBreakerCountsJobs(t *testing.T) {
 		})
 	}
 }
+
+// TestBreakerCountsCauses: of jobs that end once, "." does well, "P" is
+// preempted for good, and other letters are errors; each has a class of its
+// own but "a" and "A".
+func TestBreakerCountsCauses(t *testing.T) {
+	t.Parallel()
+	missing := 127
+	policy := providers.Breaker{SameError: 3, Share: 0.15}
+	for name, c := range map[string]struct {
+		policy providers.Breaker
+		jobs   string
+		exit   *int
+		why    string // "" = nothing is stopped
+	}{
+		"one in ten, twenty finished":              {policy, "a.........A........a", nil, "3 of 20 finished jobs failed with a"},
+		"the twentieth does well":                  {policy, "a..A....a....A......", nil, "4 of 20 finished jobs failed with a"},
+		"nineteen are too few":                     {policy, "a..A....a....A.....", nil, ""},
+		"of several causes none has that share":    {policy, "a..b....c....d......", nil, ""},
+		"two of twenty, at the end":                {policy, "a..................A", nil, ""},
+		"a share that comes late":                  {policy, strings.Repeat(".", 60) + strings.Repeat("aA.", 5) + "aA", nil, "12 of 77 finished jobs failed with a"},
+		"no share, and the same error":             {providers.Breaker{SameError: 3}, "a..A....a....A.......aaa", nil, "the same error 3 times in a row: no a"},
+		"a share alone":                            {providers.Breaker{Share: 0.15}, "aaaaaaaaaaaaaaaaaaaa", nil, "20 of 20 finished jobs failed with a"},
+		"neither":                                  {providers.Breaker{}, "aaaaaaaaaaaaaaaaaaaaaaaa", &missing, ""},
+		"preempted, one and all":                   {policy, "PPPPPPPPPPPPPPPPPPPPPPPP", nil, ""},
+		"a program that is not there":              {policy, "aa", &missing, "everything crashes alike: no a"},
+		"a program that is there for some":         {policy, ".aa", &missing, ""},
+		"a program that is not there, and another": {policy, "ab", &missing, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpool(t)
+			for i, how := range c.jobs {
+				if why := s.Stopped("x"); why != "" {
+					t.Fatalf("job %d: stopped before with %q", i, why)
+				}
+				begin := Begin{Token: fmt.Sprint("token", i), ID: fmt.Sprint(i)}
+				one := start{spool: s, begin: begin, job: &providers.Job{Token: begin.Token, Address: fmt.Sprint("phase.x[", i, "]"), Phase: "x", Breaker: c.policy}}
+				e, v := End{Begin: begin, Final: true}, failure.Verdict{}
+				if e.Seen.Status = offer.Completed; how != '.' {
+					e.Seen.Status, e.Seen.Exit = offer.Failed, c.exit
+					v = failure.Verdict{Class: strings.ToLower(string(how)), Signature: string(how), Line: "no " + string(how)}
+				}
+				if how == 'P' {
+					v.Class = failure.Preempted
+				}
+				one.count(e, v, false)
+			}
+			if why := s.Stopped("x"); why != c.why {
+				t.Errorf("stopped with %q, and not %q", why, c.why)
+			}
+			if err := s.Forget("x"); err != nil {
+				t.Error(err)
+			}
+			if n := files(s.path("errors"), -1); n != 0 {
+				t.Errorf("%d tallies are left of one phase that is forgotten", n)
+			}
+		})
+	}
+}

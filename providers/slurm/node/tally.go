@@ -1,0 +1,135 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+)
+
+// A tally is how the jobs of a phase have ended in this batch: since nothing of
+// the phase was left to run when more of it came, or since a resume. Nodes
+// share no lock that can be relied on, so each end is a file of its own, and
+// counting is listing:
+//
+//	well/RECORD            a job that completed
+//	failed/CLASS/RECORD    one that failed for good
+//	row/ERROR/RECORD       of those, the last with one error and none that did well between
+//	again/JOB/ERROR/RECORD the same of the starts of one job, each of which another follows
+type tally string
+
+func (s Spool) tally(phase string) tally { return tally(s.path("errors", phase)) }
+
+func (t tally) path(parts ...string) string {
+	return filepath.Join(append([]string{string(t)}, parts...)...)
+}
+
+// Forget begins the batch of a phase anew.
+func (s Spool) Forget(phase string) error { return os.RemoveAll(string(s.tally(phase))) }
+
+// well enters a job that did well: rows begin anew.
+func (t tally) well(e End) {
+	for _, rows := range []string{"row", "again"} {
+		os.RemoveAll(t.path(rows))
+	}
+	enter(t.path("well"), e)
+}
+
+// failed enters a job that failed for good, under its class.
+func (t tally) failed(e End, v failure.Verdict) { enter(t.path("failed", className(v.Class)), e) }
+
+// row enters it under its error, and is how many there are with no other error
+// after them.
+func (t tally) row(e End, v failure.Verdict) int { return rowOf(t.path("row"), e, v) }
+
+// again enters a start that another follows in the row of its own job.
+func (t tally) again(j *providers.Job, e End, v failure.Verdict) int {
+	return rowOf(t.path("again", digest(cmp.Or(j.Address, j.Token))), e, v)
+}
+
+func rowOf(dir string, e End, v failure.Verdict) int {
+	same := digest(v.Signature)
+	if old, err := os.ReadDir(dir); err == nil {
+		for _, other := range old {
+			if other.Name() != same {
+				os.RemoveAll(filepath.Join(dir, other.Name()))
+			}
+		}
+	}
+	enter(filepath.Join(dir, same), e)
+	return files(filepath.Join(dir, same), -1)
+}
+
+// share says that a class has failed so large a share of the finished jobs that
+// it is enough, "" if it has not; 0 as the most is off.
+func (t tally) share(class string, most float64) string {
+	bad, all := files(t.path("failed", className(class)), -1), files(t.path("well"), -1)
+	for _, c := range t.classes() {
+		all += files(t.path("failed", className(c)), -1)
+	}
+	if most <= 0 || all < failure.ShareFrom || bad == 0 || float64(bad)/float64(all) < most {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d finished jobs failed with %s", bad, all, class)
+}
+
+// atTheLast is share after a job that did well. That makes no share larger, but
+// may make the batch large enough for shares to count; those that end at the
+// same time may each miss the moment, so that there is some room about it.
+func (t tally) atTheLast(most float64) (why string) {
+	if most <= 0 || files(t.path("well"), 2*failure.ShareFrom) == 2*failure.ShareFrom {
+		return ""
+	}
+	for _, c := range t.classes() {
+		why = cmp.Or(why, t.share(c, most))
+	}
+	return why
+}
+
+// anyWell reports whether a job has done well.
+func (t tally) anyWell() bool { return files(t.path("well"), 1) > 0 }
+
+// classPrefix keeps a class that a campaign named from being a name with a
+// meaning of its own to a filesystem.
+const classPrefix = "class-"
+
+func className(class string) string { return classPrefix + url.PathEscape(class) }
+
+// classes are those that jobs have failed with.
+func (t tally) classes() (list []string) {
+	dirs, _ := os.ReadDir(t.path("failed"))
+	for _, d := range dirs {
+		if c, err := url.PathUnescape(strings.TrimPrefix(d.Name(), classPrefix)); err == nil {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// enter leaves a file for an end. Where the spool cannot be written nothing is
+// counted, as nothing could be stopped.
+func enter(dir string, e End) {
+	if os.MkdirAll(dir, 0o700) == nil {
+		os.WriteFile(filepath.Join(dir, RecordName(e.Token, e.Begin.Restart)), nil, 0o600)
+	}
+}
+
+// files are how many files a folder has, as far as most, -1 for all.
+func files(dir string, most int) int {
+	f, err := os.Open(dir)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(most)
+	if err != nil && err != io.EOF {
+		return 0
+	}
+	return len(names)
+}
