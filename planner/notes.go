@@ -38,7 +38,9 @@ func (m *maker) note() {
 	say(remarks.Machines(m.withoutHistory())...)
 	say(remarks.Exchange(m.in.Campaign.Backends, used)...)
 	if runs {
-		say(remarks.MusterOff(m.startingWorks(), m.in.Can))
+		if off := remarks.MusterOff(m.startingWorks(), m.in.Can); off != "" {
+			say(off)
+		}
 		say(remarks.NoCeiling(m.in.Campaign.Backends, used, m.in.Can)...)
 	}
 	m.plan.Notes = dedupe(m.plan.Notes)
@@ -83,7 +85,7 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 		if !w.starting() {
 			continue
 		}
-		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Moves: map[string]bool{}}
+		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Unplaced: w.unplaced(), Moves: map[string]bool{}}
 		if g := w.pp.Smoke; g != nil {
 			o.Smokes, o.SmokesOn = len(g.Run), g.Place.Backend
 		}
@@ -95,6 +97,16 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 		out = append(out, o)
 	}
 	return out
+}
+
+// unplaced reports whether a job would start and has nowhere to.
+func (w *work) unplaced() bool {
+	for i, at := range w.pp.Place {
+		if w.pp.Kind[i].Starts() && (at == 0 || w.pp.Placements[at].Backend == "") {
+			return true
+		}
+	}
+	return false
 }
 
 // namedMissing is how many jobs a note names one by one.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -423,7 +425,11 @@ func WithHint(err error) string {
 	if !errors.As(err, &e) || e.Hint == "" {
 		return err.Error()
 	}
-	return strings.TrimSuffix(err.Error(), ".") + ". " + e.Hint
+	stop := ". "
+	if first, _ := utf8.DecodeRuneInString(e.Hint); unicode.IsLower(first) {
+		stop = "; "
+	}
+	return strings.TrimSuffix(err.Error(), ".") + stop + e.Hint
 }
 
 // Errorf makes an Error of a class.

@@ -16,17 +16,23 @@ import (
 type Work struct {
 	*lang.Phase
 	Placements []place.Decision
+	Unplaced   bool            // some of it has nowhere to start
 	Smokes     int             // to be run before it
 	SmokesOn   string          // the backend where; "" = nowhere
 	Moves      map[string]bool // inputs whose files move between backends
 }
 
+// noPlaceYet is why jobs wait that fit nowhere, or where nobody can be asked.
+const noPlaceYet = "jobs that have no place yet"
+
 // MusterOff says what runs while muster is off, and what the rest waits for:
 // the rows "no" of the table in the design that apply to these works, which
-// come in the order of the campaign.
+// come in the order of the campaign; "" where none of them has a place.
 func MusterOff(works []Work, can map[string]offer.Capabilities) string {
 	first, rest := handedOver(works, can)
 	switch {
+	case len(first) == 0 && (len(rest) == 0 || slices.Equal(rest, []string{noPlaceYet})):
+		return ""
 	case len(rest) == 0:
 		run := "runs"
 		if len(first) > 1 {
@@ -48,7 +54,7 @@ func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []
 			rest = append(rest, why)
 		}
 	}
-	full := map[string]bool{}
+	full, tried := map[string]bool{}, map[string]int{} // by backend: whether it has whole phases, how many smokes
 	for _, w := range works {
 		waits := false
 		for _, in := range w.Inputs {
@@ -72,7 +78,7 @@ func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []
 			}
 			say(why)
 			if w.SmokesOn != "" {
-				first = append(first, fmt.Sprintf("%s runs %s", nickname(w.SmokesOn), Smokes(w.Smokes)))
+				tried[w.SmokesOn] += w.Smokes
 			}
 			waits = true
 		}
@@ -85,14 +91,33 @@ func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []
 				full[d.Backend] = true
 			}
 		}
+		if w.Unplaced {
+			say(noPlaceYet)
+		}
 	}
 	if len(rest) == 0 {
 		return slices.Sorted(maps.Keys(full)), nil
 	}
-	for _, b := range slices.Sorted(maps.Keys(full)) {
-		first = append(first, nickname(b)+" runs what was handed to it")
+	return parts(tried, full), rest
+}
+
+// parts says of each backend what it runs although other work waits: its
+// smokes, and the phases that were handed over whole.
+func parts(smokes map[string]int, full map[string]bool) []string {
+	var out []string
+	for _, b := range slices.Sorted(maps.Keys(smokes)) {
+		line := nickname(b) + " runs " + Smokes(smokes[b])
+		if full[b] {
+			line += " and what else was handed to it"
+		}
+		out = append(out, line)
 	}
-	return first, rest
+	for _, b := range slices.Sorted(maps.Keys(full)) {
+		if smokes[b] == 0 {
+			out = append(out, nickname(b)+" runs what was handed to it")
+		}
+	}
+	return out
 }
 
 // waitsForEngine reports whether a phase reads what is still to be made, on a

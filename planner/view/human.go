@@ -89,15 +89,15 @@ func (h Human) backends(p *planner.Plan) string {
 	for _, v := range views {
 		name := "backend." + v.Name
 		line := "  " + name + strings.Repeat(" ", width-term.Width(name)+3)
-		if v.Problem != "" {
-			line += "? unknown: " + term.CleanLine(v.Problem)
+		if v.Problem != "" { // whole: at its end stands what to do
+			b.WriteString(h.remark("  "+name, line, h.Style.Text("? unknown: "+term.CleanLine(v.Problem))))
 		} else {
 			line += term.CleanLine(v.Summary)
+			if v.Facts != "" {
+				line += strings.Repeat(" ", max(2, h.head()-term.Width(line)-term.Width(v.Facts))) + v.Facts
+			}
+			b.WriteString(h.fit(line))
 		}
-		if v.Facts != "" {
-			line += strings.Repeat(" ", max(2, h.head()-term.Width(line)-term.Width(v.Facts))) + v.Facts
-		}
-		b.WriteString(h.fit(line))
 		if v.Fallback != "" {
 			b.WriteString(h.fit("    " + term.CleanLine(v.Fallback)))
 		}

@@ -113,3 +113,19 @@ func TestMarkdownSaysWhatIsRisky(t *testing.T) {
 		}
 	}
 }
+
+// TestProblemIsToldWhole: at its end stands what to do.
+func TestProblemIsToldWhole(t *testing.T) {
+	t.Parallel()
+	p := plan(t, "campaign \"c\" {}\n"+phase("a", 3, ""))
+	p.Backends = append(p.Backends, planner.BackendView{Name: "ssh.lab", Problem: "cannot reach gpu-box-that-is-not-there.cs.university.example: no such host; check the name, or add it to ~/.ssh/config"})
+	got := screen(t, Human{Style: term.Style{UTF8: true, Width: 80}}, p)
+	if words := strings.Join(strings.Fields(got), " "); !strings.Contains(words, "no such host; check the name, or add it to ~/.ssh/config") {
+		t.Errorf("it is cut off:\n%s", got)
+	}
+	for line := range strings.SplitSeq(got, "\n") {
+		if term.Width(line) > 80 {
+			t.Errorf("wider than the screen: %s", line)
+		}
+	}
+}

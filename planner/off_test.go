@@ -1,0 +1,45 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// TestMusterOff: one sentence with a subject, which names a backend once, and
+// none where there is nothing to say.
+func TestMusterOff(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		phases []phaseSpec
+		want   string
+	}{
+		"nothing fits":         {[]phaseSpec{{name: "a", lr: "1", gpus: 3}}, ""},
+		"one of two fits":      {[]phaseSpec{{name: "a", lr: "1", gpus: 3}, {name: "b", lr: "1"}}, "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (jobs that have no place yet)."},
+		"all of it":            {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1"}}, "With muster off: local.local runs everything once it is handed over."},
+		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "With muster off: local runs the smoke; the rest waits for `muster apply -once` (a gate)."},
+		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true}, {name: "b", lr: "1"}}, "With muster off: local runs the smoke and what else was handed to it; the rest waits for `muster apply -once` (a gate)."},
+		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true}, {name: "b", lr: "1", smoke: true}}, "With muster off: local runs the two smokes; the rest waits for `muster apply -once` (a gate)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := input(load(t, nil, c.phases...), nil)
+			in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
+			p, _ := Make(in)
+			if got := offOf(p.Notes); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func offOf(notes []string) string {
+	var off []string
+	for _, n := range notes {
+		if strings.HasPrefix(n, "With muster off") {
+			off = append(off, n)
+		}
+	}
+	return strings.Join(off, "\n")
+}
