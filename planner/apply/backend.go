@@ -243,7 +243,8 @@ func (e *engine) room(b *backend, pool string) bool {
 	return b.Takes(&b.Place, pool, e.Mode == Drive, b.given)
 }
 
-// stuck counts what a hold or a breaker keeps in the queues of backends.
+// stuck counts what a hold or a breaker keeps in the queues of backends, and
+// what is queued there to come after other jobs: it moves when they do.
 func (e *engine) stuck() int {
 	stopped := e.holds.Any()
 	for _, p := range e.phases {
@@ -254,7 +255,10 @@ func (e *engine) stuck() int {
 	}
 	n := 0
 	for _, f := range e.flights {
-		if (f.status == cells.Queued || f.status == cells.Waiting) && e.queues(f.b) && (e.covers(f.p, f.cell) || f.p != nil && f.p.breaker.Open) {
+		if f.status != cells.Queued && f.status != cells.Waiting || !e.queues(f.b) {
+			continue
+		}
+		if e.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || !f.smoke && f.p.Waits[f.cell] > 0) {
 			n++
 		}
 	}

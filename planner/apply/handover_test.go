@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,6 +114,95 @@ func TestDetachCountsWhatTheSchedulerTook(t *testing.T) {
 	}
 }
 
+// A queueing backend keeps, of what it was given, what its scheduler has no
+// room for, and tries again whenever it is called to submit.
+type keeping struct {
+	*fake
+	room  *atomic.Int32 // jobs that the scheduler has yet to take
+	taken *sync.Map     // by token
+}
+
+func (k *keeping) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	out, err := k.fake.Submit(ctx, r)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, token := range k.order {
+		if _, had := k.taken.Load(token); !had && k.room.Load() > 0 {
+			k.room.Add(-1)
+			k.taken.Store(token, true)
+		}
+	}
+	for i := range out {
+		out[i].Handle = k.handle(out[i].Token)
+	}
+	return out, err
+}
+
+func (k *keeping) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	out, err := k.fake.Find(ctx, name, tokens)
+	for i := range out {
+		out[i].Handle = k.handle(out[i].Token)
+	}
+	return out, err
+}
+
+func (k *keeping) handle(token string) string {
+	if _, had := k.taken.Load(token); had {
+		return token
+	}
+	return ""
+}
+
+// TestDetachAgainHandsOverWhatIsKept: each pass has the backend hand over what
+// it kept of the one before, as far as there is room by now, and counts the rest
+// as left; nothing is given to it twice.
+func TestDetachAgainHandsOverWhatIsKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
+	var room atomic.Int32
+	var taken sync.Map
+	pass := func(mode func(*Config)) func(*Config) {
+		return func(c *Config) {
+			mode(c)
+			whole := c.Provider
+			c.Provider = func(name string) (providers.Provider, error) {
+				p, err := whole(name)
+				if err != nil {
+					return nil, err
+				}
+				return &keeping{p.(*fake), &room, &taken}, nil
+			}
+		}
+	}
+	for i, c := range []struct {
+		mode         func(*Config)
+		more         int32
+		queued, left int
+		first        string
+	}{
+		{detached, 2, 2, 4, "takes no more jobs now; 4 jobs follow as room appears"},
+		{detached, 0, 2, 4, "takes no more jobs now; 4 jobs follow as room appears"},
+		{once, 3, 5, 1, "takes no more jobs now; 1 job follows as room appears"},
+		{detached, 9, 6, 0, ""},
+		{detached, 0, 6, 0, ""},
+	} {
+		room.Add(c.more)
+		s.conf = pass(c.mode)
+		o := s.must(t.Context())
+		queued := 0
+		for _, on := range o.QueuedOn {
+			queued += on.Jobs
+		}
+		if o.Queued != c.queued || queued != c.queued || o.Left != c.left || !strings.HasSuffix(o.First, c.first) || (o.First == "") != (c.first == "") {
+			t.Errorf("pass %d: outcome %+v", i, o)
+		}
+		if n := len(s.world.order); n != 6 {
+			t.Errorf("pass %d: the backend has %d jobs", i, n)
+		}
+	}
+}
+
 func TestDetachStopsAtAGateOnExpectAndOnceCarriesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
@@ -212,4 +303,50 @@ func TestTakenBackWhileRoomIsAskedFor(t *testing.T) {
 		c.Provider = func(string) (providers.Provider, error) { return &unhurried{&fake{world: s.world}, let}, nil }
 	}
 	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
+}
+
+// TestWhatComesAfterWhatIsKept: a run does not wait for jobs that are queued
+// behind others which a breaker or a hold keeps in their queue.
+func TestWhatComesAfterWhatIsKept(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stop   func(s *stage)
+		want   string
+		queued int
+	}{
+		"a breaker": {func(s *stage) {
+			s.world.result = func(j providers.Job, _ int) result {
+				if j.Address == `phase.a["n=1"]` {
+					return result{exit: 3, class: "nan"}
+				}
+				return result{}
+			}
+		}, "end done=0 failed=1 held=0 blocked=3 left=0", 6},
+		"a hold": {func(s *stage) {
+			s.conf = func(c *Config) {
+				c.Session.Append(state.HoldSet{Hold: state.Hold{Address: "phase.a", Who: "ada", At: time.Now()}})
+			}
+		}, "hold done=0 failed=0 held=0 blocked=0 left=0", 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, strings.Replace(chain, "job {", "breaker { same_error = 1 }\n  job {", 1))
+			s.conf = detached
+			s.world.stall = true
+			s.must(t.Context())
+			s.world.mu.Lock()
+			s.world.stall = false
+			for _, j := range s.world.jobs {
+				j.held = strings.HasPrefix(j.Address, "phase.a") && (name == "a hold" || j.Address != `phase.a["n=1"]`)
+			}
+			s.world.mu.Unlock()
+			s.conf = nil
+			c.stop(s)
+			s.world.settle(t)
+			o := s.must(t.Context())
+			if s.check(o, c.want); o.Queued != c.queued {
+				t.Errorf("%d are queued, want %d", o.Queued, c.queued)
+			}
+		})
+	}
 }
