@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
 )
 
 // mostRequests is how many different requests a phase may hold: placements are
@@ -166,6 +167,15 @@ func (m *maker) placeInput(groups []place.Group) place.Input {
 		Groups: groups, Backends: m.in.Campaign.Backends, Pools: m.in.Pools, Quotes: m.in.Quotes, Policy: m.in.Campaign.Policy,
 		Unreachable: m.in.Observed.Unreachable, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.queues().Waited,
 	}
+}
+
+// WouldGo is where a job that does not start in a plan would go if it were run
+// now.
+func WouldGo(in Input, p *lang.Phase, cell int) place.Decision {
+	m := &maker{in: in, st: &state.State{}}
+	w := &work{p: p}
+	d, _ := place.Decide(m.placeInput([]place.Group{m.placeGroup(w, requestOf(p, cell), 1)}))
+	return d[0]
 }
 
 // Decision is where a cell goes; zero when it does not start.

@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
@@ -89,11 +90,7 @@ func (p *Plan) Phase(name string) *PhasePlan {
 }
 
 func text(in map[string]decimal.Decimal, known bool) (state.Amounts, bool) {
-	out := make(state.Amounts, len(in))
-	for unit, a := range in {
-		out[unit] = a.String()
-	}
-	return out, known
+	return amount.Texts(in), known
 }
 
 // requestOf is a cell's request as a run.

@@ -21,7 +21,7 @@ func (m *maker) finish() {
 // seal counts and gives the plan its id.
 func (m *maker) seal() {
 	m.count()
-	m.plan.Diags = once(m.diags)
+	m.plan.Diags = m.diags.Once()
 	m.plan.ID = m.plan.id()
 }
 

@@ -57,7 +57,7 @@ func (m *maker) preconditions(w *work) {
 		}
 		found.Append(w.p.CheckPreconditions(i)...)
 	}
-	found = once(found)
+	found = found.Once()
 	m.diags.Append(found[:min(len(found), mostFindings)]...)
 }
 

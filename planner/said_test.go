@@ -4,35 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
-
-func TestOnce(t *testing.T) {
-	t.Parallel()
-	line := func(n int) *hcl.Range { return &hcl.Range{Filename: "c.hcl", Start: hcl.Pos{Line: n, Column: 1}} }
-	got := once(diag.List{
-		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.a"},
-		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.b"},
-		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.b"},
-		{Summary: "s", Detail: "not yet", Subject: line(2), Address: "phase.a"},
-		{Summary: "s", Detail: "not yet", Subject: line(1), Address: "phase.a", Severity: diag.Warning},
-		{Summary: "s", Detail: "other", Address: "phase.a"},
-		{Summary: "s", Detail: "other", Address: "phase.b"},
-	})
-	var said []string
-	for _, d := range got {
-		said = append(said, d.Detail)
-	}
-	if want := "not yet\n\nSo it is for phase.a and another.|not yet|not yet|other|other"; strings.Join(said, "|") != want {
-		t.Errorf("%q", said)
-	}
-}
 
 // TestPreconditionIsToldOnce of all the jobs for which it does not hold.
 func TestPreconditionIsToldOnce(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/explain"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -48,21 +49,21 @@ place with its figures and why it won or lost, and what the job waits for.`,
 	}
 }
 
-func (a *app) explain(w *work, arg string) (planner.Explanation, error) {
+func (a *app) explain(w *work, arg string) (explain.Job, error) {
 	address, err := a.chooseOne(w.campaign, w.state, arg)
 	if err != nil {
-		return planner.Explanation{}, err
+		return explain.Job{}, err
 	}
 	job, err := addr.Parse(address)
 	if err != nil {
-		return planner.Explanation{}, err
+		return explain.Job{}, err
 	}
 	for _, p := range w.campaign.Phases {
 		if cell, ok := p.Index(job.Key); ok && p.Name == job.Phase {
-			return planner.Explain(w.plan, w.input, p.Name, cell)
+			return explain.Of(w.plan, w.input, p.Name, cell)
 		}
 	}
-	return planner.Explanation{}, usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
+	return explain.Job{}, usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
 }
 
 // standing is where a job that has not ended is, as its backend says; "" when
@@ -90,7 +91,7 @@ func (a *app) standing(w *work, job *state.Job) string {
 }
 
 // explanation is the page of one job; standing is where it is now.
-func explanation(x planner.Explanation, standing string) string {
+func explanation(x explain.Job, standing string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  %s", term.CleanLine(x.Address))
 	if x.Label != "" && x.Label != x.Address {
@@ -123,7 +124,7 @@ func explanation(x planner.Explanation, standing string) string {
 	return b.String()
 }
 
-func explainPlace(b *strings.Builder, x planner.Explanation) {
+func explainPlace(b *strings.Builder, x explain.Job) {
 	d := x.Decision
 	if at := x.Detail.State.Last(); at != nil && at.Why != "" && !x.Goes {
 		fmt.Fprintf(b, "\n  Went to %s: %s\n", strings.TrimSuffix(at.Backend+", "+at.Pool, ", "), term.CleanLine(at.Why))
@@ -174,7 +175,7 @@ func costText(c map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-func explainWaits(b *strings.Builder, x planner.Explanation) {
+func explainWaits(b *strings.Builder, x explain.Job) {
 	if x.Smoke != "" {
 		fmt.Fprintf(b, "\n  Gate: %s\n", term.CleanLine(x.Smoke))
 	}

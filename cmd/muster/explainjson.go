@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/explain"
 	"github.com/muster-run/muster/state"
 )
 
@@ -56,7 +56,7 @@ type explainWaiting struct {
 	First string `json:"first,omitempty"` // of the open ones
 }
 
-func explainReportOf(x planner.Explanation) explainReport {
+func explainReportOf(x explain.Job) explainReport {
 	d := x.Decision
 	r := explainReport{
 		FormatVersion: formatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),

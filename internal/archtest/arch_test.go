@@ -92,7 +92,7 @@ func TestWalls(t *testing.T) {
 
 // pure are the rooms of the planner that only compute.
 var pure = []string{
-	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/checklist", "planner/evidence", "planner/faster", "planner/forecast", "planner/hosts", "planner/launches", "planner/observed", "planner/place", "planner/questions", "planner/queues", "planner/remarks", "planner/result",
+	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/checklist", "planner/evidence", "planner/explain", "planner/faster", "planner/forecast", "planner/hosts", "planner/launches", "planner/observed", "planner/place", "planner/questions", "planner/queues", "planner/remarks", "planner/result",
 	"planner/stuck",
 }
 

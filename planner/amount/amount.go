@@ -56,6 +56,15 @@ func Words(unit, text string) string {
 	return text + " " + unit
 }
 
+// Texts are sums as they are kept, by unit.
+func Texts(sums map[string]decimal.Decimal) map[string]string {
+	out := make(map[string]string, len(sums))
+	for unit, a := range sums {
+		out[unit] = a.String()
+	}
+	return out
+}
+
 // Jobs is "1 job" or "24 jobs".
 func Jobs(n int) string {
 	if n == 1 {

@@ -1,22 +1,18 @@
-package planner
+package diag
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/muster-run/muster/internal/diag"
-)
-
-// once says what is true of several jobs once, and of how many it is true.
-func once(in diag.List) diag.List {
+// Once says what is true of several jobs once, and of how many it is true.
+func (l List) Once() List {
 	type key struct {
-		severity               diag.Severity
+		severity               Severity
 		summary, detail, where string
 	}
 	at := map[key]int{}
 	more := map[int]int{}
 	addresses := map[int]map[string]bool{}
-	var out diag.List
-	for _, d := range in {
+	var out List
+	for _, d := range l {
 		k := key{severity: d.Severity, summary: d.Summary, detail: d.Detail}
 		if d.Subject != nil {
 			k.where = d.Subject.String()

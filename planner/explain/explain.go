@@ -1,24 +1,27 @@
-package planner
+// Package explain says everything that a plan knows of one job.
+package explain
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/remarks"
 	"github.com/muster-run/muster/state"
 )
 
-// An Explanation is everything a plan can say of one job.
-type Explanation struct {
+// A Job is everything a plan can say of one job.
+type Job struct {
 	Address   string
 	Label     string
-	Kind      Kind
-	Detail    Detail
-	Result    Hash
-	Request   Hash
+	Kind      planner.Kind
+	Detail    planner.Detail
+	Result    planner.Hash
+	Request   planner.Hash
 	Fields    []lang.Field // what determines the result, as written
 	Decision  place.Decision
 	Goes      bool          // false: Decision is where it would go if it were run now
@@ -34,39 +37,40 @@ type Explanation struct {
 
 // A Wait is one thing that must be done before a job starts.
 type Wait struct {
-	On      string // input or phase
-	Jobs    int    // producers in all
-	Open    int    // of them not done
-	Address string // the first open one
-	Kind    Kind   // what the plan does with that one
+	On      string       // input or phase
+	Jobs    int          // producers in all
+	Open    int          // of them not done
+	Address string       // the first open one
+	Kind    planner.Kind // what the plan does with that one
 }
 
-// Explain says what one job would do and why, every candidate with its
+// Of says what one job would do and why, every candidate with its
 // figures, and what it waits for.
-func Explain(p *Plan, in Input, phase string, cell int) (Explanation, error) {
+func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) {
 	pp := p.Phase(phase)
 	if pp == nil || cell < 0 || cell >= len(pp.Kind) {
-		return Explanation{}, fmt.Errorf("the plan has no job %d of phase %q", cell, phase)
+		return Job{}, fmt.Errorf("the plan has no job %d of phase %q", cell, phase)
 	}
-	x := Explanation{
+	x := Job{
 		Address: pp.Phase.Address(cell), Label: pp.Phase.Label(cell), Kind: pp.Kind[cell], Detail: pp.Detail(cell),
-		Result: pp.Result[cell], Request: Hash(requestOf(pp.Phase, cell).Hash), Fields: pp.Phase.Fields(cell, lang.Run),
-		Decision: pp.Decision(cell), Attempts: attempts(pp.Phase), Pilot: slices.Contains(pp.Pilot, cell),
+		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: pp.Phase.Fields(cell, lang.Run),
+		Decision: pp.Decision(cell), Attempts: max(pp.Phase.Retry.MaxAttempts, 1), Pilot: slices.Contains(pp.Pilot, cell),
 	}
-	x.Goes = x.Kind.Starts() || x.Kind == Blocked
+	x.Goes = x.Kind.Starts() || x.Kind == planner.Blocked
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
-		x.Decision = wouldGo(in, pp.Phase, cell)
+		x.Decision = planner.WouldGo(in, pp.Phase, cell)
 	}
-	x.Ceiling, x.Priced = text(launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools))
+	most, priced := launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
+	x.Ceiling, x.Priced = amount.Texts(most), priced
 	x.Protected = pp.Phase.Lifecycle.PreventRerun || in.State != nil && in.State.Protected[phase]
 	for _, name := range pp.Phase.DependsOn {
 		if from := p.Phase(name); from != nil {
-			x.Waits = append(x.Waits, from.wait("phase."+name, allCells(len(from.Kind))))
+			x.Waits = append(x.Waits, waitFor(from, "phase."+name, allCells(len(from.Kind))))
 		}
 	}
 	for _, i := range pp.Phase.Inputs {
 		if from := p.Phase(i.From.Name); from != nil {
-			x.Waits = append(x.Waits, from.wait("input."+i.Name, members(i, cell)))
+			x.Waits = append(x.Waits, waitFor(from, "input."+i.Name, i.Members(i.GroupOf(cell))))
 		}
 	}
 	for _, other := range p.Phases {
@@ -80,19 +84,11 @@ func Explain(p *Plan, in Input, phase string, cell int) (Explanation, error) {
 	return x, nil
 }
 
-// wouldGo is the placement of a job that does not start in the plan.
-func wouldGo(in Input, p *lang.Phase, cell int) place.Decision {
-	m := &maker{in: in, st: &state.State{}}
-	w := &work{p: p}
-	d, _ := place.Decide(m.placeInput([]place.Group{m.placeGroup(w, requestOf(p, cell), 1)}))
-	return d[0]
-}
-
-func (pp *PhasePlan) wait(on string, cells []int) Wait {
+func waitFor(pp *planner.PhasePlan, on string, cells []int) Wait {
 	w := Wait{On: on, Jobs: len(cells)}
 	for _, i := range cells {
 		switch pp.Kind[i] {
-		case None, Move, Accept, Bytes, Record:
+		case planner.None, planner.Move, planner.Accept, planner.Bytes, planner.Record:
 			continue
 		}
 		if w.Open++; w.Open == 1 {
@@ -110,7 +106,7 @@ func allCells(n int) []int {
 	return out
 }
 
-func gateText(pp *PhasePlan) string {
+func gateText(pp *planner.PhasePlan) string {
 	g := pp.Smoke
 	switch {
 	case pp.Hold != "":
