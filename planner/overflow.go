@@ -31,6 +31,7 @@ type spill struct {
 	whole    string        // of all of them there
 	bound    string        // what kept more from it, "" when more would end no sooner
 	not      string        // why none did
+	tried    string        // the backend of the phase's smoke, "" without one
 }
 
 // overflow moves so many jobs of a phase to its overflow as end it soonest and
@@ -45,10 +46,11 @@ func (m *maker) overflow(w *work, jobs []int) {
 			continue
 		}
 		s := spill{phase: w.p.Name, from: goesTo(first), of: n}
-		var second place.Decision
 		if w.p.Smoke != nil {
-			s.not = "its smoke is tried on " + first.Backend + " alone"
-		} else if second, s.not = m.second(w, r, n); s.not == "" {
+			s.tried = first.Backend
+		}
+		var second place.Decision
+		if second, s.not = m.second(w, r, n); s.not == "" {
 			s.to = goesTo(second)
 			m.spillOver(w, r, first, second, &s)
 		}
@@ -92,7 +94,12 @@ func (m *maker) spillOver(w *work, r int, first, second place.Decision, s *spill
 			return
 		}
 	}
-	most, bound := m.affordable(w, second, s.of)
+	free := len(w.spillable(r))
+	if free == 0 {
+		s.not = "every job of it is tried on " + goesTo(first) + " before the others start"
+		return
+	}
+	most, bound := m.affordable(w, second, free)
 	s.alone = a.end(s.of + flying)
 	s.end = s.alone
 	best := 0
@@ -145,12 +152,22 @@ func (m *maker) moveLast(w *work, r, n int, first, second place.Decision) {
 	}
 	at := uint16(len(w.pp.Placements))
 	w.pp.Placements = append(w.pp.Placements, second)
-	for i := len(w.pp.Kind) - 1; i >= 0 && n > 0; i-- {
-		if k := w.pp.Kind[i]; (k.Starts() || k == Blocked) && w.p.RequestOf(i, lang.Run) == r {
-			w.pp.Place[i] = at
-			n--
+	cells := w.spillable(r)
+	for _, i := range cells[len(cells)-n:] {
+		w.pp.Place[i] = at
+	}
+}
+
+// spillable are the cells of a request that start and may overflow: all but
+// those that a smoke or a pilot tries where the phase goes first.
+func (w *work) spillable(r int) (cells []int) {
+	for i, k := range w.pp.Kind {
+		if (k.Starts() || k == Blocked) && w.p.RequestOf(i, lang.Run) == r && !slices.Contains(w.p.Pilot, i) &&
+			(w.p.Smoke == nil || !slices.Contains(w.p.Smoke.Cells, i)) {
+			cells = append(cells, i)
 		}
 	}
+	return cells
 }
 
 // A queue is how many jobs of a request run at once on a place, how long each
@@ -252,6 +269,9 @@ func (m *maker) noteSpills() {
 		text := fmt.Sprintf("phase.%s: %d of %s overflow to %s, for at most %s: about %s", s.phase, s.jobs, amount.Jobs(s.of), s.to, s.cost, units.ShortDuration(s.end))
 		if s.bound != "" {
 			text += "; " + s.bound
+		}
+		if s.tried != "" {
+			text += fmt.Sprintf("; none of them starts before its smoke has passed on %s, and none is tried on %s", s.tried, s.to)
 		}
 		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("%s. Cheapest: all on %s, at most %s, about %s. Fastest: all on %s, at most %s, about %s.",
 			text, s.from, s.first, units.ShortDuration(s.alone), s.to, s.whole, units.ShortDuration(s.all)))

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,13 @@ func TestOverflow(t *testing.T) {
 		return func(c *lang.Campaign, in *Input) {
 			c.Budgets = append(c.Budgets, lang.Budget{Name: "by", Limits: map[string]string{}, Deadline: in.Now.Add(d)})
 		}
+	}
+	var all []int
+	for i := range 60 {
+		all = append(all, i)
+	}
+	smoke := func(cells ...int) func(*lang.Campaign, *Input) {
+		return func(c *lang.Campaign, _ *Input) { c.Phases[0].Smoke = &lang.Smoke{Cells: cells} }
 	}
 	both := func(edits ...func(*lang.Campaign, *Input)) func(*lang.Campaign, *Input) {
 		return func(c *lang.Campaign, in *Input) {
@@ -49,18 +57,16 @@ func TestOverflow(t *testing.T) {
 		"a cap over both":               {func(c *lang.Campaign, _ *Input) { c.Phases[0].MaxParallel = 5 }, 0, "max_parallel = 5"},
 		"a cap that leaves two":         {func(c *lang.Campaign, _ *Input) { c.Phases[0].MaxParallel = 7 }, 15, "about 18h"},
 		"room enough without":           {func(_ *lang.Campaign, in *Input) { in.Pools[1].MaxJobs = 60 }, 0, "no sooner"},
-		"a smoke is tried on one place": {func(c *lang.Campaign, _ *Input) { c.Phases[0].Smoke = &lang.Smoke{Cells: []int{0}} }, 0, "its smoke is tried on slurm.alpine alone"},
+		"a smoke is tried first":        {both(cash("14"), smoke(0, 59)), 10, "none of them starts before its smoke has passed on slurm.alpine, and none is tried on vastai.x 4090"},
+		"every job has a smoke":         {smoke(all...), 0, "every job of it is tried on slurm.alpine aa100"},
+		"a pilot stays where it is":     {both(cash("14"), func(c *lang.Campaign, _ *Input) { c.Phases[0].Pilot = []int{59} }), 10, "10 of 60"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var seeds []int
-			for i := range 60 {
-				seeds = append(seeds, i)
-			}
 			camp := load(t, func(c *lang.Campaign) {
 				c.Backends = append(c.Backends, &lang.Backend{Type: "slurm", Name: "alpine"}, &lang.Backend{Type: "vastai", Name: "x"})
 				c.Phases[0].Candidates, c.Phases[0].Overflow = []string{"slurm.alpine"}, []string{"vastai.x"}
-			}, phaseSpec{name: "a", seeds: seeds, lr: "1", gpus: 1, wall: "4h"})
+			}, phaseSpec{name: "a", seeds: all, lr: "1", gpus: 1, wall: "4h"})
 			in := input(camp, nil)
 			in.Pools = append(laptop(),
 				offer.Pool{Backend: "slurm.alpine", Name: "aa100", Word: "partition", GPUs: 3, GPUModel: "A100", MaxJobs: 5, Idle: -1, MaxNodes: 8, Price: offer.Price{Known: true}},
@@ -71,8 +77,11 @@ func TestOverflow(t *testing.T) {
 			p, _ := Make(in)
 			spilled := 0
 			for i := range p.Phases[0].Kind {
-				if p.Phases[0].Decision(i).Backend == "vastai.x" {
-					spilled++
+				if p.Phases[0].Decision(i).Backend != "vastai.x" {
+					continue
+				}
+				if spilled++; slices.Contains(camp.Phases[0].Pilot, i) || camp.Phases[0].Smoke != nil && slices.Contains(camp.Phases[0].Smoke.Cells, i) {
+					t.Errorf("cell %d is tried elsewhere than the phase goes first", i)
 				}
 			}
 			if notes := strings.Join(p.Notes, "\n"); spilled != c.spill || !strings.Contains(notes, c.says) {

@@ -20,7 +20,7 @@ var Place = &Block{
 	Name: "place", Single: true, Doc: "Where the jobs may run.",
 	Attrs: []Attr{
 		{Name: "candidates", Type: "list(backend)", Default: "by the policy table", Doc: "Backends in order: `[backend.slurm.alpine, backend.ssh.lab]`."},
-		{Name: "overflow", Type: "list(backend)", Default: "none", Doc: "Backends in order that take the jobs which would wait: as many as the budgets leave and as end the phase sooner; with a `deadline`, only when it would be missed."},
+		{Name: "overflow", Type: "list(backend)", Default: "none", Doc: "Backends in order that take the jobs which would wait: as many as the budgets leave and as end the phase sooner; with a `deadline`, only when it would be missed. A smoke or a pilot is tried where the phase goes first, and what overflows starts after it."},
 		{Name: "prefer", Type: "string", Default: "the policy table", Doc: "`order`, `cheapest` or `soonest`."},
 	},
 }

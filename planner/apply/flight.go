@@ -3,6 +3,7 @@ package apply
 import (
 	"strings"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/ledger"
@@ -232,9 +233,22 @@ func (p *phase) decision(cell int32) *place.Decision {
 			return &p.plan.Placements[i]
 		}
 	}
+	return p.byRequest(cell)
+}
+
+// byRequest is where jobs go that ask for what a cell does, nil when none starts.
+func (p *phase) byRequest(cell int32) *place.Decision {
 	// The planner places by request, in the order of requests, from 1.
-	if i := p.RequestOf(int(cell), 0) + 1; i < len(p.plan.Placements) && p.plan.Placements[i].Backend != "" {
+	if i := p.RequestOf(int(cell), lang.Run) + 1; i < len(p.plan.Placements) && p.plan.Placements[i].Backend != "" {
 		return &p.plan.Placements[i]
 	}
 	return nil
+}
+
+// firstChoice is where a cell would go without any overflow.
+func (p *phase) firstChoice(cell int32) *place.Decision {
+	if d := p.byRequest(cell); d != nil {
+		return d
+	}
+	return p.decision(cell)
 }

@@ -207,9 +207,9 @@ func (e *engine) validation(p *phase, cell int32, a *state.Attempt) state.Valida
 }
 
 // environment is the class that a cell's smoke stands for: the backend that
-// the cell goes to, and its GPU family.
+// jobs like it go to first, and its GPU family.
 func (e *engine) environment(p *phase, cell int32) string {
-	d := p.decision(cell)
+	d := p.firstChoice(cell)
 	if d == nil {
 		d = p.gate.Place
 	}

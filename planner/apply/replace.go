@@ -31,12 +31,14 @@ func (e *engine) nextCandidate(f *flight, why string) *place.Decision {
 }
 
 // takes reports whether a candidate could have a cell now. What was tried in
-// a smoke is tried for its environment alone.
+// a smoke is tried for its environment alone; a cell that overflows has left it
+// with the plan, and may come back.
 func (e *engine) takes(p *phase, cell int32, c *place.Candidate, d *place.Decision) bool {
 	if !c.Fits || e.contacts[c.Backend] == nil || e.at(c.Backend, c.Pool).away() {
 		return false
 	}
-	return p.Smoke == nil || e.environmentOn(c.Backend, c.Pool, d.Shape) == e.environment(p, cell)
+	there := e.environmentOn(c.Backend, c.Pool, d.Shape)
+	return p.Smoke == nil || there == e.environment(p, cell) || there == e.environmentOn(d.Backend, d.Pool, d.Shape)
 }
 
 func placedOn(d *place.Decision, c *place.Candidate, why string) *place.Decision {

@@ -99,6 +99,45 @@ func TestSplitUnderBudget(t *testing.T) {
 	}
 }
 
+// TestOverflowAfterASmoke: a phase with a smoke overflows, too, once the smoke has
+// passed where the phase goes first; after one that failed nothing starts anywhere.
+func TestOverflowAfterASmoke(t *testing.T) {
+	t.Parallel()
+	hcl := strings.Replace(splitUnderBudget, "  job {\n", "  smoke { walltime = \"150m\" }\n  job {\n", 1)
+	y := newYard(t, hcl)
+	if o := y.apply(0); o.Stopped != apply.None || o.Done != 60 {
+		t.Fatalf("%+v", o)
+	}
+	smoke := y.state.Jobs[`smoke.phase.all["i=0"]`]
+	if smoke == nil || smoke.Last().Backend != "sim.alpine" {
+		t.Fatalf("the smoke: %+v", smoke)
+	}
+	ran := map[string]int{}
+	for address, j := range y.state.Jobs {
+		if j.Smoke {
+			continue
+		}
+		ran[j.Last().Backend]++
+		if j.Last().Started.Before(smoke.Last().Ended) {
+			t.Errorf("%s started before the smoke had ended", address)
+		}
+	}
+	// As without a smoke: the sixth bills double, and what is left does not cover a tenth.
+	if ran["sim.alpine"] != 51 || ran["sim.vast"] != 9 {
+		t.Errorf("ran %v", ran)
+	}
+	for _, v := range y.state.Validations {
+		if v.Class != "sim.alpine/A100" || !v.Passed {
+			t.Errorf("%+v", v)
+		}
+	}
+
+	y = newYard(t, strings.Replace(hcl, "jobs { runtime = \"2h\" }", "jobs {\n    runtime = \"2h\"\n    fails = { nan = 1 }\n  }", 1))
+	if y.apply(0); len(y.state.Jobs) != 1 {
+		t.Errorf("%d jobs were started behind a failed smoke", len(y.state.Jobs)-1)
+	}
+}
+
 // TestTheSameApplyTwice: in virtual time an apply has one outcome.
 func TestTheSameApplyTwice(t *testing.T) {
 	t.Parallel()
