@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -22,6 +24,10 @@ type credentials struct {
 	locked   []string // key files whose passphrase only the agent can know
 	asked    bool     // the server wanted a password or a code
 	agent    net.Conn
+
+	signing  atomic.Bool // a signature has been asked for, and is not there yet
+	unsigned int         // signers up to the last that did not sign
+	resumed  int         // how many of them have been passed over
 }
 
 var defaultKeys = []string{"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ecdsa_sk", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519_sk"}
@@ -58,6 +64,7 @@ func (h *host) collect(ctx context.Context, t Target, o Options) (*credentials, 
 		return nil, err
 	}
 	c.order(named, held, only, append(certFiles, certsOf(files)...))
+	c.witness()
 	return c, nil
 }
 
@@ -94,14 +101,15 @@ func (c *credentials) fromAgent(ctx context.Context, h *host, o Options) []ssh.S
 		c.problems = append(c.problems, "the ssh agent does not answer: "+err.Error())
 		return nil
 	}
-	if at, ok := ctx.Deadline(); ok {
-		conn.SetDeadline(at)
-	}
 	c.agent = conn
+	conn.SetDeadline(time.Now().Add(h.connect)) // to say what it holds it asks nobody
 	signers, err := agent.NewClient(conn).Signers()
 	if err != nil {
 		c.problems = append(c.problems, "the ssh agent does not answer: "+err.Error())
+		return nil
 	}
+	at, _ := ctx.Deadline()
+	conn.SetDeadline(at)
 	return signers
 }
 

@@ -1,7 +1,9 @@
 package sshx
 
 import (
+	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,12 +17,23 @@ import (
 // runAgent is an ssh agent that holds keys.
 func runAgent(t *testing.T, keys ...any) string {
 	t.Helper()
+	return answerAsAgent(t, func(c net.Conn) { agent.ServeAgent(keyring(t, keys...), c) })
+}
+
+func keyring(t *testing.T, keys ...any) agent.Agent {
+	t.Helper()
 	ring := agent.NewKeyring()
 	for _, k := range keys {
 		if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 	}
+	return ring
+}
+
+// answerAsAgent listens where an agent does.
+func answerAsAgent(t *testing.T, answer func(net.Conn)) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "agent")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +50,7 @@ func runAgent(t *testing.T, keys ...any) string {
 			if err != nil {
 				return
 			}
-			go agent.ServeAgent(ring, c)
+			go answer(c)
 		}
 	}()
 	return l.Addr().String()
@@ -132,6 +145,48 @@ func TestKeysThatCannotBeUsedAreTold(t *testing.T) {
 		}
 	})
 	wantError(t, connect(t, h, Target{}), Auth, "a password or a code, which muster does not type")
+}
+
+// A shy agent has one key that it does not sign with, as when its token is
+// not plugged in.
+type shy struct {
+	agent.Agent
+	not ssh.PublicKey
+}
+
+func (s shy) Sign(key ssh.PublicKey, data []byte) (*ssh.Signature, error) {
+	if bytes.Equal(key.Marshal(), s.not.Marshal()) {
+		return nil, errors.New("no")
+	}
+	return s.Agent.Sign(key, data)
+}
+
+// TestAKeyThatDoesNotSign: the server takes it, and the next is shown.
+func TestAKeyThatDoesNotSign(t *testing.T) {
+	h, pub, raw := locked(t)
+	hostKey := newKey(t)
+	s := serve(t, []ssh.Signer{hostKey}, pub)
+	agent := answerAsAgent(t, func(c net.Conn) { agent.ServeAgent(shy{keyring(t, raw), pub}, c) })
+	config := "IdentityFile ~/.ssh/id_ed25519\nIdentityFile ~/.ssh/other\nIdentityAgent " + agent + "\n"
+	h.knows(s, hostKey.PublicKey(), config)
+	other := h.key("other", "")
+	wantError(t, connect(t, h, Target{}), Auth, "does not let someone in", "the server takes "+describe(pub)+", which did not sign", "a touch, or somebody to confirm; try: ssh box")
+
+	s = serve(t, []ssh.Signer{hostKey}, pub, other)
+	h.knows(s, hostKey.PublicKey(), config)
+	if err := connect(t, h, Target{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnAgentThatHangs is done without: the keys of files are shown.
+func TestAnAgentThatHangs(t *testing.T) {
+	h, hostKey := newHome(t), newKey(t)
+	s := serve(t, []ssh.Signer{hostKey}, h.key("id_ed25519", ""))
+	h.knows(s, hostKey.PublicKey(), "ConnectTimeout 1\nIdentityAgent "+answerAsAgent(t, func(net.Conn) {})+"\n")
+	if err := connect(t, h, Target{}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestUserCertificates: the server knows the authority alone.

@@ -141,6 +141,7 @@ func (h *host) clientConfig(v *verifier, keys *credentials) *ssh.ClientConfig {
 			ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return keys.signers, nil }),
 			ssh.KeyboardInteractive(asked),
 		},
+		AuthCallback:      func(*ssh.ClientAuthContext) (ssh.AuthMethod, error) { return keys.next(), nil },
 		HostKeyCallback:   v.check,
 		HostKeyAlgorithms: v.algorithms(),
 		ClientVersion:     "SSH-2.0-muster",
@@ -153,14 +154,19 @@ func (h *host) whyNot(ctx context.Context, err error, w *wire, v *verifier, keys
 	switch {
 	case v.failed != nil:
 		return v.failed
-	case keys.asked, strings.Contains(text, "unable to authenticate"), strings.Contains(strings.ToLower(text), "too many authentication failures"):
+	case keys.asked, keys.unsigned > 0 && ctx.Err() == nil, strings.Contains(text, "unable to authenticate"), strings.Contains(strings.ToLower(text), "too many authentication failures"):
 		return h.refused(keys, err)
 	case strings.Contains(text, "no common algorithm"):
 		return &Error{Class: Config, Summary: h.String() + " and muster share no algorithm", Detail: text, Hint: "its ssh server is very old or very strict", cause: err}
 	case errors.Is(w.reason(), context.DeadlineExceeded):
 		return h.unreachable(context.DeadlineExceeded)
 	case ctx.Err() != nil:
-		return &Error{Class: Unreachable, Summary: "cannot sign in on " + h.String(), Detail: fmt.Sprintf("not done within %s", h.connect+authLimit), cause: err}
+		e := &Error{Class: Unreachable, Summary: "cannot sign in on " + h.String(), Detail: fmt.Sprintf("not done within %s", h.connect+authLimit), cause: err}
+		if keys.signing.Load() || keys.unsigned > 0 {
+			e.Detail = fmt.Sprintf("the ssh agent did not sign within %s", h.connect+authLimit)
+			e.Hint = "it may wait for somebody to confirm, or to touch a token; try: ssh " + h.alias
+		}
+		return e
 	}
 	return &Error{Class: Unreachable, Summary: "cannot reach " + h.String(), Detail: "its ssh server ended the conversation: " + text, cause: err, broke: true}
 }
@@ -186,6 +192,8 @@ func (h *host) refused(keys *credentials, err error) error {
 	switch {
 	case len(keys.locked) > 0:
 		e.Hint = "unlock it for the agent: ssh-add " + strings.Join(keys.locked, " ")
+	case keys.unsigned > 0:
+		e.Hint = fmt.Sprintf("the agent may wait for a token, a touch, or somebody to confirm; try: ssh %s", h.alias)
 	case len(keys.signers) == 0:
 		e.Hint = "add a key to the agent with ssh-add, or name one with IdentityFile in ~/.ssh/config"
 	default:

@@ -28,6 +28,8 @@ type Client struct {
 	// Ahead is how far the host's clock is ahead of this machine's, negative
 	// if it is behind; 0 for one that is right within seconds.
 	Ahead time.Duration
+	// Place tells an account on a machine, in this boot, from every other.
+	Place string
 }
 
 // aheadOf is how far a clock that showed `there` just now is ahead.
@@ -39,14 +41,17 @@ func aheadOf(there, now time.Time) time.Duration {
 	return d
 }
 
-// firstLine is a door's, with the time of its clock in ns since 1970.
-func firstLine(now time.Time) string { return Magic + " " + strconv.FormatInt(now.UnixNano(), 10) }
+// firstLine is a door's, with the time of its clock in ns since 1970, and its place.
+func firstLine(now time.Time, place string) string {
+	return Magic + " " + strconv.FormatInt(now.UnixNano(), 10) + " " + place
+}
 
 // readFirstLine reads it.
-func readFirstLine(text string) (clock time.Time, ok bool) {
-	ns, found := strings.CutPrefix(text, Magic+" ")
+func readFirstLine(text string) (clock time.Time, place string, ok bool) {
+	rest, found := strings.CutPrefix(text, Magic+" ")
+	ns, place, two := strings.Cut(rest, " ")
 	n, err := strconv.ParseInt(ns, 10, 64)
-	return time.Unix(0, n), found && err == nil
+	return time.Unix(0, n), place, found && two && err == nil
 }
 
 // Watch is the door's, told by this machine's clock.

@@ -59,7 +59,7 @@ func TestAnotherClock(t *testing.T) {
 			near, far := net.Pipe()
 			defer far.Close()
 			go func() {
-				_, _ = io.WriteString(far, firstLine(now.Add(c.ahead))+"\n")
+				_, _ = io.WriteString(far, firstLine(now.Add(c.ahead), "here")+"\n")
 				_ = protocol.ServeStream(context.Background(), far, s)
 			}()
 			client, err := Connect(t.Context(), near)

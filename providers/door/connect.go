@@ -35,7 +35,7 @@ func (e *NoDoor) Unwrap() error { return e.Err }
 func Connect(ctx context.Context, s io.ReadWriteCloser) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	r := bufio.NewReaderSize(s, 64<<10)
-	clock, last, err := skipNoise(r)
+	clock, place, last, err := skipNoise(r)
 	ahead := aheadOf(clock, time.Now())
 	if !stop() {
 		err = context.Cause(ctx)
@@ -49,27 +49,28 @@ func Connect(ctx context.Context, s io.ReadWriteCloser) (*Client, error) {
 		s.Close()
 		return nil, err
 	}
-	return &Client{StreamClient: c, Ahead: ahead}, nil
+	return &Client{StreamClient: c, Ahead: ahead, Place: place}, nil
 }
 
-// skipNoise reads up to the door's first line, which says what its clock shows.
-func skipNoise(r *bufio.Reader) (clock time.Time, last []string, err error) {
+// skipNoise reads up to the door's first line, which says what its clock shows
+// and where it is.
+func skipNoise(r *bufio.Reader) (clock time.Time, place string, last []string, err error) {
 	for n := 0; n < mostNoise; {
 		line, err := r.ReadSlice('\n')
 		n += len(line)
 		text := strings.TrimRight(string(line), "\r\n")
-		if clock, ok := readFirstLine(text); ok {
-			return clock, nil, nil
+		if clock, place, ok := readFirstLine(text); ok {
+			return clock, place, nil, nil
 		}
 		if text = term.CleanLine(strings.TrimSpace(text)); text != "" {
 			last = append(last, text)
 			last = last[max(0, len(last)-3):]
 		}
 		if err != nil && err != bufio.ErrBufferFull {
-			return clock, last, err
+			return clock, "", last, err
 		}
 	}
-	return clock, last, fmt.Errorf("more than %d bytes came before the first line of muster's own", mostNoise)
+	return clock, "", last, fmt.Errorf("more than %d bytes came before the first line of muster's own", mostNoise)
 }
 
 // buffered is a stream of which some has been read ahead.

@@ -59,7 +59,7 @@ func installed(self string) string {
 func Serve(ctx context.Context, s io.ReadWriteCloser, p providers.Provider) error {
 	// A newline first: noise need not have ended its line.
 	steady := newSteady(p)
-	if _, err := io.WriteString(s, "\n"+firstLine(steady.at)+"\n"); err != nil {
+	if _, err := io.WriteString(s, "\n"+firstLine(steady.at, place())+"\n"); err != nil {
 		return fmt.Errorf("greet: %w", err)
 	}
 	return protocol.ServeStream(ctx, s, steady)

@@ -15,13 +15,27 @@ func (s *SSH) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, away, err := split(each(ctx, b, b.hosts, func(ctx context.Context, _ *host, s *session) ([]offer.Pool, error) { return s.Pools(ctx, name) }))
+	type described struct {
+		pools []offer.Pool
+		place string
+	}
+	got, away, err := split(each(ctx, b, b.hosts, func(ctx context.Context, _ *host, s *session) (d described, err error) {
+		d.place = s.Place
+		d.pools, err = s.Pools(ctx, name)
+		return d, err
+	}))
 	if err != nil {
 		return nil, err
 	}
 	var out []offer.Pool
+	at := map[string]*host{}
 	for _, r := range got {
-		for _, p := range r.got {
+		if other := at[r.got.place]; other != nil {
+			return nil, &providers.Error{Class: providers.Invalid, Summary: other.name + " and " + r.host.name + " of backend." + b.Name + " are one machine",
+				Detail: "Both lead to one account there: its slots would count twice, and each job there would look like two.", Hint: "Name it once in hosts."}
+		}
+		at[r.got.place] = r.host
+		for _, p := range r.got.pools {
 			p.Name, p.Filesystem = b.pool(r.host), b.filesystem(r.host)
 			p.Notes = append(p.Notes, r.host.client.Notes()...)
 			out = append(out, p)

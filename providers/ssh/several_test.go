@@ -112,6 +112,30 @@ func TestHostsArePools(t *testing.T) {
 	}
 }
 
+// TestOneMachineByTwoNames: its queue would tell of each job twice, and the
+// second looks like one to end.
+func TestOneMachineByTwoNames(t *testing.T) {
+	t.Parallel()
+	s, b, hosts := several(t, 2)
+	conf, err := os.ReadFile(hosts[0].ours("config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(conf), "Host h1\n", "Host h1 box\n", 1)
+	if err := os.WriteFile(hosts[0].ours("config"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if pools, err := s.Pools(t.Context(), b.Name); err != nil || len(pools) != 2 {
+		t.Fatalf("two machines: %+v, %v", pools, err)
+	}
+	b.Config = json.RawMessage(strings.Replace(string(b.Config), `"h2"`, `"h2","box"`, 1))
+	if err := s.Configure(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Pools(t.Context(), b.Name)
+	wantFault(t, err, providers.Invalid, "h1 and box of backend.ssh.lab are one machine", "Name it once in hosts")
+}
+
 func TestJobsGoToTheirHosts(t *testing.T) {
 	t.Parallel()
 	s, b, _ := several(t, 2)
