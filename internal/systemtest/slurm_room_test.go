@@ -49,6 +49,19 @@ func slurmRoom(t *testing.T) {
 	if out := c.must("status", "-refresh"); !strings.Contains(out, "account peak lets you have 4 jobs submitted") {
 		t.Errorf("status does not say what the rest waits for:\n%s", out)
 	}
+	// Who comes again with no room at all hands over nothing, and says so.
+	more := c.slurm("sbatch", "--parsable", "-A", "peak", "-H", "-o", "/dev/null", "--array=1-3", "--wrap=true")
+	defer c.slurm("scancel", more)
+	if out := c.must("apply", "-detach", "-auto-approve"); !strings.Contains(out, "3 of 10 jobs done and verified, 7 left") || strings.Contains(out, "will still start") {
+		t.Errorf("the second hand-over says\n%s", out)
+	}
+	c.slurm("scancel", more)
+	c.must("apply", "-detach", "-auto-approve")
+	c.until("second part", time.Minute, func() bool { return len(c.ran()) == 6 })
+	c.idle(time.Minute)
+	if n := len(c.ran()); n != 6 {
+		t.Errorf("%d have run, where 3 and 3 had room", n)
+	}
 	c.must("apply", "-auto-approve")
 	c.wantRan("a", 10)
 }

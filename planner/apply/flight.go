@@ -118,6 +118,7 @@ func (e *engine) loadFlights() {
 			status: statusOf(j.Status), handle: a.Handle, plan: a.Plan,
 		}
 		f.first, f.max, f.imported = firstLaunch(j, f.token), a.N, a.Why == imported
+		f.kept = f.status == cells.Queued && f.handle == "" && b.Can.Arrays
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
 			if i, ok := p.Index(keyOf(j.Address)); ok {
 				f.p, f.cell = p, int32(i)

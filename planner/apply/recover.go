@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -62,6 +63,43 @@ func (e *engine) ask(b *backend, open []*flight, then func()) {
 		e.recovered--
 		e.found(b, open, obs, err)
 		e.cancelFlights()
+		e.press(b, then)
+	})
+}
+
+// press has a backend hand over what it keeps, where its scheduler may have
+// room by now. While muster stays, its watch does that.
+func (e *engine) press(b *backend, then func()) {
+	var kept []*flight
+	for _, f := range e.flights {
+		if f.b == b && f.kept && f.end == endNot {
+			kept = append(kept, f)
+		}
+	}
+	if len(kept) == 0 || !e.handingOver() || e.halted != None || e.holds.All {
+		then()
+		return
+	}
+	slices.SortFunc(kept, func(a, b *flight) int { return compareText(a.key, b.key) })
+	tokens := make([]string, len(kept))
+	for i, f := range kept {
+		tokens[i] = f.token
+	}
+	e.recovered++
+	r := providers.SubmitRequest{Backend: b.Name, Fence: e.Session.Fence(), Holder: e.Session.Holder()}
+	var obs []offer.Observation
+	var err error
+	b.Call(func() {
+		if _, err = b.Provider.Submit(e.ctx, r); err == nil {
+			obs, err = b.Find(e.ctx, tokens)
+		}
+	}, func() {
+		e.recovered--
+		if line.ClassOf(err) == providers.StaleFence {
+			e.overtaken(b, err)
+		} else {
+			e.found(b, kept, obs, err)
+		}
 		then()
 	})
 }

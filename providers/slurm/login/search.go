@@ -89,6 +89,9 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 			continue
 		}
 		out[i] = j.last
+		if out[i].Handle == "" {
+			out[i].Handle = j.elementID() // it was handed over since
+		}
 		if k := j.batch; k.id == "" && !k.tried.IsZero() && !j.ended {
 			id, where, err := c.search(ctx, k)
 			if err != nil {
