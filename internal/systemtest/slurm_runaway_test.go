@@ -57,7 +57,7 @@ func slurmCeiling(t *testing.T) {
 			if detached {
 				c.must("apply", "-detach", "-auto-approve")
 				c.idle(4 * time.Minute)
-				out, _ = c.run("apply", "-auto-approve")
+				out, _ = c.run("apply", "-once", "-auto-approve")
 			} else {
 				out, _ = c.run("apply", "-auto-approve")
 			}
@@ -76,6 +76,9 @@ func slurmCeiling(t *testing.T) {
 			}
 			if n := strings.Count(out, "starts nothing more"); n != 1 || !strings.Contains(out, "the same error 3 times in a row") {
 				t.Errorf("it is told of %d times:\n%s", n, out)
+			}
+			if strings.Contains(out, "launch 4 of 20 in") || !strings.Contains(out, "launch 4 of 20 waits for muster resume phase.first") {
+				t.Errorf("what follows is told wrongly:\n%s", out)
 			}
 			sent := 0
 			for _, call := range c.calls("sbatch") {

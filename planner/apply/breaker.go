@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/relaunch"
@@ -26,6 +27,10 @@ func (e *engine) countFailure(f *flight, o *offer.Observation) {
 // countAgain tells it of a launch that failed and that another follows; one
 // that asks for more is not the same again.
 func (e *engine) countAgain(f *flight, o *offer.Observation) {
+	if why, ok := strings.CutPrefix(o.Reason, offer.Stopped); ok { // its backend has counted
+		e.openBreaker(f.p, o.Class, why, f.p.Breaker.SameError)
+		return
+	}
 	if !relaunch.Scales(f.policy(), o.Class) {
 		e.heed(f.p, f.p.breaker.Again(e.failure(f, o), f.p.Breaker), "")
 	}

@@ -204,8 +204,8 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	case f.smoke:
 		e.smokeFailed(f, relaunch.Text(o))
 	case action == relaunch.Retry:
+		e.countAgain(f, o) // first: what is stopped is not due
 		e.retryAt(f.p, f.cell, ev.Retry)
-		e.countAgain(f, o)
 		e.report.note(e, f.addr, fmt.Sprintf("%s failed (%s); %s", f.addr, o.Class, e.nextLaunch(f, n)), false)
 		e.elsewhere(f, o.Class)
 	case action == relaunch.Hold:

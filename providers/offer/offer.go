@@ -175,6 +175,10 @@ const (
 // submitted anew when its turn has come.
 const Blocked = "blocked"
 
+// Stopped begins the reason of a job that Failed and would have been launched
+// again, had its phase not stopped with it: why follows.
+const Stopped = "stopped: "
+
 // An Output is one declared output as it was found and checked where it lies.
 type Output struct {
 	Name    string

@@ -18,25 +18,26 @@ import (
 // that finished has failed for one cause. A failure after which the job starts
 // again as it was counts for that job alone, which may do better next time;
 // when all it does is fail alike, the phase stops, too. What runs at the same
-// time counts in the order of its end.
-func (s *start) count(e End, v failure.Verdict, again bool) (stopped bool) {
+// time counts in the order of its end. It returns why the phase stops, "" if it
+// does not.
+func (s *start) count(e End, v failure.Verdict, again bool) (why string) {
 	policy, t := s.job.Breaker, s.spool.tally(s.job.Phase)
 	switch {
 	case policy.SameError <= 0 && policy.Share <= 0 || s.job.Smoke:
-		return false
+		return ""
 	case e.Completed():
 		t.well(e)
 		return s.stop(t.atTheLast(policy.Share))
 	case v.Class == "" || v.Class == failure.Preempted || v.Signature == "" || e.Seen.Status == offer.Cancelled:
-		return false
+		return ""
 	case s.elsewhere, again && (e.Growth != nil || !failure.Repeats(v.Class)):
-		return false // the next start is not the same again
+		return "" // the next start is not the same again
 	case again:
 		return s.stop(inRow(t.again(s.job, e, v), policy.SameError, v))
 	}
 	t.failed(e, v)
 	n := t.row(e, v)
-	why := inRow(n, policy.SameError, v)
+	why = inRow(n, policy.SameError, v)
 	if why == "" && policy.SameError > 0 && n >= failure.CrashAlike && failure.Deterministic(v.Class, e.Seen.Exit) && !t.anyWell() {
 		why = "everything crashes alike: " + said(v)
 	}
@@ -44,12 +45,11 @@ func (s *start) count(e End, v failure.Verdict, again bool) (stopped bool) {
 }
 
 // stop keeps more of the phase from starting, if there is a reason.
-func (s *start) stop(why string) bool {
-	if why == "" {
-		return false
+func (s *start) stop(why string) string {
+	if why != "" {
+		writeWhole(s.spool.path("stop."+s.job.Phase), []byte(why+"\n"))
 	}
-	writeWhole(s.spool.path("stop."+s.job.Phase), []byte(why+"\n"))
-	return true
+	return why
 }
 
 // inRow says that an error has come up so many times in a row that it is

@@ -22,11 +22,16 @@ func (s *start) finish(e End, v failure.Verdict) (int, error) {
 	os.RemoveAll(string(s.folder))
 	next := e
 	again := e.Seen.Status == offer.Failed && !e.Outside && s.retries(&next, v)
-	stopped := !e.Outside && s.count(next, v, again)
-	if !again || !stopped {
+	stopped := ""
+	if !e.Outside {
+		stopped = s.count(next, v, again)
+	}
+	if again && stopped != "" {
+		again, e.Seen.Reason = false, offer.Stopped+stopped
+	} else {
 		e = next
 	}
-	if again && !stopped {
+	if again {
 		err := s.record(e)
 		if err == nil {
 			if err = s.requeue(e); err == nil {
