@@ -39,10 +39,10 @@ func (e *engine) lookForRoom() {
 }
 
 // looksForRoom reports whether a place has volumes of its own to look at, for
-// free: schedulers are asked as little as may be, and on a virtual clock
+// free: a host, or a login node that sees what its nodes do. On a virtual clock
 // nothing fills a disk.
 func (e *engine) looksForRoom(c *contact) bool {
-	return c.Provider != nil && c.Can.HostQueue && !clock.IsVirtual(e.Time)
+	return c.Provider != nil && (c.Can.HostQueue || c.Can.Arrays) && !clock.IsVirtual(e.Time)
 }
 
 // wantsRoom reports whether something waits for room at a place.

@@ -22,9 +22,18 @@ func (w *world) began() int {
 	return len(w.logs)
 }
 
+// TestFullVolumePausesLaunchesUntilThereIsRoom on a host, and on a scheduler's
+// volume.
 func TestFullVolumePausesLaunchesUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
+	t.Run("host", func(t *testing.T) { fullAtFirst(t, false) })
+	t.Run("scheduler", func(t *testing.T) { fullAtFirst(t, true) })
+}
+
+func fullAtFirst(t *testing.T, scheduler bool) {
+	t.Parallel()
 	s := newStage(t, chain)
+	s.world.can.HostQueue, s.world.can.Arrays = !scheduler, scheduler
 	s.world.fill("/data: 991 of 1000 inodes are in use")
 	waited := false
 	s.conf = func(c *Config) {

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/image"
+	"github.com/muster-run/muster/providers/room"
 )
 
 // A Site is what preflight looks at.
@@ -39,8 +40,8 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 	if err == nil {
 		if why := unusable(dir); why != "" {
 			tell(-1, false, "The queue's spool cannot be used", "%s. Mend that, or name a directory on a local disk as spool in the block of backend.%s", why, s.Place.Backend)
-		} else if why := full(dir); why != "" {
-			out = append(out, paused(-1, dir, why))
+		} else if why := room.Full(dir); why != "" {
+			out = append(out, room.Paused(-1, dir, why))
 		}
 	}
 	tried := s.try(ctx, checks)
@@ -50,13 +51,7 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 			tell(i, false, "Workdir cannot be used", "%s", why)
 			continue
 		}
-		if why := room(workdir, c.Disk); why != "" {
-			tell(i, false, "There is no room for results", "%s: %s", workdir, why)
-		} else if why := full(workdir); why != "" {
-			out = append(out, paused(i, workdir, why))
-		} else if why := short(workdir, c.Keep); why != "" {
-			tell(i, true, "There may be no room for everything", "%s: %s", workdir, why)
-		}
+		out = append(out, room.Look(i, workdir, c)...)
 		for _, r := range c.Require {
 			if err := attempt.Required(&providers.Job{Workdir: workdir, Require: []providers.Require{r}}); err != nil {
 				tell(i, false, "A required file is not there", "%v", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/image"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/room"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/script"
 )
@@ -31,13 +33,16 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 	tell := func(check int, summary, format string, args ...any) {
 		out = append(out, providers.Finding{Check: check, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}
-	live, err := b.site(ctx)
+	var live *cluster.Facts
+	if len(checks) == 0 || !slices.ContainsFunc(checks, roomOnly) {
+		live, err = b.site(ctx)
+	}
 	if err != nil {
 		var pe *providers.Error
 		errors.As(err, &pe)
 		tell(-1, "The cluster cannot be asked", "%s", strings.TrimSpace(pe.Error()+". "+pe.Hint))
 		live = nil
-	} else {
+	} else if live != nil {
 		b.preflightSite(live, tell)
 	}
 	for i, c := range checks {
@@ -49,6 +54,7 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 			tell(i, "Workdir cannot be used", "%s", why)
 			continue
 		}
+		out = append(out, room.Look(i, workdir, c)...)
 		for _, r := range c.Require {
 			if err := attempt.Required(&providers.Job{Workdir: workdir, Require: []providers.Require{r}}); err != nil {
 				tell(i, "A required file is not there", "%v", err)
@@ -65,6 +71,12 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 		}
 	}
 	return out, nil
+}
+
+// roomOnly reports whether a check is about the volume of its workdir alone, at
+// which an apply looks again and again: Slurm has no part in that.
+func roomOnly(c providers.Check) bool {
+	return reflect.DeepEqual(c, providers.Check{Workdir: c.Workdir, Pool: c.Pool})
 }
 
 // preflightSite checks what the backend block names.

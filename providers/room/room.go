@@ -1,4 +1,6 @@
-package machine
+// Package room looks at the file system on which jobs leave their files: whether
+// it has room for them, and whether anything is to be started there now.
+package room
 
 import (
 	"fmt"
@@ -32,9 +34,9 @@ func statfs(dir string) (st unix.Statfs_t, ok bool) {
 
 func free(st unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
 
-// full says why nothing is to be started on a file system for now, "" if jobs
+// Full says why nothing is to be started on a file system for now, "" if jobs
 // may.
-func full(dir string) string {
+func Full(dir string) string {
 	st, ok := statfs(dir)
 	if !ok {
 		return ""
@@ -51,15 +53,30 @@ func full(dir string) string {
 	return ""
 }
 
-// paused is the finding that a file system is full: launches wait for room, and
+// Paused is the finding that the file system of a check is full: launches wait for room, and
 // those that work elsewhere do not.
-func paused(check int, dir, why string) providers.Finding {
+func Paused(check int, dir, why string) providers.Finding {
 	return providers.Finding{Check: check, Warning: true, Pauses: true, Summary: "Launches wait until a volume has room", Detail: dir + ": " + why}
 }
 
-// room says that a file system lacks what jobs say that they leave on it, "" if
+// Look finds what a check has to fear of the file system on which dir lies; i is
+// the check's index.
+func Look(i int, dir string, c providers.Check) []providers.Finding {
+	if why := lacks(dir, c.Disk); why != "" {
+		return []providers.Finding{{Check: i, Summary: "There is no room for results", Detail: dir + ": " + why}}
+	}
+	if why := Full(dir); why != "" {
+		return []providers.Finding{Paused(i, dir, why)}
+	}
+	if why := short(dir, c.Keep); why != "" {
+		return []providers.Finding{{Check: i, Warning: true, Summary: "There may be no room for everything", Detail: dir + ": " + why}}
+	}
+	return nil
+}
+
+// lacks says that a file system lacks what jobs say that they leave on it, "" if
 // it does not.
-func room(dir string, need int64) string {
+func lacks(dir string, need int64) string {
 	st, ok := statfs(dir)
 	switch {
 	case !ok || need <= 0:
@@ -83,8 +100,11 @@ func short(dir string, need int64) string {
 
 // disk is a size as people write it of disks: 60 GB.
 func disk(n int64) string {
-	if n < 1e9 {
-		return size(n)
+	switch {
+	case n >= 1e9:
+		return strconv.FormatFloat(math.Round(float64(n)/1e8)/10, 'f', -1, 64) + " GB"
+	case n >= 1<<20:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
 	}
-	return strconv.FormatFloat(math.Round(float64(n)/1e8)/10, 'f', -1, 64) + " GB"
+	return strconv.FormatInt(n, 10) + " bytes"
 }
