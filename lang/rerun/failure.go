@@ -37,7 +37,7 @@ type Failure struct {
 // stands for oom_gpu, oom_host and oom_sched.
 var knownClasses = []string{
 	"oom", "oom_gpu", "oom_host", "oom_sched", "walltime", "preempted", "node_failure", "gpu_lost", "transport", "disk_full", "no_inodes",
-	"missing_module", "missing_file", "nan", "nccl_hang", "killed", "cancelled_outside", "unknown",
+	"missing_module", "missing_file", "bad_output", "nan", "nccl_hang", "killed", "cancelled_outside", "unknown",
 }
 
 // New reads the failure blocks: the campaign's own catalogue, whose classes

@@ -1,8 +1,12 @@
 // Package source is the code that jobs depend on: a folder and the patterns
-// that say which of its files count. It looks at no file.
+// that say which of its files count. Of the disk it asks only whether the
+// folder is there.
 package source
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -41,6 +45,7 @@ func Read(r *decode.Reader, dir string, b *syntax.Block, within *Source) *Source
 		if !filepath.IsAbs(own) {
 			s.Dir = filepath.Join(dir, own)
 		}
+		there(r, b, own, s.Dir)
 	}
 	for name, list := range map[string][]string{"include": s.Include, "exclude": s.Exclude} {
 		for _, p := range list {
@@ -60,6 +65,16 @@ func Read(r *decode.Reader, dir string, b *syntax.Block, within *Source) *Source
 		s.Exclude = append(slices.Clone(within.Exclude), s.Exclude...)
 	}
 	return s
+}
+
+// there tells a folder that cannot be a source's, as the campaign names it.
+func there(r *decode.Reader, b *syntax.Block, own, dir string) {
+	switch at, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		r.Wrong(b.Expr("dir"), "dir", "There is no folder %q here. Without dir a source is the campaign's own folder; include and exclude choose from it.", wording.Clip(own))
+	case err == nil && !at.IsDir():
+		r.Wrong(b.Expr("dir"), "dir", "%q is a file; a source is a folder, and include = [%q] chooses one file from it.", wording.Clip(own), filepath.Base(own))
+	}
 }
 
 // Key tells sources apart that hold different files.

@@ -160,6 +160,8 @@ func ending(e Evidence) (Verdict, bool) {
 		return Verdict{Class: Unknown, Rule: "signal", Hint: "the program crashed with signal " + sig}, true
 	case code == 127:
 		return Verdict{Class: MissingFile, Rule: "exit 127", Hint: "the command was not found; is setup right, and is it on PATH?"}, true
+	case e.zero(): // what else it could be was looked at before
+		return Verdict{Class: BadOutput, Rule: "outputs", Hint: "it ended 0 without its outputs as declared; look at what it wrote, and where"}, true
 	case code == 126:
 		return Verdict{Class: Unknown, Rule: "exit 126", Hint: "the command was found but could not be executed; check its mode and its first line"}, true
 	}

@@ -17,6 +17,7 @@ const (
 	NoInodes         = "no_inodes"
 	MissingModule    = "missing_module"
 	MissingFile      = "missing_file"
+	BadOutput        = "bad_output" // it ended 0, and a declared output is missing, broken or not new
 	NaN              = "nan"
 	NCCLHang         = "nccl_hang"
 	Killed           = "killed"
@@ -80,7 +81,7 @@ type Verdict struct {
 // Known lists the classes in the order of the documentation.
 func Known() []string {
 	return []string{OOMGPU, OOMHost, OOMSched, Walltime, Preempted, NodeFailure, GPULost, Transport, DiskFull,
-		NoInodes, MissingModule, MissingFile, NaN, NCCLHang, Killed, CancelledOutside, Unknown}
+		NoInodes, MissingModule, MissingFile, BadOutput, NaN, NCCLHang, Killed, CancelledOutside, Unknown}
 }
 
 // Is reports whether class is covered by in, a name in retry.on or scale:

@@ -11,7 +11,7 @@ campaign "x y" { # ERROR: "x y" cannot name a campaign: use letters, digits, _, 
 }
 campaign "z" {} # ERROR: It stands already at x.muster.hcl line 1. There can be only one
 source {
-  dir = "nope"
+  dir = "nope" # ERROR: There is no folder "nope" here.
   include = ["../x", "/abs", "[", 5] # ERROR: "../x" leaves the source's folder; patterns are relative to dir. # ERROR: "/abs" leaves the source's folder; patterns are relative to dir. # ERROR: "[" is not a pattern; ** spans folders, * and ? stay within one,
 }
 source {} # ERROR: It stands already at x.muster.hcl line 13. There can be only one

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -91,6 +92,10 @@ func Read(ctx context.Context, s Spec) (Tree, error) {
 		return nil
 	})
 	if err != nil {
+		var of *fs.PathError
+		if errors.As(err, &of) && of.Path == s.Dir { // which is said
+			err = of.Err
+		}
 		return Tree{}, fmt.Errorf("read source %s: %w", s.Dir, err)
 	}
 	slices.SortFunc(t.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
