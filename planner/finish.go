@@ -8,6 +8,7 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"time"
 )
 
 // finish counts, notes assumptions and gives the plan its id.
@@ -22,7 +23,8 @@ func (m *maker) finish() {
 func (m *maker) seal() {
 	m.count()
 	m.plan.Diags = m.diags.Once()
-	m.plan.ID = m.plan.id()
+	m.plan.Body = m.plan.body()
+	m.plan.ID = IDOf(m.plan.Body, m.plan.Now)
 }
 
 func (m *maker) count() {
@@ -71,10 +73,17 @@ func (c *Counts) addKinds(n *[kinds]int) {
 	c.Record += n[Record]
 }
 
-// id is taken over what the plan does, so that the same plan has the same id.
-func (p *Plan) id() string {
+// IDOf is the id of a plan that does what body says, made at a time: the same
+// plan has the same id.
+func IDOf(body string, now time.Time) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%s %d", body, now.UnixNano()))
+	return hex.EncodeToString(h[:16])
+}
+
+// body is taken over what the plan does.
+func (p *Plan) body() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "muster plan 1\n%s\n%s\n%s\n%d\n%d\n%t\n", p.Campaign, p.Digest, p.Lineage, p.Serial, p.Now.UnixNano(), p.Destroy)
+	fmt.Fprintf(h, "muster plan 2\n%s\n%s\n%s\n%d\n%t\n", p.Campaign, p.Digest, p.Lineage, p.Serial, p.Destroy)
 	for _, pp := range p.Phases {
 		pp.digest(h)
 	}

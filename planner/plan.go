@@ -93,6 +93,7 @@ func (k Kind) Destroys() bool { return k == Rerun || k == Restart || k == Cancel
 // A Plan is what will be done, why, and what it may cost.
 type Plan struct {
 	ID       string // from the content: the same plan has the same id
+	Body     string // digest of what it does, whenever it was made; see IDOf
 	Campaign string
 	Digest   string // campaign digest
 	Lineage  string

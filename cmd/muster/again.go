@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/source"
+	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/state/store"
 	"github.com/muster-run/muster/state/store/file"
 )
@@ -23,13 +24,24 @@ import (
 // files are as recorded, so is the plan, and it need not be made. Secrets and
 // preconditions are not among it: they are asked for jobs that start.
 type screen struct {
-	Campaign  string           `json:"campaign"` // digest of the campaign, who reads it, and how it is shown
-	State     string           `json:"state"`    // tells the state from all others
-	Questions []expr.Question  `json:"questions,omitempty"`
-	Answers   string           `json:"answers"` // digest of what files told the campaign's functions
-	Sources   []source.Witness `json:"sources,omitempty"`
-	Text      string           `json:"text"`
-	Sum       string           `json:"sum"` // of all the others, against damage
+	Campaign  string          `json:"campaign"` // digest of the campaign, and of who plans it when
+	State     string          `json:"state"`    // tells the state from all others
+	Questions []expr.Question `json:"questions,omitempty"`
+	Answers   string          `json:"answers"` // digest of what files told the campaign's functions
+	Sources   []keptSource    `json:"sources,omitempty"`
+	Style     string          `json:"style"` // of the text
+	Text      string          `json:"text"`
+	Markdown  string          `json:"markdown"`
+	Plan      string          `json:"plan"` // id of the plan in the file beside it
+	Sum       string          `json:"sum"`  // of all the others, against damage
+}
+
+// A keptSource is a source that a plan followed from; where it was committed
+// is in plans for machines only.
+type keptSource struct {
+	source.Witness
+	Commit string `json:"commit,omitempty"`
+	Dirty  bool   `json:"dirty,omitempty"`
 }
 
 func (s screen) sum() string {
@@ -45,6 +57,7 @@ func (s screen) sum() string {
 func (a *app) cacheDir() string { return filepath.Join(a.dataDir(), "cache") }
 
 func (a *app) screenFile() string { return filepath.Join(a.cacheDir(), "unchanged.json") }
+func (a *app) keptPlan() string   { return filepath.Join(a.cacheDir(), "unchanged.mplan") }
 
 // planAgain is the plan that was shown before, if it would be the same; nil
 // if it has to be made.
@@ -60,14 +73,35 @@ func (a *app) planAgain(ctx context.Context, early earlyRead, p planFlags) *work
 	if json.Unmarshal(text, &s) != nil || s.Sum != s.sum() {
 		return nil
 	}
-	if _, key := a.campaignKey(p); key == "" || key != s.Campaign || !a.stands(ctx, s) {
+	if _, key := a.campaignKey(p); key == "" || key != s.Campaign || p.text && s.Style != a.style() || !a.stands(ctx, s) {
 		return nil
+	}
+	shown := &forms{text: s.Text, markdown: s.Markdown}
+	if p.file {
+		if shown.file = a.fileAgain(ctx, s); shown.file == nil {
+			return nil
+		}
 	}
 	seen := early.done().seen
 	if seen == nil || seen.Of.Seal != s.State {
 		return nil
 	}
-	return &work{plan: &planner.Plan{}, state: seen.State, screen: s.Text}
+	return &work{plan: &planner.Plan{}, state: seen.State, shown: shown}
+}
+
+// fileAgain is the plan as it would be saved now.
+func (a *app) fileAgain(ctx context.Context, s screen) *planfile.File {
+	for _, k := range s.Sources {
+		if commit, dirty := source.Commit(ctx, k.Dir); commit != k.Commit || dirty != k.Dirty {
+			return nil
+		}
+	}
+	f, err := planfile.Read(a.keptPlan())
+	if err != nil || f.Head.ID != s.Plan {
+		return nil
+	}
+	f.Restamp(a.now())
+	return f
 }
 
 // foresee makes the plan that follows an apply, if it is that nothing is to do,
@@ -78,14 +112,8 @@ func (a *app) foresee(ctx context.Context, c *lang.Campaign, s store.Store, v va
 		return
 	}
 	p := planFlags{varFlags: v, refresh: true, glance: true}
-	seen := look(ctx, f, p.refresh)
-	if seen == nil {
-		return
-	}
-	if w := a.planStanding(ctx, c, seen, p); w != nil && w.keep != nil {
-		if text, err := a.screenOf(w.plan, false); err == nil {
-			a.keepScreen(ctx, w, text)
-		}
+	if seen := look(ctx, f, p.refresh); seen != nil {
+		a.planStanding(ctx, c, seen, p) // which keeps it
 	}
 }
 
@@ -96,32 +124,35 @@ func (a *app) stands(ctx context.Context, s screen) bool {
 	if err != nil || told != s.Answers {
 		return false
 	}
-	for _, w := range s.Sources {
-		if !w.Holds(ctx, a.cacheDir()) {
+	for _, k := range s.Sources {
+		if !k.Holds(ctx, a.cacheDir()) {
 			return false
 		}
 	}
 	return true
 }
 
-// keepScreen keeps what a plan showed for planAgain. Without it the next plan
-// is made.
-func (a *app) keepScreen(ctx context.Context, w *work, shown string) {
-	s := *w.keep
-	s.Text = shown
+// keep keeps for planAgain what a plan looks like that was made of a state.
+// Without it the next plan is made.
+func (a *app) keep(ctx context.Context, w *work, p planFlags, state string) {
+	digest, key := a.campaignKey(p)
+	if digest != w.campaign.Digest {
+		return // it changed since it was loaded
+	}
+	s := screen{Campaign: key, State: state, Style: a.style(), Text: w.shown.text, Markdown: w.shown.markdown, Plan: w.plan.ID}
 	var err error
 	if s.Questions, s.Answers, err = w.campaign.Reads.Told(); err != nil {
 		return
 	}
-	if s.Sources, err = a.witnesses(ctx, w); err != nil {
+	if s.Sources, err = a.keptSources(ctx, w); err != nil {
 		return
 	}
 	s.Sum = s.sum()
 	text, err := json.Marshal(s)
-	path := a.screenFile()
-	if err != nil || os.MkdirAll(filepath.Dir(path), 0o777) != nil {
+	if err != nil || os.MkdirAll(a.cacheDir(), 0o777) != nil || w.shown.file.Write(a.keptPlan()) != nil {
 		return
 	}
+	path := a.screenFile()
 	if os.WriteFile(path+".new", text, 0o600) == nil {
 		_ = os.Rename(path+".new", path)
 	}
@@ -130,8 +161,8 @@ func (a *app) keepScreen(ctx context.Context, w *work, shown string) {
 // errMoved says that a source is not any more what a plan was made from.
 var errMoved = errors.New("the source changed while the plan was made")
 
-// witnesses are of the sources that a plan was made from.
-func (a *app) witnesses(ctx context.Context, w *work) (all []source.Witness, err error) {
+// keptSources are those that a plan was made from.
+func (a *app) keptSources(ctx context.Context, w *work) (all []keptSource, err error) {
 	seen := map[string]bool{}
 	for _, p := range w.campaign.Phases {
 		key := p.Source.Key()
@@ -139,23 +170,23 @@ func (a *app) witnesses(ctx context.Context, w *work) (all []source.Witness, err
 			continue
 		}
 		seen[key] = true
-		spec := source.Of(w.campaign, p.Source)
+		spec, was := source.Of(w.campaign, p.Source), w.input.Observed.Sources[key]
 		spec.Cache = a.cacheDir()
 		is, err := source.Attest(ctx, spec)
 		if err != nil {
 			return nil, err
 		}
-		if is.Digest != w.input.Observed.Sources[key].Digest {
+		if is.Digest != was.Digest {
 			return nil, errMoved
 		}
-		all = append(all, is)
+		all = append(all, keptSource{is, was.Commit, was.Dirty})
 	}
 	return all, nil
 }
 
-// campaignKey is a digest of all that decides what the campaign is, and how it
-// is shown, but for the files that it reads, and the campaign's own; "" where
-// something else decides, too.
+// campaignKey is a digest of all that decides what the campaign is, and of who
+// plans it when, but for the files that it reads, and the campaign's own; ""
+// where something else decides, too.
 func (a *app) campaignKey(p planFlags) (digest, key string) {
 	digest, decides := lang.Digest(a.loadOptions(p.varFlags, false))
 	exe, err := os.Executable()
@@ -168,9 +199,12 @@ func (a *app) campaignKey(p planFlags) (digest, key string) {
 	}
 	home, _ := os.UserHomeDir()
 	day := a.now().Format("2006-01-02 -0700") // facts go stale, from one day to the next
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %d\n%s\n%s\n%s\n%+v %t", digest, exe, info.Size(), info.ModTime().UnixNano(), day, a.dir, home, a.out, p.refresh))
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %d\n%s\n%s\n%s\n%t", digest, exe, info.Size(), info.ModTime().UnixNano(), day, a.dir, home, p.refresh))
 	return digest, hex.EncodeToString(h[:])
 }
+
+// style is how text is shown, and to whom.
+func (a *app) style() string { return fmt.Sprintf("%+v", a.out) }
 
 // closed reports whether all that a plan in which nothing starts follows from
 // is known: no backend is another program's.

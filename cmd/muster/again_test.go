@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/planner/planfile"
 )
 
 // openWorld is a campaign that has everything a plan may follow from beside
@@ -119,10 +121,97 @@ func TestAgainOnlyWhileAllIsTheSame(t *testing.T) {
 	}
 }
 
+// TestAgainInEveryForm: a plan of unchanged work is the same bytes in every
+// form, whether it was made of the whole state, of a glance at it, or is shown
+// again; and for machines it says anew where the source was committed.
+func TestAgainInEveryForm(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "sh")
+	needs.Program(t, "git")
+	dir := t.TempDir()
+	lay(t, filepath.Join(dir, "c.muster.hcl"), `campaign "forms" {}
+source { include = ["code/**"] }
+phase "p" {
+  grid { axes = { i = range(3) } }
+  retry {
+    max_attempts = 2
+    on           = ["unknown"]
+  }
+  job {
+    command = "echo ${cell.i} > ${output.x}; test ${cell.i} != 1 || test -e again || { touch again; exit 1; }"
+    resources { walltime = "1m" }
+    output "x" { path = "out/${cell.i}" }
+  }
+}
+`)
+	lay(t, filepath.Join(dir, "code", "main.py"), "print()")
+	e := exampleOf(t, dir)
+	e.env = append(e.env, "MUSTER_NOW=2026-10-01T09:00:00Z", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = e.dir, append(os.Environ(), e.env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	git("add", "code")
+	git("commit", "-q", "-m", "one")
+	e.muster(0, "apply", "-auto-approve")
+
+	seen := filepath.Join(e.dir, "muster.state.glance")
+	for _, c := range []struct {
+		form      []string
+		committed bool // it says where
+	}{{nil, false}, {[]string{"-markdown"}, false}, {[]string{"-json"}, true}, {[]string{"-out=x.mplan"}, true}, {[]string{"-json-into=x.json"}, true}, {[]string{"-json", "-out=x.mplan"}, true}} {
+		show := func() string {
+			t.Helper()
+			text := e.muster(0, append([]string{"plan"}, c.form...)...)
+			for _, name := range []string{"x.mplan", "x.json"} {
+				saved, err := os.ReadFile(filepath.Join(e.dir, name))
+				if err == nil {
+					text += string(saved)
+					err = os.Remove(filepath.Join(e.dir, name))
+				}
+				if err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+			}
+			return text
+		}
+		e.forget()
+		made := show()
+		if again := show(); again != made {
+			t.Errorf("%v again: %s", c.form, firstDifference([]byte(made), []byte(again)))
+		}
+		e.mark()
+		if !strings.Contains(show(), "MARKED") {
+			t.Errorf("%v was not shown again", c.form)
+		}
+		git("commit", "-q", "--allow-empty", "-m", "more")
+		if anew := !strings.Contains(show(), "MARKED"); anew != c.committed {
+			t.Errorf("%v after a commit: made anew: %t, want %t", c.form, anew, c.committed)
+		}
+		e.forget()
+		made = show()
+		if err := os.Rename(seen, seen+".kept"); err != nil {
+			t.Fatal(err)
+		}
+		e.forget()
+		if whole := show(); whole != made {
+			t.Errorf("%v of the whole state: %s", c.form, firstDifference([]byte(whole), []byte(made)))
+		}
+		if err := os.Rename(seen+".kept", seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // marked is in a screen that was shown again.
 const marked = "MARKED\n"
 
-// mark changes the screen that is kept so that it is known again.
+// mark changes what is kept of a plan so that it is known again.
 func (e *sample) mark() {
 	e.t.Helper()
 	path := filepath.Join(e.dir, ".muster", "cache", "unchanged.json")
@@ -132,17 +221,26 @@ func (e *sample) mark() {
 	}
 	var s screen
 	if err := json.Unmarshal(text, &s); err != nil || s.Sum != s.sum() {
-		e.t.Fatalf("the screen that is kept is not whole: %v", err)
+		e.t.Fatalf("what is kept is not whole: %v", err)
 	}
 	if strings.Contains(string(text), "AGAIN") || strings.Contains(string(text), "hello") {
 		e.t.Errorf("what is kept holds what was read:\n%s", text)
 	}
-	s.Text += marked
+	s.Text, s.Markdown = s.Text+marked, s.Markdown+marked
 	s.Sum = s.sum()
 	if text, err = json.Marshal(s); err != nil {
 		e.t.Fatal(err)
 	}
 	lay(e.t, path, string(text))
+	plan := filepath.Join(e.dir, ".muster", "cache", "unchanged.mplan")
+	f, err := planfile.Read(plan)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	f.Head.Notes = append(f.Head.Notes, marked)
+	if err := f.Write(plan); err != nil {
+		e.t.Fatal(err)
+	}
 }
 
 func (e *sample) forget() {

@@ -177,7 +177,7 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 	if f.json {
 		err = a.report(w.diags)
 	} else {
-		err = a.showPlan(ctx, w, planOutput{verbose: f.verbose})
+		err = a.showPlan(w, planOutput{verbose: f.verbose})
 	}
 	switch {
 	case err == nil && w.plan.BudgetBroken():

@@ -13,7 +13,6 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
-	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/launch"
@@ -33,6 +32,7 @@ type planFlags struct {
 	reason                 string
 	lockTimeout            time.Duration
 	glance                 bool // where nothing changed, it is enough to say so
+	text, file             bool // how: to people, and in a file or as JSON
 }
 
 // plain reports whether a plan is asked for as it is, of everything.
@@ -96,13 +96,13 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 					return usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
 				}
 				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: *scripts, verbose: p.verbose}
-				p.glance = p.plain() && o.screen()
+				p.glance, p.text, p.file = p.plain() && !o.scripts, o.people(), o.json || o.jsonInto != "" || o.out != ""
 				w, err := a.plan(ctx, p)
 				if err != nil {
 					return err
 				}
 				defer w.close()
-				return a.showPlan(ctx, w, o)
+				return a.showPlan(w, o)
 			}
 		},
 	}
@@ -119,8 +119,7 @@ type work struct {
 	launcher  *launch.Launcher
 	simulated *simulation       // nil when something real is declared
 	versions  map[string]string // of providers, by type
-	screen    string            // the plan as it was shown before; "": it was made now
-	keep      *screen           // where its screen is worth keeping
+	shown     *forms            // how it looks, if that is known; nil: as it is
 }
 
 func (w *work) close() {
@@ -205,17 +204,15 @@ type planOutput struct {
 	json, markdown, detailed, scripts, verbose bool
 }
 
-// screen reports whether the plan is only shown, to people.
-func (o planOutput) screen() bool {
-	return o.out == "" && o.jsonInto == "" && !o.json && !o.markdown && !o.scripts
-}
+// people reports whether the plan is shown as people read it.
+func (o planOutput) people() bool { return !o.json && !o.markdown }
 
-func (a *app) showPlan(ctx context.Context, w *work, o planOutput) error {
-	if err := a.printPlan(ctx, w, o); err != nil {
+func (a *app) showPlan(w *work, o planOutput) error {
+	if err := a.printPlan(w, o); err != nil {
 		return err
 	}
 	if o.jsonInto != "" {
-		if err := writeFile(a.path(o.jsonInto), func(f *os.File) error { return view.JSON(f, w.plan, w.diags, a.sources) }); err != nil {
+		if err := writeFile(a.path(o.jsonInto), func(f *os.File) error { return a.planJSON(f, w) }); err != nil {
 			return err
 		}
 	}
@@ -223,10 +220,10 @@ func (a *app) showPlan(ctx context.Context, w *work, o planOutput) error {
 		return exitStatus(exitError)
 	}
 	if o.out != "" {
-		if err := planfile.Write(a.path(o.out), w.plan, planfile.Meta{Muster: version, Providers: w.versions, Input: w.input}); err != nil {
+		if err := a.savePlan(a.path(o.out), w); err != nil {
 			return err
 		}
-		if !o.json && !o.markdown {
+		if o.people() {
 			a.printf("Saved to %s. To do exactly this:\n\n    muster apply %s\n", o.out, o.out)
 		}
 	}
@@ -247,26 +244,20 @@ func (a *app) screenOf(p *planner.Plan, verbose bool) (string, error) {
 	return b.String(), err
 }
 
-func (a *app) printPlan(ctx context.Context, w *work, o planOutput) error {
+func (a *app) printPlan(w *work, o planOutput) error {
 	switch {
 	case o.json:
-		return view.JSON(a.stdout, w.plan, w.diags, a.sources)
+		return a.planJSON(a.stdout, w)
 	case o.markdown:
 		a.fail(w.diags)
-		return view.Markdown(a.stdout, w.plan)
+		return a.planMarkdown(a.stdout, w)
 	}
-	text := w.screen
-	if text == "" {
-		var err error
-		if text, err = a.screenOf(w.plan, o.verbose); err != nil {
-			return err
-		}
+	text, err := a.planText(w, o)
+	if err != nil {
+		return err
 	}
 	if _, err := io.WriteString(a.stdout, text); err != nil {
 		return err
-	}
-	if w.keep != nil {
-		a.keepScreen(ctx, w, text)
 	}
 	a.fail(w.diags)
 	if o.scripts {

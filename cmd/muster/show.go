@@ -31,7 +31,7 @@ func showCommand() *command {
 				case *asLines:
 					return file.WriteJSONL(a.stdout)
 				case *asJSON:
-					return file.WriteJSON(a.stdout)
+					return file.WriteJSON(a.stdout, nil)
 				}
 				return a.showSaved(file, v, *verbose)
 			}

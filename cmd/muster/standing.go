@@ -25,16 +25,19 @@ func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.G
 	if !ok {
 		return nil
 	}
-	w := &work{campaign: c, state: st, input: planner.Input{Campaign: c, State: st, Now: now, Observed: found.Observed}}
+	w := &work{campaign: c, state: st, input: planner.Input{Campaign: c, State: st, Now: now, Observed: found.Observed}, versions: found.Versions}
 	plan, more := planner.Make(w.input)
 	w.plan, w.diags = plan, append(found.Diags, more...)
 	if all := plan.Counts.Total; all == 0 || plan.Counts.Unchanged < all || len(plan.Loose)+len(plan.Asks) > 0 || w.diags.HasErrors() {
 		return nil
 	}
+	w.versions["local"] = builtins["local"].schema().Version // no other could have been asked
+	var err error
+	if w.shown, err = a.formsOf(w, seen); err != nil {
+		return nil
+	}
 	if closed(c) && !a.warned && len(w.diags) == 0 && !plan.BudgetBroken() {
-		if digest, key := a.campaignKey(p); digest == c.Digest {
-			w.keep = &screen{Campaign: key, State: seen.Of.Seal}
-		}
+		a.keep(ctx, w, p, seen.Of.Seal)
 	}
 	return w
 }

@@ -32,6 +32,7 @@ type Head struct {
 	Providers map[string]string `json:"providers,omitempty"`
 
 	ID       string            `json:"id"`
+	Body     string            `json:"body,omitempty"` // see planner.IDOf
 	Campaign string            `json:"campaign"`
 	Digest   string            `json:"digest"`
 	Files    map[string]string `json:"files,omitempty"` // digest by name, to name what changed

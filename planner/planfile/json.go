@@ -306,8 +306,10 @@ func WriteJSONL(w io.Writer, p *planner.Plan, muster string) error {
 	return writeJSONL(w, NewDocument(p, muster), planJobs(p))
 }
 
-// WriteJSON writes the saved plan as one document.
-func (f *File) WriteJSON(w io.Writer) error { return writeJSON(w, f.Head.document(), nil, f.jobs()) }
+// WriteJSON writes the saved plan as one document, with the members in more.
+func (f *File) WriteJSON(w io.Writer, more map[string]any) error {
+	return writeJSON(w, f.Head.document(), more, f.jobs())
+}
 
 // WriteJSONL writes the saved plan as one object a line.
 func (f *File) WriteJSONL(w io.Writer) error { return writeJSONL(w, f.Head.document(), f.jobs()) }

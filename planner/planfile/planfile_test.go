@@ -238,10 +238,10 @@ func TestDamage(t *testing.T) {
 	for at := range data {
 		bad := bytes.Clone(data)
 		bad[at] ^= 0x55
-		if _, err := decode(bad); err == nil {
+		if _, err := Decode(bad); err == nil {
 			t.Fatalf("byte %d flipped, and the file was read", at)
 		}
-		if _, err := decode(data[:at]); err == nil {
+		if _, err := Decode(data[:at]); err == nil {
 			t.Fatalf("cut at %d, and the file was read", at)
 		}
 	}
@@ -254,7 +254,7 @@ func TestDocuments(t *testing.T) {
 	if err := WriteJSON(&mem, p, "test", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WriteJSON(&disk); err != nil {
+	if err := f.WriteJSON(&disk, nil); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
@@ -282,5 +282,5 @@ func TestDocuments(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(magic))
-	f.Fuzz(func(t *testing.T, data []byte) { decode(data) })
+	f.Fuzz(func(t *testing.T, data []byte) { Decode(data) })
 }

@@ -16,6 +16,7 @@ import (
 type File struct {
 	Head   Head
 	phases []columns
+	rows   []byte // as they were read
 }
 
 // Columns are the rows of a phase.
@@ -61,14 +62,15 @@ func Read(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	f, err := decode(data)
+	f, err := Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("read plan %s: %w", path, err)
 	}
 	return f, nil
 }
 
-func decode(data []byte) (*File, error) {
+// Decode is Read of what Encode gave.
+func Decode(data []byte) (*File, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok {
 		return nil, errors.New("this is no plan file; `muster plan -out=FILE` writes one")
@@ -84,7 +86,7 @@ func decode(data []byte) (*File, error) {
 	if !ok {
 		return nil, errDamaged
 	}
-	f := &File{}
+	f := &File{rows: rows}
 	if err := json.Unmarshal(line, &f.Head); err != nil {
 		return nil, errDamaged
 	}

@@ -2,6 +2,7 @@ package planfile
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -27,11 +28,22 @@ const magic = "muster plan\n"
 // Write saves a plan: to a temporary file beside it, synced, then renamed, so
 // that a reader never sees half of one.
 func Write(path string, p *planner.Plan, m Meta) error {
+	return save(path, func(w io.Writer) error { return encode(w, p, m) })
+}
+
+// Encode gives what Write would write.
+func Encode(p *planner.Plan, m Meta) ([]byte, error) {
+	var b bytes.Buffer
+	err := encode(&b, p, m)
+	return b.Bytes(), err
+}
+
+func save(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".muster-plan-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("save plan %s: %w", path, err)
 	}
-	err = encode(f, p, m)
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -55,25 +67,21 @@ func encode(w io.Writer, p *planner.Plan, m Meta) error {
 	if err != nil {
 		return err
 	}
-	out.bytes([]byte(magic))
-	out.bytes(append(head, '\n'))
+	out.head(head)
 	for _, pp := range p.Phases {
 		out.phase(pp)
 	}
-	if out.err == nil {
-		_, out.err = out.Write(sum.Sum(nil))
-	}
-	if out.err != nil {
-		return out.err
-	}
-	return out.Flush()
+	return out.end()
 }
 
 func headOf(p *planner.Plan, m Meta) Head {
 	h := Head{
-		Format: Version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
+		Format: Version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Body: p.Body, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
 		Serial: p.Serial, Now: p.Now, Reason: p.Reason, Options: m.Input.Options, Backends: p.Backends, Transfers: p.Transfers, Notes: p.Notes,
-		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Quotes: m.Input.Quotes, Faster: p.Faster(),
+		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Faster: p.Faster(),
+	}
+	if p.Counts.Changes() {
+		h.Quotes = m.Input.Quotes // they are what is approved, and here something is
 	}
 	h.Options.Destroy, h.Options.RefreshOnly = p.Destroy, p.RefreshOnly
 	if c := m.Input.Campaign; c != nil {
@@ -136,6 +144,21 @@ func (w *writer) bytes(b []byte) {
 	}
 	w.sum.Write(b)
 	_, w.err = w.Write(b)
+}
+
+func (w *writer) head(line []byte) {
+	w.bytes([]byte(magic))
+	w.bytes(append(line, '\n'))
+}
+
+func (w *writer) end() error {
+	if w.err == nil {
+		_, w.err = w.Write(w.sum.Sum(nil))
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return w.Flush()
 }
 
 // statuses are one byte in a row; the position never changes.

@@ -26,6 +26,11 @@ type Glance struct {
 	words   []string
 	digests bool
 	parts   []string
+
+	// As Fill made them: jobs by part, and beside each the number of its last
+	// attempt.
+	jobs     [][]state.Job
+	attempts [][]int
 }
 
 // Read takes a file apart. The glance shares text with data, which must not
@@ -77,36 +82,54 @@ func (g *Glance) Outputs(part int, fn func(*state.Output) bool) error {
 // the address, phase, status, result hash, bytes of inputs and files of a job,
 // and no more.
 func (g *Glance) Fill() error {
-	rows := make([][]state.Job, len(g.parts))
+	g.jobs, g.attempts = make([][]state.Job, len(g.parts)), make([][]int, len(g.parts))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range g.parts {
 		all.Go(func() (err error) {
-			rows[i], err = g.rows(i)
+			g.jobs[i], g.attempts[i], err = g.rows(i)
 			return err
 		})
 	}
 	if err := all.Wait(); err != nil {
 		return err
 	}
-	g.State.Show(rows)
+	g.State.Show(g.jobs)
 	return nil
 }
 
-func (g *Glance) rows(part int) ([]state.Job, error) {
+// Number gives each job that Fill made its last attempt, of which there is the
+// number and nothing else: enough for what is written of a plan, and not to
+// plan by.
+func (g *Glance) Number() {
+	like := map[int][]state.Attempt{} // jobs share what is equal
+	for i, part := range g.jobs {
+		for k := range part {
+			n := g.attempts[i][k]
+			if n > 0 && like[n] == nil {
+				like[n] = []state.Attempt{{N: n}}
+			}
+			part[k].Attempts = like[n]
+		}
+	}
+}
+
+func (g *Glance) rows(part int) ([]state.Job, []int, error) {
 	r := g.reader(part)
 	jobs, outputs := make([]state.Job, r.count()), make([]state.Output, r.count())
+	attempts := make([]int, len(jobs))
 	for i := range jobs {
 		n := r.job(&jobs[i])
+		attempts[i] = r.attempt
 		if n > len(outputs) {
-			return nil, errDamaged
+			return nil, nil, errDamaged
 		}
 		jobs[i].Outputs, outputs = outputs[:n:n], outputs[n:]
 		for k := range jobs[i].Outputs {
 			r.output(&jobs[i].Outputs[k])
 		}
 	}
-	return jobs, r.end()
+	return jobs, attempts, r.end()
 }
 
 func (g *Glance) reader(part int) *reader {
@@ -120,6 +143,7 @@ type reader struct {
 	digests bool
 	bad     bool
 
+	attempt   int                          // the last one of the job that was read
 	filesOnly bool                         // inputs are passed over
 	shared    map[string]map[string]string // inputs by their text
 }
@@ -190,6 +214,7 @@ func (r *reader) texts() []string {
 func (r *reader) job(j *state.Job) (outputs int) {
 	j.Address, j.Phase, j.Status = r.text(), r.word(), state.Status(r.word())
 	j.Smoke, j.Scheme, j.Result, j.Accepted = r.flag(), int(r.number()), r.text(), r.text()
+	r.attempt = int(r.number())
 	j.InputBytes = r.inputs()
 	return r.count()
 }

@@ -21,7 +21,7 @@ import (
 //	the parts: how many jobs, and outputs of them all, and a row a job, by key
 //
 // Before each part stands its length. Texts that many rows share are words, and stand in a row by their number.
-const mark = "muster glance 1\n"
+const mark = "muster glance 2\n"
 
 const bodyAt = len(mark) + 4 // after mark and checksum
 
@@ -125,6 +125,7 @@ func (w *writer) row(j *state.Job) {
 	w.number(uint64(j.Scheme))
 	w.text(j.Result)
 	w.text(j.Accepted)
+	w.number(uint64(attempt(j)))
 	w.number(uint64(len(j.InputBytes)))
 	for _, name := range slices.Sorted(maps.Keys(j.InputBytes)) {
 		w.word(name)
@@ -148,4 +149,12 @@ func (w *writer) output(o *state.Output) {
 	if w.digests {
 		w.text(o.Digest)
 	}
+}
+
+// attempt is the number of a job's last attempt, from 1; 0: it has none.
+func attempt(j *state.Job) int {
+	if last := j.Last(); last != nil {
+		return max(last.N, 1)
+	}
+	return 0
 }

@@ -25,7 +25,7 @@ func done(n int) *state.State {
 	for i := range n {
 		j := &state.Job{
 			Address: fmt.Sprintf(`phase.p["i=%d"]`, i), Phase: "p", Scheme: 1, Result: fmt.Sprintf("%032x", i), Request: "r", Status: state.Completed,
-			InputBytes: map[string]string{"in": fmt.Sprintf("sha256:%d", i/2)}, Attempts: []state.Attempt{{N: 1, Token: "t", Ended: time.Unix(1, 0)}},
+			InputBytes: map[string]string{"in": fmt.Sprintf("sha256:%d", i/2)}, Attempts: []state.Attempt{{N: 1 + i%3, Token: "t", Ended: time.Unix(1, 0)}},
 			Outputs: []state.Output{{Name: "x", Backend: "local.local", Workdir: "/w", Path: fmt.Sprint("out/", i), Size: int64(i), MTime: -int64(i) << 40, Inode: 1<<63 + uint64(i), Digest: fmt.Sprint("sha256:", i)}},
 		}
 		s.Jobs[j.Key()] = j
@@ -78,6 +78,12 @@ func TestRoundTrip(t *testing.T) {
 			keys, filled = append(keys, key), append(filled, j.Outputs...)
 			if diff := cmp.Diff(thin(s.Jobs[key]), *j, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatal(diff)
+			}
+		}
+		g.Number()
+		for key, j := range got.All() {
+			if was := s.Jobs[key].Last(); was == nil && j.Last() != nil || was != nil && (j.Last() == nil || j.Last().N != was.N) {
+				t.Fatalf("%s: attempt %+v, want %+v", key, j.Last(), was)
 			}
 		}
 		if len(outputs) != n || !cmp.Equal(outputs, filled) {
