@@ -49,11 +49,42 @@ func simulationOf(c *lang.Campaign, st *state.State, now time.Time) *simulation 
 		}
 	}
 	v, present := clock.NewVirtual(now), rehearse.InFlight(c, st)
+	launches := countLaunches(st, present)
 	return &simulation{clock: v, sim: sim.NewOf(v, sim.Schema(), func(b providers.Backend) (sim.Site, error) {
 		s, err := sim.SiteOf(b)
-		s.Present, s.Epoch = present[b.Name], epoch[b.Name]
+		s.Present, s.Epoch, s.Launches = present[b.Name], epoch[b.Name], launches[b.Name]
 		return s, err
 	})}
+}
+
+// countLaunches is how many launches each pool has started, by backend, and
+// tells those present which of them they are: a declared price change counts
+// on over applies.
+func countLaunches(st *state.State, present map[string][]sim.Present) map[string]map[string]int {
+	var started []*state.Attempt
+	for _, j := range st.All() {
+		for i := range j.Attempts {
+			if a := &j.Attempts[i]; !a.Started.IsZero() && strings.HasPrefix(a.Backend, sim.Type+".") {
+				started = append(started, a)
+			}
+		}
+	}
+	slices.SortStableFunc(started, func(a, b *state.Attempt) int { return a.Started.Compare(b.Started) })
+	out, nth := map[string]map[string]int{}, map[string]int{} // by token
+	for _, a := range started {
+		if out[a.Backend] == nil {
+			out[a.Backend] = map[string]int{}
+		}
+		out[a.Backend][a.Pool]++
+		token, _, _ := strings.Cut(a.Token, "/")
+		nth[token] = out[a.Backend][a.Pool]
+	}
+	for _, list := range present {
+		for i := range list {
+			list[i].Nth = nth[list[i].Job.Token]
+		}
+	}
+	return out
 }
 
 // alone reports whether a plan uses nothing but simulated backends.

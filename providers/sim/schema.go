@@ -25,7 +25,7 @@ func Schema() offer.Schema {
 				{Name: "price_change", Many: true, Doc: "A pool bills another price from some time on, whatever it was quoted at.", Block: offer.Block{Attrs: []offer.Attr{
 					{Name: "pool", Type: offer.String, Doc: "The pool; every one by default."},
 					{Name: "after", Type: offer.Duration, Default: `"0s"`, Doc: "Time from the first submission."},
-					{Name: "launches", Type: offer.NumberList, Doc: "Only these launches on the pool, counted from 1 in the order in which they start: [6] is the sixth."},
+					{Name: "launches", Type: offer.NumberList, Doc: "Only these launches on the pool, counted from 1 in the order in which they start, over all applies: [6] is the sixth."},
 					{Name: "factor", Type: offer.Number, Required: true, Doc: "What launches that start later are billed, as a multiple of the price; 2 is double."},
 				}}},
 			},

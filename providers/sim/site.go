@@ -20,6 +20,9 @@ type Site struct {
 	Epoch time.Time
 	// Present are jobs that it has from before.
 	Present []Present
+	// Launches are how many each pool has started before, those of Present
+	// included.
+	Launches map[string]int
 	// Known are digests of outputs that were made elsewhere, by path.
 	Known map[string]string
 }
@@ -40,6 +43,7 @@ type Present struct {
 	Job     providers.Job
 	Running bool
 	Since   time.Time // when its launch started
+	Nth     int       // of the launches on its pool, from 1; 0 = not known
 }
 
 // An Outage is a time in which a site cannot be asked. What runs goes on.

@@ -122,7 +122,7 @@ func newWorld(s Site, limit int) *world {
 		byPhase: map[string]int{}, left: map[string]time.Duration{}, touched: map[string]time.Time{}, caps: map[string]int{}}
 	w.feed.bell = make(chan struct{})
 	for _, p := range s.Pools {
-		w.pools[p.Name] = &place{Pool: p, slots: p.Slots, devices: p.Devices, cores: p.Cores, bytes: p.Bytes}
+		w.pools[p.Name] = &place{Pool: p, slots: p.Slots, devices: p.Devices, cores: p.Cores, bytes: p.Bytes, started: s.Launches[p.Name]}
 	}
 	return w
 }
@@ -239,8 +239,11 @@ func (w *world) remember() {
 		j.fate = w.site.Model(&j.Job, j.launch)
 		j.line = w.lineOf(j)
 		w.start(j)
+		at := j.line.at
+		at.started-- // it was counted when it started
 		if !p.Since.IsZero() {
 			j.began = p.Since
+			j.factor = w.factor(at, p.Nth, p.Since)
 			w.tell(j, offer.Observation{Status: offer.Running, Started: j.began})
 		}
 		end := j.began.Add(j.lasts())
@@ -397,17 +400,17 @@ func (w *world) start(j *job) {
 	w.byPhase[j.Phase]++
 	j.status = offer.Running
 	j.began = w.now.Add(p.Boot)
-	j.factor = w.factor(p)
+	j.factor = w.factor(p, p.started, w.now)
 	w.tell(j, offer.Observation{Status: offer.Running, Started: j.began})
 	w.foresee(j.began.Add(j.lasts()), itsEnd, j)
 }
 
-// factor is what a launch that starts now on a pool is billed, beside what it
-// was quoted.
-func (w *world) factor(p *place) float64 {
+// factor is what the n-th launch on a pool is billed, which starts at a time,
+// beside what it was quoted.
+func (w *world) factor(p *place, n int, at time.Time) float64 {
 	f := 1.0
 	for _, c := range w.site.Prices {
-		if c.Pool != "" && c.Pool != p.Name || w.now.Sub(w.epoch) < c.After || c.Launches != nil && !slices.Contains(c.Launches, p.started) {
+		if c.Pool != "" && c.Pool != p.Name || at.Sub(w.epoch) < c.After || c.Launches != nil && !slices.Contains(c.Launches, n) {
 			continue
 		}
 		f = c.Factor
