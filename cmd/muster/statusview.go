@@ -109,7 +109,7 @@ func (m *statusMaker) phase(p *lang.Phase) {
 		j := m.st.Job(address)
 		s := m.job(address, j)
 		ps.Counts[s.Status]++
-		if j != nil || s.Status == blocked {
+		if s.Status != "pending" {
 			m.list(s)
 		}
 	}
@@ -180,7 +180,7 @@ func (m *statusMaker) job(address string, j *state.Job) jobStatus {
 	if root := m.stuck[address]; root != "" {
 		return jobStatus{Address: address, Status: blocked, Reason: "waits for " + root}
 	}
-	if j == nil {
+	if stuck.Unstarted(j) {
 		return jobStatus{Address: address, Status: "pending"}
 	}
 	s := jobStatus{Address: address, Name: j.Name, Status: string(j.Status), Class: j.Class, Reason: j.Reason, Since: j.Updated, Retry: j.Retry}

@@ -43,7 +43,7 @@ func (e *engine) unchain(p *phase, cell int32) {
 			return
 		}
 		if f := e.byJob[to.Address(int(c))]; f != nil && f.end == endNot && to.Waits[c] > 0 {
-			f.end = endAgain
+			f.end = endBehind
 			late = append(late, f)
 		}
 	}

@@ -21,9 +21,13 @@ const (
 	endNot    endKind = iota
 	endRerun          // start anew: the work is another
 	endAgain          // start anew: the same work, asked for differently
+	endBehind         // start anew when what it was queued behind is done, which failed
 	endHold           // stay cancelled, by a person
 	endForget         // not wanted any more
 )
+
+// anew reports whether the job starts again.
+func (k endKind) anew() bool { return k == endRerun || k == endAgain || k == endBehind }
 
 // A flight is one attempt from its intent to its end.
 type flight struct {

@@ -182,11 +182,11 @@ func (e *engine) arrived(f *flight) {
 // cancelledAttempt tells our own cancels from those of somebody else.
 func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 	if o.Reason == offer.Blocked || o.Class == offer.Blocked {
-		f.end, f.by = endAgain, "" // its queue gave it up since what it came after failed
+		f.end, f.by = endBehind, "" // its queue gave it up
 	}
 	reason := o.Reason
 	a := f.attemptOf(o, n)
-	if f.end == endAgain {
+	if f.end == endAgain || f.end == endBehind {
 		a.Class = offer.Blocked
 	}
 	if f.end == endNot {
@@ -219,10 +219,10 @@ func (e *engine) conclude1(f *flight) {
 		}
 	case f.smoke:
 		f.p.gate.Mark(f.cell, cells.Cancelled)
-		if f.end == endRerun || f.end == endAgain {
+		if f.end.anew() {
 			f.p.gate.Retry(f.cell)
 		}
-	case f.end == endRerun, f.end == endAgain:
+	case f.end.anew():
 		e.again(f)
 	default:
 		f.p.Set(f.cell, cells.Cancelled)
@@ -238,6 +238,8 @@ func (e *engine) endReason(f *flight) string {
 		return "replaced: the job changed"
 	case endAgain:
 		return "submitted anew with another request"
+	case endBehind:
+		return "what it comes after was not done"
 	case endForget:
 		return "not in the campaign any more"
 	}

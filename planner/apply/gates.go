@@ -174,7 +174,7 @@ func (e *engine) dispatchPilots(p *phase) {
 
 // smokePassed judges a smoke that completed by what it was expected to say.
 func (e *engine) smokePassed(f *flight, metrics map[string]string, o *offer.Observation) {
-	if f.end == endRerun || f.end == endAgain {
+	if f.end.anew() {
 		f.p.gate.Retry(f.cell)
 		return
 	}

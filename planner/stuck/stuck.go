@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -32,7 +33,7 @@ func (s *jobs) phase(p *lang.Phase) {
 	for i := range roots {
 		address := p.Address(i)
 		switch j := s.st.Job(address); {
-		case j == nil || j.Status == state.Forgotten:
+		case Unstarted(j):
 			if roots[i] = whole; whole == "" {
 				roots[i] = s.input(p, i)
 			}
@@ -78,6 +79,13 @@ func (s *jobs) input(p *lang.Phase, cell int) string {
 		}
 	}
 	return ""
+}
+
+// Unstarted reports whether a record says no more of a job than none would: it
+// was taken back from a queue since what it came after had failed, and starts
+// when that is done.
+func Unstarted(j *state.Job) bool {
+	return j == nil || j.Status == state.Forgotten || j.Status == state.Cancelled && j.Class == offer.Blocked
 }
 
 // SmokeFailed is the verdict of the phase's last smoke if it failed and nobody

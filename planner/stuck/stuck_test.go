@@ -90,6 +90,12 @@ func TestStuckNamesWhatItWaitsFor(t *testing.T) {
 			t.Errorf("%s waits for %q, want %q", address, got[address], root)
 		}
 	}
+	// What its queue gave up for that reason waits as before.
+	given := &state.Job{Address: `phase.c`, Phase: "c", Status: state.Cancelled, Class: offer.Blocked}
+	st.Jobs[given.Address] = given
+	if got := Jobs(c, st); got[given.Address] != failed.Address {
+		t.Errorf("%s was given up, and waits for %q", given.Address, got[given.Address])
+	}
 	failed.Status = state.Running
 	if got := Jobs(c, st); len(got) != 0 {
 		t.Errorf("nothing failed, and these are stuck: %v", got)
