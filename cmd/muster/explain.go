@@ -98,12 +98,15 @@ func explanation(x explain.Job, standing string) string {
 		fmt.Fprintf(&b, "   (%s)", term.CleanLine(x.Label))
 	}
 	fmt.Fprintf(&b, "\n\n  %s", view.Word(x.Kind))
+	say := func(text string) {
+		fmt.Fprintf(&b, "\n      %s", strings.Join(term.Wrap(term.CleanLine(text), term.MaxWidth-6), "\n      "))
+	}
 	for _, r := range x.Detail.Reasons {
-		fmt.Fprintf(&b, "\n      %s", term.CleanLine(r.Text()))
+		say(r.Text())
 	}
 	for _, line := range strings.Split(strings.TrimSpace(x.Detail.Text), "\n") {
 		if line != "" {
-			fmt.Fprintf(&b, "\n      %s", term.CleanLine(line))
+			say(line)
 		}
 	}
 	if standing != "" {
@@ -138,9 +141,10 @@ func explainPlace(b *strings.Builder, x explain.Job) {
 		fmt.Fprintf(b, "\n  %s\n", strings.Join(term.Wrap(why, term.MaxWidth-2), "\n  "))
 	}
 	if d.Fallback != "" {
-		fmt.Fprintf(b, "    %s\n", d.Fallback)
+		fmt.Fprintf(b, "    %s\n", strings.Join(term.Wrap(term.CleanLine(d.Fallback), term.MaxWidth-4), "\n    "))
 	}
 	t := term.Table{Indent: "    "}
+	var whys []string
 	for _, c := range d.Candidates {
 		mark, why := " ", c.Why
 		if c.Won {
@@ -150,16 +154,31 @@ func explainPlace(b *strings.Builder, x explain.Job) {
 			why += "; would fit: " + c.Would
 		}
 		wait := "wait unknown"
+		if c.Cost == nil { // it was not compared
+			wait = ""
+		}
 		if c.Wait >= 0 {
 			wait = "wait " + units.ShortDuration(c.Wait)
 		}
 		cost := costText(c.Cost)
-		if d.Shape.Walltime == 0 {
+		if d.Shape.Walltime == 0 && c.Cost != nil {
 			cost = "cost unknown" // compared at an hour each
 		}
-		t.Row(mark, strings.TrimSuffix(c.Backend+", "+c.Pool, ", "), cost, wait, why)
+		t.Row(mark, strings.TrimSuffix(c.Backend+", "+c.Pool, ", "), cost, wait)
+		whys = append(whys, term.CleanLine(why))
 	}
-	b.WriteString(t.String())
+	for i, line := range strings.Split(strings.TrimSuffix(t.String(), "\n"), "\n") {
+		if i == len(whys) { // there was none
+			break
+		}
+		if term.Width(line)+2+term.Width(whys[i]) > term.MaxWidth {
+			line = strings.TrimRight(line, " ") + "\n" + strings.Repeat(" ", 9)
+			whys[i] = strings.Join(term.Wrap(whys[i], term.MaxWidth-9), "\n"+strings.Repeat(" ", 9))
+		} else {
+			line += "  "
+		}
+		b.WriteString(line + whys[i] + "\n")
+	}
 	if text := ceilingText(x.Ceiling); text != "" {
 		fmt.Fprintf(b, "    at most %s in %s\n", text, launches(max(x.Attempts, 1)))
 	}
@@ -178,6 +197,9 @@ func costText(c map[string]string) string {
 func explainWaits(b *strings.Builder, x explain.Job) {
 	if x.Smoke != "" {
 		fmt.Fprintf(b, "\n  Gate: %s\n", term.CleanLine(x.Smoke))
+	}
+	for _, text := range x.Barred {
+		fmt.Fprintf(b, "\n  %s\n", strings.Join(term.Wrap("Waits: "+term.CleanLine(text), term.MaxWidth-2), "\n  "))
 	}
 	for _, w := range x.Waits {
 		if w.Open == 0 {

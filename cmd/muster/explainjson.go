@@ -27,6 +27,7 @@ type explainReport struct {
 	Priced        bool             `json:"priced"`
 	Launches      int              `json:"launches"` // at most
 	Waits         []explainWaiting `json:"waits"`
+	Barred        []string         `json:"barred,omitempty"` // what else keeps it from starting
 	ReadBy        []string         `json:"read_by,omitempty"`
 	Smoke         string           `json:"smoke,omitempty"`
 	Pilot         bool             `json:"pilot,omitempty"`
@@ -62,7 +63,7 @@ func explainReportOf(x explain.Job) explainReport {
 		FormatVersion: formatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),
 		Result: x.Result.String(), Request: x.Request.String(), Fields: []explainField{},
 		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
-		Ceiling: x.Ceiling, Priced: x.Priced, Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, ReadBy: x.Unlocks,
+		Ceiling: x.Ceiling, Priced: x.Priced, Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,
 		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
 	}
 	for _, reason := range x.Detail.Reasons {

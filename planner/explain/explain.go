@@ -29,6 +29,7 @@ type Job struct {
 	Priced    bool          // false: a price is not known
 	Attempts  int           // most launches
 	Waits     []Wait
+	Barred    []string // what else keeps it from starting, as sentences without a period
 	Unlocks   []string // phases that read its outputs
 	Smoke     string   // what the gate of its phase does
 	Pilot     bool
@@ -60,6 +61,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
 		x.Decision = planner.WouldGo(in, pp.Phase, cell)
 	}
+	x.Decision.Candidates = slices.Concat(x.Decision.Candidates, unlisted(in, pp.Phase, cell, x.Decision)) // a copy: the plan keeps what it approves
 	most, priced := launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Ceiling, x.Priced = amount.Texts(most), priced
 	x.Protected = pp.Phase.Lifecycle.PreventRerun || in.State != nil && in.State.Protected[phase]
@@ -81,6 +83,9 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 		}
 	}
 	x.Smoke = gateText(pp)
+	if at := x.Detail.State.Last(); x.Goes || x.Kind == planner.Continue && at != nil && at.Started.IsZero() {
+		x.Barred = append(fullVolumes(in, x), uncovered(in, phase, x)...)
+	}
 	return x, nil
 }
 

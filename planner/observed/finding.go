@@ -6,8 +6,9 @@ import "github.com/muster-run/muster/internal/diag"
 // is about.
 type Finding struct {
 	diag.Diagnostic
-	Phase string // "" = a backend as a whole
-	On    string // it concerns what goes to this backend, "" = wherever it goes
-	Smoke bool   // the phase's smokes, not its runs
-	Cells []int  // of the phase, increasing; nil = all
+	Phase  string // "" = a backend as a whole
+	On     string // it concerns what goes to this backend, "" = wherever it goes
+	Pauses bool   // it keeps launches on the backend waiting, and is over one day
+	Smoke  bool   // the phase's smokes, not its runs
+	Cells  []int  // of the phase, increasing; nil = all
 }

@@ -33,7 +33,9 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 		if why := in.away(g, names, options); why != "" {
 			return Decision{Shape: g.Shape, Candidates: list(options, nil, nil), Away: why}
 		}
-		diags.Append(nothingFits(g, names, options, in.Unreachable))
+		d := nothingFits(g, names, options, in.Unreachable)
+		d.Detail += in.forbiddenFits(g, quotes)
+		diags.Append(d)
 		return Decision{Shape: g.Shape, Candidates: list(options, nil, nil)}
 	}
 	use, why, more := in.rule(g, fits)
@@ -78,19 +80,22 @@ func (in Input) gpuClass(s offer.Shape, p offer.Pool) string {
 // candidates are the backends that may be considered, in order. Without a
 // place, CPU work goes to this machine; GPU work is placed by the table.
 func (in Input) candidates(g Group) []string {
-	names := g.Candidates
-	if len(names) == 0 {
-		if g.Shape.GPUs == 0 {
-			names = []string{"local.local"}
-		} else {
-			for _, b := range in.Backends {
-				names = append(names, b.Address())
-			}
-		}
+	return slices.DeleteFunc(slices.Clone(in.named(g)), func(n string) bool { return !in.Policy.Permits(n) })
+}
+
+// named are the backends that a group names, those that the policy keeps out
+// included.
+func (in Input) named(g Group) (names []string) {
+	if len(g.Candidates) > 0 {
+		return g.Candidates
 	}
-	return slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-		return slices.Contains(in.Policy.Deny, n) || len(in.Policy.Allow) > 0 && !slices.Contains(in.Policy.Allow, n)
-	})
+	if g.Shape.GPUs == 0 {
+		return []string{"local.local"}
+	}
+	for _, b := range in.Backends {
+		names = append(names, b.Address())
+	}
+	return names
 }
 
 // fallback says that the first choice was not taken because it could not be,

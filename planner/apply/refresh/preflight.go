@@ -98,6 +98,9 @@ func (o *observer) finding(a *ask, s *saying) observed.Finding {
 	if s.Warning {
 		f.Severity = diag.Warning
 	}
+	if s.Pauses {
+		f.Pauses, f.On = true, a.name
+	}
 	if s.phase != "" {
 		f.Address = "phase." + s.phase
 		if p := o.phase(s.phase); p != nil {

@@ -1,0 +1,53 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/budget"
+	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/place"
+)
+
+// fullVolumes are those on which a job would work, and which have no room.
+func fullVolumes(in planner.Input, x Job) (out []string) {
+	backend, pool := x.Decision.Backend, x.Decision.Pool
+	if at := x.Detail.State.Last(); !x.Goes && at != nil {
+		backend, pool = at.Backend, at.Pool
+	}
+	if in.State != nil {
+		for _, name := range []string{backend, backend + "/" + pool} {
+			if p, ok := in.State.Pauses[name]; ok {
+				out = append(out, fmt.Sprintf("nothing starts on %s since %s, until its volume has room: %s", name, p.At.UTC().Format("2006-01-02 15:04Z"), p.Reason))
+			}
+		}
+	}
+	for _, f := range in.Observed.Findings {
+		if f.Pauses && f.On == backend && len(out) == 0 {
+			out = append(out, fmt.Sprintf("nothing starts on %s until its volume has room: %s", backend, f.Detail))
+		}
+	}
+	return out
+}
+
+// uncovered are the budgets that do not leave room for a launch of a job.
+func uncovered(in planner.Input, phase string, x Job) (out []string) {
+	if !x.Goes || in.State == nil {
+		return nil
+	}
+	each, _ := launches.Ceiling(x.Decision, lang.Retry{MaxAttempts: 1}, in.Pools)
+	for _, b := range in.Campaign.Budgets {
+		if b.Counts(phase, x.Decision.Backend) {
+			out = append(out, budget.Uncovered(in.State, b, amount.Texts(each))...)
+		}
+	}
+	return out
+}
+
+// unlisted are the candidates of a job that were not compared, and why.
+func unlisted(in planner.Input, p *lang.Phase, cell int, d place.Decision) []place.Candidate {
+	g := place.Group{Candidates: p.Candidates, Shape: p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)].Shape}
+	return place.Input{Backends: in.Campaign.Backends, Policy: in.Campaign.Policy, Unreachable: in.Observed.Unreachable}.Unlisted(g, p.Overflow, d)
+}
