@@ -7,10 +7,10 @@ import (
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/reach"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/state"
 )
 
 const (
@@ -89,45 +89,7 @@ func (e *engine) at(name, pool string) *backend {
 // loadBackends configures every backend that the plan or a job in flight
 // needs.
 func (e *engine) loadBackends() error {
-	need := map[string]bool{}
-	for _, p := range e.phases {
-		if e.halted != None {
-			break // nothing is started: only what is in flight matters
-		}
-		for i := range p.plan.Placements {
-			if d := &p.plan.Placements[i]; i > 0 && d.Backend != "" {
-				need[d.Backend] = true
-			}
-		}
-		if g := p.plan.Smoke; g != nil && g.Place.Backend != "" {
-			need[g.Place.Backend] = true
-		}
-	}
-	e.needInputs(need)
-	for _, j := range e.st.InFlight() {
-		if a := j.Last(); a != nil {
-			need[a.Backend] = true
-		}
-	}
-	if len(e.st.Breakers)+len(e.st.Holds) > 0 { // a queue that was told to stop must hear of a resume
-		for _, j := range e.st.Jobs {
-			if a := j.Last(); a != nil && e.backendOf(a.Backend) != nil {
-				need[a.Backend] = true
-			}
-		}
-	}
-	for _, t := range e.Plan.Transfers {
-		need[t.From], need[t.To] = true, true
-	}
-	for _, d := range e.Plan.Deletions {
-		need[d.Backend] = true
-	}
-	for _, r := range e.Plan.Loose {
-		if r.Release {
-			need[r.Backend] = true
-		}
-	}
-	for _, name := range sortedKeys(need) {
+	for _, name := range e.reach().Needed() {
 		if err := e.openBackend(name); err != nil {
 			return err
 		}
@@ -135,27 +97,8 @@ func (e *engine) loadBackends() error {
 	return nil
 }
 
-// needInputs adds the backends where what is to be read lies.
-func (e *engine) needInputs(need map[string]bool) {
-	if len(e.st.Backends) < 2 && len(e.Campaign.Backends) < 2 || e.halted != None {
-		return
-	}
-	read := map[string]bool{} // phases
-	for _, p := range e.phases {
-		for _, ed := range p.inputs {
-			read[ed.from.Name] = true
-		}
-	}
-	for _, j := range e.st.Jobs {
-		if !read[j.Phase] || j.Status != state.Completed {
-			continue
-		}
-		for i := range j.Outputs {
-			if name := j.Outputs[i].Backend; e.backendOf(name) != nil || e.st.Backends[name].Type != "" {
-				need[name] = true
-			}
-		}
-	}
+func (e *engine) reach() reach.Run {
+	return reach.Run{Plan: e.Plan, Campaign: e.Campaign, State: e.st, Starts: e.halted == None}
 }
 
 // openSpares gets to know, beside the run, the approved candidates that the
@@ -164,13 +107,9 @@ func (e *engine) openSpares() {
 	if e.halted != None {
 		return
 	}
-	for _, p := range e.phases {
-		for i := range p.plan.Placements {
-			for _, c := range p.plan.Placements[i].Candidates {
-				if c.Fits && e.contacts[c.Backend] == nil && e.backendOf(c.Backend) != nil {
-					e.openSpare(c.Backend)
-				}
-			}
+	for _, name := range e.reach().Spares() {
+		if e.contacts[name] == nil {
+			e.openSpare(name)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/line"
@@ -39,10 +40,8 @@ func (e *engine) loadBudgets() {
 
 // ceiling is what was approved for a plan.
 func (e *engine) ceiling(plan string) state.Amounts {
-	for i := range e.st.Approvals {
-		if a := &e.st.Approvals[i]; a.Plan == plan {
-			return a.Ceiling
-		}
+	if most, ok := approval.Ceiling(e.st, plan); ok {
+		return most
 	}
 	if plan == e.approval {
 		return e.Plan.Ceiling

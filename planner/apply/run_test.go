@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/providers"
@@ -89,7 +90,7 @@ func TestFinishedPlanIsRefused(t *testing.T) {
 		kept = c.Plan
 	}
 	s.must(t.Context())
-	var finished *FinishedError
+	var finished *approval.FinishedError
 	if _, err := s.apply(t.Context(), nil); !errors.As(err, &finished) {
 		t.Errorf("error %v", err)
 	}

@@ -1,0 +1,67 @@
+// Package approval tells what a person approved, and what a run may go on with.
+package approval
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/state"
+)
+
+// A FinishedError says that a plan was applied to its end before.
+type FinishedError struct {
+	Plan string
+	At   time.Time
+	Who  string
+}
+
+func (e *FinishedError) Error() string {
+	return fmt.Sprintf("this plan was applied on %s by %s; plan again to see whether there is anything left to do", e.At.UTC().Format("2006-01-02 15:04 MST"), e.Who)
+}
+
+// Begun reports whether a plan was approved before and goes on now. It is a
+// FinishedError to apply one that came to its end.
+func Begun(st *state.State, plan string) (bool, error) {
+	a := of(st, plan)
+	if a == nil {
+		return false, nil
+	}
+	if !a.Finished.IsZero() {
+		return false, &FinishedError{Plan: a.Plan, At: a.Finished, Who: a.Who}
+	}
+	return true, nil
+}
+
+// Open is the plan that goes on without anybody being asked: that of the last
+// approval that was begun and not finished, if it was for a campaign of this
+// digest; else "".
+func Open(st *state.State, digest string) string {
+	for i := len(st.Approvals) - 1; i >= 0; i-- {
+		a := &st.Approvals[i]
+		if !a.Finished.IsZero() || a.Begun.IsZero() {
+			continue
+		}
+		if a.Digest == digest {
+			return a.Plan
+		}
+		break
+	}
+	return ""
+}
+
+// Ceiling is what was approved for a plan; ok is false when it never was.
+func Ceiling(st *state.State, plan string) (most state.Amounts, ok bool) {
+	if a := of(st, plan); a != nil {
+		return a.Ceiling, true
+	}
+	return nil, false
+}
+
+func of(st *state.State, plan string) *state.Approval {
+	for i := range st.Approvals {
+		if st.Approvals[i].Plan == plan {
+			return &st.Approvals[i]
+		}
+	}
+	return nil
+}
