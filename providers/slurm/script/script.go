@@ -148,11 +148,18 @@ func (r Request) Resources(set func(name, value string), o Options) {
 	set("ntasks-per-node", "1")
 	set("cpus-per-task", strconv.Itoa(max(1, (max(s.CPUs, 1)+nodes-1)/nodes)))
 	if s.Memory > 0 {
-		const mib = 1 << 20
-		each := (s.Memory + int64(nodes) - 1) / int64(nodes)
-		set("mem", strconv.FormatInt((each+mib-1)/mib, 10)+"M") // of each node
+		set("mem", memory((s.Memory+int64(nodes)-1)/int64(nodes))) // of each node
 	}
 	set("gres", r.Gres)
+}
+
+// memory is a size as sbatch takes it, "32G" or "50M", rounded up.
+func memory(bytes int64) string {
+	const mib, gib = 1 << 20, 1 << 30
+	if bytes%gib == 0 {
+		return strconv.FormatInt(bytes/gib, 10) + "G"
+	}
+	return strconv.FormatInt((bytes+mib-1)/mib, 10) + "M"
 }
 
 // body is what the script does.
