@@ -166,7 +166,7 @@ func (c *command) run(ctx context.Context, a *app, args []string) error {
 	}
 	positional, err := parse(fs, args)
 	if errors.Is(err, flag.ErrHelp) {
-		return c.help(a.stdout, a)
+		return c.help(a.stdout, a, max(a.out.Width, 40))
 	}
 	if err != nil {
 		return usageError{flagMistake(fs, err)}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/internal/term"
 )
 
 func testApp() *app { return newApp(os.Stdin, os.Stdout, os.Stderr) }
@@ -61,6 +63,38 @@ func TestEveryFlagIsDescribed(t *testing.T) {
 				t.Errorf("%s: -%s has no description", c.name, f.Name)
 			}
 		})
+	}
+}
+
+// TestHelpFitsItsScreen: only what is to be typed, and so is indented, may be
+// wider.
+func TestHelpFitsItsScreen(t *testing.T) {
+	for _, width := range []int{60, 80, 100} {
+		var page bytes.Buffer
+		if err := overview(&page, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(page.String(), "\n") {
+			if term.Width(line) > width {
+				t.Errorf("muster alone is wider than %d: %s", width, line)
+			}
+		}
+		for _, c := range commands() {
+			var page bytes.Buffer
+			if err := c.help(&page, testApp(), width); err != nil {
+				t.Fatal(err)
+			}
+			examples := false
+			for line := range strings.SplitSeq(page.String(), "\n") {
+				if line != "" && line[0] != ' ' {
+					examples = line == "EXAMPLES"
+				}
+				typed := strings.HasPrefix(line, "    ") && !strings.Contains(line[4:], "   ") && line[4] != ' ' || examples && strings.HasPrefix(line, "  $ ")
+				if term.Width(line) > width && !typed {
+					t.Errorf("muster %s -h is wider than %d: %s", c.name, width, line)
+				}
+			}
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/muster-run/muster/internal/term"
 )
 
 // docsCommand writes docs/reference/cli from the command table; a test holds
@@ -49,7 +51,7 @@ func reference(a *app) map[string][]byte {
 		fmt.Fprintf(&index, "| [%s](%s) | %s |\n", c.name, file, c.short)
 		var page bytes.Buffer
 		fmt.Fprintf(&page, "# muster %s\n\n<!-- made from the command table by `make generate` -->\n\n```text\n", c.name)
-		c.help(&page, a)
+		c.help(&page, a, term.MaxWidth)
 		page.WriteString("```\n")
 		pages[file] = page.Bytes()
 	}

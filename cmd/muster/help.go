@@ -11,39 +11,60 @@ import (
 	"github.com/muster-run/muster/internal/term"
 )
 
-// help prints a command's page, made from the command table alone.
-func (c *command) help(w io.Writer, a *app) error {
+// help prints a command's page, made from the command table alone, in lines of
+// width columns; commands to be typed are not broken.
+func (c *command) help(w io.Writer, a *app, width int) error {
 	fs, _ := c.flagSet(a)
 	lw := &term.LineWriter{W: w}
-	fmt.Fprintf(lw, "Usage: muster %s\n\n%s\n", usageLine(c), strings.TrimSpace(c.long))
-	fmt.Fprintf(lw, "\nOPTIONS\n%s", flagTable(fs))
+	fmt.Fprintf(lw, "Usage: muster %s\n\n%s\n", usageLine(c), refill(strings.TrimSpace(c.long), width))
+	fmt.Fprintf(lw, "\nOPTIONS\n%s", flagTable(fs, width))
 	if len(c.examples) > 0 {
 		fmt.Fprint(lw, "\nEXAMPLES\n")
 		for _, e := range c.examples {
-			fmt.Fprintf(lw, "  # %s\n  $ %s\n", e.what, e.line)
+			fmt.Fprintf(lw, "  # %s\n  $ %s\n", strings.Join(term.Wrap(e.what, width-len("  # ")), "\n  # "), e.line)
 		}
 	}
-	fmt.Fprintf(lw, "\nEXIT STATUS\n%s", exitTable(c))
+	fmt.Fprintf(lw, "\nEXIT STATUS\n%s", exitTable(c, width))
 	return lw.Err
+}
+
+// refill breaks paragraphs anew; what is indented stays as it is.
+func refill(text string, width int) string {
+	var out, paragraph []string
+	flush := func() {
+		if len(paragraph) > 0 {
+			out = append(out, term.Wrap(strings.Join(paragraph, " "), width)...)
+		}
+		paragraph = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			flush()
+			out = append(out, line)
+			continue
+		}
+		paragraph = append(paragraph, line)
+	}
+	flush()
+	return strings.Join(out, "\n")
 }
 
 func usageLine(c *command) string {
 	return strings.TrimSpace(c.name + " [options] " + c.args)
 }
 
-func flagTable(fs *flag.FlagSet) string {
+func flagTable(fs *flag.FlagSet, width int) string {
 	var t term.Table
 	t.Indent = "  "
+	names := 0
+	fs.VisitAll(func(f *flag.Flag) { names = max(names, term.Width(flagName(f))) })
 	fs.VisitAll(func(f *flag.Flag) {
-		value, usage := flag.UnquoteUsage(f)
-		name := "-" + f.Name
-		if value != "" {
-			name += "=" + value
-		}
+		name := flagName(f)
+		_, usage := flag.UnquoteUsage(f)
 		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "0s" && d != "[]" && d != "true" {
 			usage += fmt.Sprintf(" (default %s)", d)
 		}
-		for i, line := range foldText(usage, 60) {
+		for i, line := range term.Wrap(usage, width-names-len("    ")) {
 			if i > 0 {
 				name = ""
 			}
@@ -53,11 +74,19 @@ func flagTable(fs *flag.FlagSet) string {
 	return t.String()
 }
 
-func exitTable(c *command) string {
+// flagName is an option as it is typed, with its value.
+func flagName(f *flag.Flag) string {
+	if value, _ := flag.UnquoteUsage(f); value != "" {
+		return "-" + f.Name + "=" + value
+	}
+	return "-" + f.Name
+}
+
+func exitTable(c *command, width int) string {
 	var t term.Table
 	t.Indent = "  "
 	for _, code := range append([]int{exitDone, exitError}, c.exits...) {
-		for i, line := range foldText(exitCodes[code], 80) {
+		for i, line := range term.Wrap(exitCodes[code], width-len("  130  ")) {
 			label := ""
 			if i == 0 {
 				label = fmt.Sprint(code)
@@ -68,36 +97,32 @@ func exitTable(c *command) string {
 	return t.String()
 }
 
-// foldText breaks text at spaces into lines of at most width columns.
-func foldText(s string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		switch {
-		case line == "":
-			line = word
-		case term.Width(line)+1+term.Width(word) > width:
-			lines, line = append(lines, line), word
-		default:
-			line += " " + word
+// overview is what `muster` alone prints, in lines of width columns.
+func overview(w io.Writer, width int) error {
+	lw := &term.LineWriter{W: w}
+	fmt.Fprintf(lw, "Usage: muster [-chdir=DIR] COMMAND [options]\n\n%s\n",
+		refill("Plan and apply for compute campaigns: read what it will cost, and only then spend.", width))
+	names := 0
+	for _, group := range groups {
+		for _, name := range group.names {
+			names = max(names, len(name))
 		}
 	}
-	return append(lines, line)
-}
-
-// overview is what `muster` alone prints.
-func overview(w io.Writer) error {
-	lw := &term.LineWriter{W: w}
-	fmt.Fprint(lw, "Usage: muster [-chdir=DIR] COMMAND [options]\n\nPlan and apply for compute campaigns: read what it will cost, and only then spend.\n")
 	for _, group := range groups {
 		fmt.Fprintf(lw, "\n%s\n", group.title)
 		var t term.Table
 		t.Indent = "  "
 		for _, name := range group.names {
+			what := ""
 			if c := byName(name); c != nil {
-				t.Row(name, c.short)
+				what = c.short
 			} else if sub := children(name); len(sub) > 0 {
-				t.Row(name, subNames(name, sub))
+				what = subNames(name, sub)
+			}
+			name += strings.Repeat(" ", names-len(name))
+			for _, line := range term.Wrap(what, width-names-len("    ")) {
+				t.Row(name, line)
+				name = ""
 			}
 		}
 		fmt.Fprint(lw, t.String())

@@ -74,7 +74,7 @@ func (a *app) dispatch(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" && len(args) == 1 {
-		return overview(a.stdout)
+		return overview(a.stdout, max(a.out.Width, 40))
 	}
 	if args[0] == "help" {
 		args = append(args[1:], "-h")
