@@ -36,6 +36,8 @@ func TestSlurm(t *testing.T) {
 	t.Run("own sbatch", slurmOwnSbatch)
 	t.Run("5000 jobs", slurm5000)
 	t.Run("walltime", slurmSegments)
+	t.Run("chained to the end", slurmChainedToTheEnd)
+	t.Run("one mail", slurmMail)
 	t.Run("forecast", slurmForecast)
 	t.Run("ends told apart", slurmEnds)
 	t.Run("over ssh", slurmOverSSH)

@@ -237,20 +237,21 @@ func amount(n int, d place.Decision) string {
 	return fmt.Sprintf("%s × ≤%s", count(n), units.ShortDuration(d.Shape.Walltime))
 }
 
-// shape is "1×A100": the devices of one job, where it asks for any.
+// shape is "1×A100, 3 segments": the devices of one job, where it asks for any,
+// and in how many launches its work is cut.
 func shape(d place.Decision) string {
-	if d.Shape.GPUs == 0 {
-		return ""
+	var parts []string
+	if d.Shape.GPUs > 0 {
+		model := "GPU"
+		if d.GPUClass != "" {
+			model = d.GPUClass
+		}
+		parts = append(parts, fmt.Sprintf("%d×%s", d.Shape.GPUs, model))
 	}
-	model := "GPU"
-	if d.GPUClass != "" {
-		model = d.GPUClass
-	}
-	s := fmt.Sprintf("%d×%s", d.Shape.GPUs, model)
 	if d.Segments > 1 {
-		s += fmt.Sprintf(", %d segments", d.Segments)
+		parts = append(parts, fmt.Sprintf("%d segments", d.Segments))
 	}
-	return s
+	return strings.Join(parts, ", ")
 }
 
 // reason is why a job is treated so, in one line.
