@@ -39,13 +39,17 @@ func (b bench) replan(n int) error {
 	if _, err := b.run(done, "apply", "-auto-approve"); err != nil {
 		return err
 	}
-	first, again, err := b.inTurn(fresh, done)
-	if err != nil {
-		return err
+	var first run
+	for _, form := range [][]string{{"-markdown"}, {"-json"}, {"-out", filepath.Join(b.dir, "saved.mplan")}, nil} {
+		var again run
+		var err error
+		if first, again, err = b.inTurn(fresh, done, form...); err != nil {
+			return err
+		}
+		fmt.Printf("  %9d jobs %-10s first %5.2f s (CPU %5.3f)  unchanged %5.2f s (CPU %5.3f)  × %.2f (CPU × %.2f)\n", n, slices.Concat(form, []string{""})[0],
+			first.wall.Seconds(), first.cpu.Seconds(), again.wall.Seconds(), again.cpu.Seconds(),
+			again.wall.Seconds()/first.wall.Seconds(), again.cpu.Seconds()/first.cpu.Seconds())
 	}
-	fmt.Printf("  %9d jobs  first %5.2f s (CPU %5.3f)  unchanged %5.2f s (CPU %5.3f)  × %.2f (CPU × %.2f)\n", n,
-		first.wall.Seconds(), first.cpu.Seconds(), again.wall.Seconds(), again.cpu.Seconds(),
-		again.wall.Seconds()/first.wall.Seconds(), again.cpu.Seconds()/first.cpu.Seconds())
 	return b.unforeseen(done, first)
 }
 
@@ -74,12 +78,12 @@ func (b bench) unforeseen(dir string, first run) error {
 	return nil
 }
 
-// inTurn times a plan in two directories, one after the other, rounds times.
-func (b bench) inTurn(one, other string) (run, run, error) {
+// inTurn times a plan in one form in two directories, one after the other, rounds times.
+func (b bench) inTurn(one, other string, form ...string) (run, run, error) {
 	var took [2][]run
 	for range rounds {
 		for i, dir := range []string{one, other} {
-			r, err := b.run(dir, "plan")
+			r, err := b.run(dir, append([]string{"plan"}, form...)...)
 			if err != nil {
 				return run{}, run{}, err
 			}
