@@ -23,7 +23,7 @@ func (p *Plan) BudgetBroken() bool {
 // budgets checks every budget against the forecast, and sets the ceiling that
 // an approval grants.
 func (m *maker) budgets() {
-	c := budget.Case{Forecast: &m.plan.Forecast, Ledger: m.st.Ledger, Works: m.claims, HowToKnow: m.howToKnow}
+	c := budget.Case{Rests: !m.anythingStarts(), Forecast: &m.plan.Forecast, Ledger: m.st.Ledger, Works: m.claims, HowToKnow: m.howToKnow}
 	if m.anythingRuns() {
 		c.End = m.in.Now.Add(m.plan.Forecast.Walltime.P90)
 	}
@@ -46,6 +46,16 @@ func (m *maker) anythingRuns() bool {
 			if k.Starts() || k == Continue {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// anythingStarts reports whether a job or a smoke is started, or waits for one.
+func (m *maker) anythingStarts() bool {
+	for _, w := range m.works {
+		if w.pp.Smoke != nil && len(w.pp.Smoke.Run) > 0 || slices.ContainsFunc(w.pp.Kind, func(k Kind) bool { return k.Starts() || k == Blocked }) {
+			return true
 		}
 	}
 	return false

@@ -156,9 +156,20 @@ func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 		w.close()
 		return nil, err
 	}
+	if plan.BudgetBroken() {
+		w.close()
+		if !f.json {
+			a.printf("%s\n", budgetStops)
+		}
+		return nil, exitStatus(exitBudget)
+	}
 	w.plan = plan
 	return w, nil
 }
+
+// budgetStops is said of a plan whose p90 passes a budget or its deadline, saved
+// or not.
+const budgetStops = "Nothing was started, since a budget does not hold. Raise it, or apply less at a time: -target=ADDR."
 
 // savedFlags repeats the options a saved plan was made with.
 func savedFlags(file *planfile.File, p planFlags) planFlags {
@@ -183,7 +194,7 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 	case err == nil && w.plan.BudgetBroken():
 		return w, exitStatus(exitBudget)
 	case err == exitStatus(exitBudget):
-		a.printf("Nothing was started, since a budget does not hold. Raise it, or apply less at a time: -target=ADDR.\n")
+		a.printf("%s\n", budgetStops)
 		return w, err
 	case err != nil:
 		return w, err

@@ -99,7 +99,7 @@ func explanation(x explain.Job, standing string) string {
 	}
 	fmt.Fprintf(&b, "\n\n  %s", view.Word(x.Kind))
 	say := func(text string) {
-		fmt.Fprintf(&b, "\n      %s", strings.Join(term.Wrap(term.CleanLine(text), term.MaxWidth-6), "\n      "))
+		fmt.Fprintf(&b, "\n      %s", strings.Join(aroundCommands(term.CleanLine(text), term.MaxWidth-6), "\n      "))
 	}
 	for _, r := range x.Detail.Reasons {
 		say(r.Text())
@@ -125,6 +125,20 @@ func explanation(x explain.Job, standing string) string {
 	}
 	b.WriteString(t.String())
 	return b.String()
+}
+
+// aroundCommands folds a text, but no command in backquotes: it is meant to be copied.
+func aroundCommands(text string, width int) []string {
+	const glue = "\ue000" // of the private use area: in no text
+	parts := strings.Split(text, "`")
+	for i := 1; i < len(parts)-1; i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], " ", glue)
+	}
+	lines := term.Wrap(strings.Join(parts, "`"), width)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], glue, " ")
+	}
+	return lines
 }
 
 func explainPlace(b *strings.Builder, x explain.Job) {

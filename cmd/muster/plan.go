@@ -223,7 +223,10 @@ func (a *app) showPlan(w *work, o planOutput) error {
 		if err := a.savePlan(a.path(o.out), w); err != nil {
 			return err
 		}
-		if o.people() {
+		switch {
+		case o.people() && w.plan.BudgetBroken():
+			a.printf("Saved to %s, to look at: it cannot be applied, since a budget does not hold.\n", o.out)
+		case o.people():
 			a.printf("Saved to %s. To do exactly this:\n\n    muster apply %s\n", o.out, o.out)
 		}
 	}

@@ -34,6 +34,7 @@ type Case struct {
 	Works     func() []Work            // what starts, in plan order
 	HowToKnow func(unit string) string // what would make an unknown cost known
 	End       time.Time                // at the 90th percentile; zero when nothing runs
+	Rests     bool                     // nothing starts: there is nothing that a budget could stop
 }
 
 // Work is what of one phase starts.
@@ -63,9 +64,19 @@ func (c Case) Check(b lang.Budget) Check {
 		c.checkUnit(&out, b, unit, spent, forecast.LineOf(lines, unit))
 	}
 	if !b.Deadline.IsZero() && c.End.After(b.Deadline) {
-		out.Broken = append(out.Broken, fmt.Sprintf("the p90 end is %s, after the deadline %s", c.End.UTC().Format(minute), b.Deadline.UTC().Format(minute)))
+		c.fails(&out, fmt.Sprintf("the p90 end is %s, after the deadline %s", c.End.UTC().Format(minute), b.Deadline.UTC().Format(minute)))
 	}
 	return out
+}
+
+// fails says that a budget does not hold. A plan that starts nothing is told so
+// and goes on: what runs is watched, and machines are given back.
+func (c Case) fails(out *Check, text string) {
+	if c.Rests {
+		out.Warn = append(out.Warn, text)
+		return
+	}
+	out.Broken = append(out.Broken, text)
 }
 
 const minute = "2006-01-02 15:04Z"
@@ -74,19 +85,19 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 	limit := amount.Of(b.Limits[unit])
 	q := func(d decimal.Decimal) string { return amount.Words(unit, d.String()) }
 	if l.P90.Mark == forecast.Unknown {
-		out.Broken = append(out.Broken, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; %s", amount.Unit(unit), q(limit), c.HowToKnow(unit)))
+		c.fails(out, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; %s", amount.Unit(unit), q(limit), c.HowToKnow(unit)))
 		return
 	}
 	p90, most := spent.Add(amount.Of(l.P90.Text)), spent.Add(amount.Of(l.AtMost.Text))
 	switch {
 	case p90.GreaterThan(limit):
-		out.Broken = append(out.Broken, fmt.Sprintf("p90 comes to %s%s, above the limit of %s", q(p90), ofSpent(unit, spent), q(limit)))
+		c.fails(out, fmt.Sprintf("p90 comes to %s%s, above the limit of %s", q(p90), ofSpent(unit, spent), q(limit)))
 	case most.GreaterThan(limit):
 		left := c.leftOver(b, unit, limit.Sub(spent))
 		out.Left = max(out.Left, left)
 		text := fmt.Sprintf("stops at %s: up to %s may be left", q(limit), amount.Jobs(left))
 		if b.Strict {
-			out.Broken = append(out.Broken, fmt.Sprintf("at most comes to %s, above the limit of %s, and the budget is strict", q(most), q(limit)))
+			c.fails(out, fmt.Sprintf("at most comes to %s, above the limit of %s, and the budget is strict", q(most), q(limit)))
 		} else {
 			out.Warn = append(out.Warn, text)
 		}

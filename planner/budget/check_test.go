@@ -3,6 +3,7 @@ package budget
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -48,6 +49,23 @@ func TestWhatIsLeftOut(t *testing.T) {
 				t.Errorf("at most $%s is granted, not %s", got, c.ceiling)
 			}
 		})
+	}
+}
+
+// TestPlanThatStartsNothingBreaksNoBudget: what was spent cannot be taken back,
+// and what runs is watched, or cancelled, all the same.
+func TestPlanThatStartsNothingBreaksNoBudget(t *testing.T) {
+	t.Parallel()
+	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Text: "4"}, AtMost: forecast.Figure{Text: "4"}}}
+	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
+	end := time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC)
+	b := lang.Budget{Name: "b", Limits: map[string]string{"usd": "10"}, Deadline: end.Add(-time.Hour)}
+	for rests, broken := range map[bool]int{true: 0, false: 2} {
+		c := Case{Rests: rests, Forecast: &f, End: end, Ledger: []state.Entry{{Phase: "a", Spent: state.Amounts{"usd": "7"}}}}
+		check := c.Check(b)
+		if len(check.Broken) != broken || len(check.Broken)+len(check.Warn) != 2 {
+			t.Errorf("nothing starts: %t: %+v", rests, check)
+		}
 	}
 }
 
