@@ -7,10 +7,8 @@ import (
 
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/remarks"
 )
-
-// mostNamed is how many blocked jobs a finding names; the rest are counted.
-const mostNamed = 20
 
 // findings are what the refresh found wrong, of what this plan starts; each
 // says which jobs it blocks where that is not all of a phase.
@@ -40,7 +38,7 @@ func (m *maker) findings() {
 			if f.Severity != 0 {
 				verb = "concerns"
 			}
-			f.Detail = strings.TrimRight(f.Detail, ". ") + ".\n\n" + fmt.Sprintf("It %s %d of %d jobs: %s.", verb, len(blocked), all, some(blocked))
+			f.Detail = strings.TrimRight(f.Detail, ". ") + ".\n\n" + fmt.Sprintf("It %s %d of %d jobs: %s.", verb, len(blocked), all, remarks.Some(blocked))
 		}
 		m.diags.Append(f.Diagnostic)
 	}
@@ -77,14 +75,4 @@ func (w *work) concerned(f observed.Finding) (blocked []string, all int) {
 		}
 	}
 	return blocked, all
-}
-
-// some names the first of many.
-func some(names []string) string {
-	named := names[:min(len(names), mostNamed)]
-	text := strings.Join(named, ", ")
-	if more := len(names) - len(named); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
