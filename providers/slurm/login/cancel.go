@@ -18,15 +18,12 @@ import (
 // Cancel ends jobs of ours and no others: it names ids that the spool knows.
 // Their logs lie in the workdir; the last lines go with the end.
 func (s *Slurm) Cancel(ctx context.Context, r providers.CancelRequest) ([]providers.Outcome, error) {
-	b, unlock, err := s.opened(r.Backend)
+	b, unlock, err := s.ruled(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	c := b.campaign
-	if err := c.fence(r.Fence, r.Holder); err != nil {
-		return nil, err
-	}
 	if err := c.scan(); err != nil {
 		return nil, err
 	}
@@ -165,15 +162,12 @@ func cancelIDs(list []*job) (ids []string) {
 
 // Control changes what Slurm may start of this campaign by itself.
 func (s *Slurm) Control(ctx context.Context, r providers.ControlRequest) error {
-	b, unlock, err := s.opened(r.Backend)
+	b, unlock, err := s.ruled(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	c := b.campaign
-	if err := c.fence(r.Fence, r.Holder); err != nil {
-		return err
-	}
 	for _, phase := range r.Resume {
 		if err := errors.Join(os.RemoveAll(c.path("stop."+phase)), node.Spool(c.spool).Forget(phase)); err != nil {
 			return fmt.Errorf("close the breaker of %s: %w", phase, err)

@@ -62,14 +62,11 @@ func (s *Slurm) logOf(b *backend, r providers.LogRequest) (number int, running b
 
 // Remove moves files aside or deletes them, under a fence.
 func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
-	b, unlock, err := s.opened(r.Backend)
+	b, unlock, err := s.ruled(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := b.campaign.fence(r.Fence, r.Holder); err != nil {
-		return err
-	}
 	for _, p := range r.Paths {
 		path, err := s.Path(r.Backend, p)
 		if err != nil {

@@ -170,6 +170,19 @@ func (s *Slurm) opened(name string) (*backend, func(), error) {
 	return b, b.campaign.mu.Unlock, nil
 }
 
+// ruled is opened for whoever holds the lease: who held it before is refused.
+func (s *Slurm) ruled(name string, fence uint64, holder string) (*backend, func(), error) {
+	b, unlock, err := s.opened(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := b.campaign.fence(fence, holder); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return b, unlock, nil
+}
+
 // agent is the command that runs one element on a node: this very program,
 // copied once where nodes see it, under the name of its digest.
 func (s *Slurm) agent(b *backend) ([]string, error) {

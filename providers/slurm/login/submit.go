@@ -22,15 +22,12 @@ import (
 // Submit takes jobs in: what is new is laid down on the spool in batches, and
 // then whatever the spool has that Slurm does not is handed over.
 func (s *Slurm) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
-	b, unlock, err := s.opened(r.Backend)
+	b, unlock, err := s.ruled(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	c := b.campaign
-	if err := c.fence(r.Fence, r.Holder); err != nil {
-		return nil, err
-	}
 	if err := c.make(); err != nil {
 		return nil, err
 	}
