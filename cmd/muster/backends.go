@@ -53,7 +53,7 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 				return nil
 			}
 		},
-		complete: func(a *app) []string {
+		complete: func(a *app, _ string) []string {
 			c, _ := a.load(varFlags{}, true)
 			if c == nil {
 				return nil

@@ -22,8 +22,8 @@ type command struct {
 	hidden   bool
 	// setup declares flags and returns what to run once they are parsed.
 	setup func(fs *flag.FlagSet) runFunc
-	// complete proposes positional arguments, one a line.
-	complete func(a *app) []string
+	// complete proposes what a positional argument that was begun may become.
+	complete func(a *app, begun string) []string
 	// minArgs and maxArgs bound the positional arguments; maxArgs -1 = any.
 	minArgs, maxArgs int
 }

@@ -28,7 +28,7 @@ func completionCommand() *command {
 				return err
 			}
 		},
-		complete: func(*app) []string { return []string{"bash", "zsh", "fish"} },
+		complete: func(*app, string) []string { return []string{"bash", "zsh", "fish"} },
 	}
 }
 
@@ -85,7 +85,10 @@ func (a *app) complete(words []string, bare bool) []string {
 	var out []string
 	for _, s := range all {
 		if s = prefix + s; bare || strings.Contains(last, "[") && !strings.Contains(last, `["`) {
-			s = strings.ReplaceAll(s, `"`, "")
+			s = strings.NewReplacer(`\"`, "", `"`, "").Replace(s)
+		}
+		if bare && strings.Contains(s, " ") && last == words[len(words)-1] {
+			continue // would be two words
 		}
 		if strings.HasPrefix(s, last) {
 			out = append(out, s)
@@ -110,8 +113,8 @@ func commandWords(before []string) []string {
 // each goes on after prefix.
 func (a *app) completeArgs(c *command, before []string, last string) (prefix string, all []string) {
 	fs, _ := c.flagSet(a)
-	if name, _, has := strings.Cut(last, "="); has && strings.HasPrefix(last, "-") {
-		return name + "=", a.flagValues(fs.Lookup(strings.TrimLeft(name, "-")))
+	if name, value, has := strings.Cut(last, "="); has && strings.HasPrefix(last, "-") {
+		return name + "=", a.flagValues(fs.Lookup(strings.TrimLeft(name, "-")), value)
 	}
 	if strings.HasPrefix(last, "-") {
 		dashes := "-"
@@ -123,13 +126,13 @@ func (a *app) completeArgs(c *command, before []string, last string) (prefix str
 	}
 	if n := len(before); n > 0 && strings.HasPrefix(before[n-1], "-") {
 		if f := fs.Lookup(strings.TrimLeft(before[n-1], "-")); f != nil && !isSwitch(f) {
-			return "", a.flagValues(f)
+			return "", a.flagValues(f, last)
 		}
 	}
 	if c.complete == nil || a.settle() != nil {
 		return "", nil
 	}
-	return "", c.complete(a)
+	return "", c.complete(a, last)
 }
 
 // isSwitch reports whether a flag stands without a value.
@@ -140,13 +143,13 @@ func isSwitch(f *flag.Flag) bool {
 
 // flagValues proposes what an option may be set to; nil where that is a file
 // or anything.
-func (a *app) flagValues(f *flag.Flag) []string {
+func (a *app) flagValues(f *flag.Flag, begun string) []string {
 	if f == nil || a.settle() != nil {
 		return nil
 	}
 	switch f.Name {
 	case "target", "rerun", "accept":
-		return jobAddresses(a)
+		return jobAddresses(a, begun)
 	case "from":
 		return starterNames()
 	case "status":

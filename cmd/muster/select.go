@@ -82,13 +82,39 @@ func (a *app) chooseOne(c *lang.Campaign, st *state.State, arg string) (string, 
 	return "", usagef("%s means no job", arg)
 }
 
-// jobAddresses completes addresses from the campaign in this directory.
-func jobAddresses(a *app) []string {
+// mostProposed is how many words are completed: more is no help to anybody at
+// a prompt.
+const mostProposed = 2000
+
+// jobAddresses completes addresses from the campaign in this directory and,
+// once a word is begun, the values of its axes: seed=42,N=384.
+func jobAddresses(a *app, begun string) []string {
 	c, diags := a.load(varFlags{}, true)
 	if diags.HasErrors() {
 		return nil
 	}
-	const most = 2000 // more is no help to anybody at a prompt
 	out := selection{}.list(c)
-	return out[:min(len(out), most)]
+	out = out[:min(len(out), mostProposed)]
+	if begun != "" {
+		out = append(out, axisValues(c, begun[:strings.LastIndexByte(begun, ',')+1])...)
+	}
+	return out
+}
+
+// axisValues are the axis=value of all cells, each after the pairs that stand
+// there before it.
+func axisValues(c *lang.Campaign, before string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, p := range c.Phases {
+		for i := range min(p.Len(), mostProposed) {
+			for axis, value := range p.Axes(i) {
+				pair := before + axis + "=" + string(addr.AppendKeyText(nil, value))
+				if !seen[pair] && len(out) < mostProposed {
+					seen[pair], out = true, append(out, pair)
+				}
+			}
+		}
+	}
+	return out
 }
