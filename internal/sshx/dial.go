@@ -83,7 +83,7 @@ func (h *host) unreachable(err error) *Error {
 	var call *os.SyscallError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		e.Detail = "no such host: " + h.name
+		e.Detail = "no such host" // which is said already
 		e.Hint = "check the name, or add it to ~/.ssh/config"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		e.Detail = fmt.Sprintf("no answer within %s", h.connect)
