@@ -16,7 +16,7 @@ type builder struct {
 }
 
 func build(in *Input, d deal) *sim {
-	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: in.HandOver}, in: in, deal: d, runs: map[string]int{}, whole: map[string]int{}, submit: map[string]*int64{}}
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: d.handOver(in.HandOver)}, in: in, deal: d, runs: map[string]int{}, whole: map[string]int{}, submit: map[string]*int64{}}
 	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {

@@ -203,7 +203,7 @@ func (g *Group) drawn(z, spare float64, n int, late bool) time.Duration {
 	case r.Seen <= 0:
 		return r.launch(late)
 	case !late:
-		return r.Draw(0, z)
+		return r.Draw(Off{Alone: z})
 	}
 	own, common := r.own(), r.together()*z90
 	off := math.Sqrt(common*common + max(own*own*spare*spare, z90*z90*own*own/float64(n)))

@@ -84,3 +84,36 @@ func TestTheLongestDecides(t *testing.T) {
 		}
 	}
 }
+
+// TestTheDay: what the day is off does not average out, over jobs or phases: of
+// many phases the end is as far off as that of one. A launch that is over at
+// once is off by what starting it is, and what never varied is not off at all.
+func TestTheDay(t *testing.T) {
+	t.Parallel()
+	late := func(phases int) float64 {
+		in := Input{Pools: []offer.Pool{machine(1)}}
+		for k := range phases {
+			p := phase(string(rune('a'+k)), 10, 60)
+			p.Groups[1].Runtime = seenOf(99, 1.02)
+			in.Phases = append(in.Phases, p)
+		}
+		w := Make(in).Walltime
+		return float64(w.P90) / float64(w.P50)
+	}
+	if one, many := late(1), late(8); one < 1.1 || one > 1.2 || many < 0.97*one {
+		t.Errorf("p90 of one phase is %.3f of its p50, that of eight %.3f", one, many)
+	}
+	short := seenOf(99, 1.02)
+	short.Expected, short.Median, short.P90 = 50*time.Millisecond, 50*time.Millisecond, 51*time.Millisecond
+	if got := short.Average(1000); got < 75*time.Millisecond || got > 95*time.Millisecond {
+		t.Errorf("a thousand launches of 50 ms are late at %v each", got)
+	}
+	p := phase("a", 1, 1)
+	p.Groups[1].Runtime = Runtime{Expected: time.Second, Median: time.Second, P90: time.Second, Seen: 9}
+	if w := Make(Input{Phases: []Phase{p}, HandOver: time.Second}).Walltime; w.P50 != 2*time.Second || w.P90 < 2900*time.Millisecond || w.P90 > 3100*time.Millisecond {
+		t.Errorf("a second of work after a second of muster's own ends between %v and %v", w.P50, w.P90)
+	}
+	if same := seenOf(99, 1); same.Average(1000) != time.Hour {
+		t.Errorf("what never varied is late at %v", same.Average(1000))
+	}
+}

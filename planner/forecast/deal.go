@@ -3,6 +3,7 @@ package forecast
 import (
 	"cmp"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -70,12 +71,33 @@ func playAll(in *Input, n int, d deal) []*sim {
 	return sims
 }
 
+// day is how far the day is off in a deal, in standard deviations.
+func (d deal) day() float64 {
+	switch {
+	case d.drawn:
+		return deviation(fraction((float64(d.nth) + 0.5) * silver))
+	case d.late:
+		return z90
+	}
+	return 0
+}
+
+// handOverSpread is the standard deviation of the logarithm of what muster's own
+// start takes: twice as long one time in ten, as measured where the machine had
+// become busier (docs/accuracy.md).
+const handOverSpread = 0.54
+
+// handOver is when the first jobs go to their backends in a deal.
+func (d deal) handOver(expected time.Duration) time.Duration {
+	return time.Duration(float64(expected) * math.Exp(handOverSpread*d.day()))
+}
+
 // draw gives every cell a group of its own, as long as it is drawn.
 func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uint16, []run) {
 	h := fnv.New64a()
 	h.Write([]byte(phase))
 	// Evenly over the deals, and otherwise for each phase.
-	together := deviation(fraction(float64(h.Sum64()%1000)/1000 + (float64(d.nth)+0.5)*golden))
+	off := Off{Day: d.day(), Phase: deviation(fraction(float64(h.Sum64()%1000)/1000 + (float64(d.nth)+0.5)*golden))}
 	chance := rand.New(rand.NewPCG(d.nth, h.Sum64()))
 	out := slices.Clone(of)
 	for i, at := range of {
@@ -83,7 +105,8 @@ func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uin
 			continue
 		}
 		g := &groups[at]
-		took := g.Runtime.Draw(together, chance.NormFloat64()) + g.turnAt(together)
+		off.Alone = chance.NormFloat64()
+		took := g.Runtime.Draw(off) + g.turnAt(off.Day)
 		for times := 1; times < g.Launches && chance.Float64() < min(g.Failing, mostFailing); times++ {
 			took += g.loses(false)
 		}

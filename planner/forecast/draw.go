@@ -5,13 +5,17 @@ import (
 	"time"
 )
 
-// What all jobs of a phase are off together, however many were seen: the day,
-// the neighbours, the data that a first part did not hold. Both are judgements
-// of ours: without them the 90th percentile of a thousand jobs would be their
-// mean, and no second day is like the first.
+// What all jobs of a phase are off together, however many were seen, has two
+// parts: what a first part of them did not show of the rest, and the day on
+// which they run, which all phases have in common: the neighbours on the
+// machine, its clock, the file system. leastCommon is a judgement of ours; the
+// others are from how far measured campaigns were off where the machine was
+// busier than their history had seen it (docs/accuracy.md).
 const (
-	leastCommon   = 0.1  // share of the variance of log t
-	leastTogether = 0.05 // standard deviation of log t, where runtimes vary at all
+	leastCommon = 0.1                   // share of the variance of log t
+	day         = 0.1                   // standard deviation of log t, where runtimes vary at all
+	startUp     = 20 * time.Millisecond // of a launch, for the day: starting it takes longer on a busy machine
+	mostStartUp = 0.5                   // of a runtime
 )
 
 // common is the share of the variance of log t that all jobs have in common.
@@ -37,24 +41,35 @@ func (r Runtime) sigma() float64 {
 	return math.Log(float64(r.P90)/float64(from)) / z90
 }
 
-// together is the standard deviation of log t by which all jobs are off alike.
-func (r Runtime) together() float64 {
-	sigma := r.sigma()
-	if r.Seen <= 0 || sigma == 0 {
-		return sigma
+// phase is the standard deviation of log t by which the jobs of one phase are
+// off alike, beside the day.
+func (r Runtime) phase() float64 { return r.sigma() * math.Sqrt(r.common()) }
+
+// today is the standard deviation of log t that the day makes. What nobody has
+// seen is off by more than a day makes, and what never varied keeps to that.
+func (r Runtime) today() float64 {
+	if r.Seen <= 0 || r.sigma() == 0 {
+		return 0
 	}
-	return max(sigma*math.Sqrt(r.common()), leastTogether)
+	return math.Hypot(day, min(float64(startUp)/float64(r.Expected), mostStartUp))
 }
+
+// together is the standard deviation of log t by which all jobs are off alike.
+func (r Runtime) together() float64 { return math.Hypot(r.phase(), r.today()) }
 
 // own is the standard deviation of log t that a job has by itself.
 func (r Runtime) own() float64 { return r.sigma() * math.Sqrt(1-r.common()) }
 
-// Draw is the runtime of one launch, given how far all jobs of its phase are
-// off together and how far it is off by itself, both in standard deviations.
-// Over many jobs that are not off together it has the expected mean.
-func (r Runtime) Draw(together, alone float64) time.Duration {
+// An Off is how far a launch is off what is expected of it, in standard
+// deviations: by the day, which all phases share, with all jobs of its phase,
+// and by itself.
+type Off struct{ Day, Phase, Alone float64 }
+
+// Draw is the runtime of one launch that is so far off. Over many jobs that are
+// not off together it has the expected mean.
+func (r Runtime) Draw(off Off) time.Duration {
 	own := r.own()
-	return r.times(r.together()*together + own*alone - own*own/2)
+	return r.times(r.today()*off.Day + r.phase()*off.Phase + own*off.Alone - own*own/2)
 }
 
 // times is the expected runtime times e to a power, ended at the walltime.

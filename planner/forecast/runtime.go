@@ -181,8 +181,8 @@ func (g Group) turn(late bool) time.Duration {
 	return g.pause(late)
 }
 
-// turnAt is the turn at a deviation that all turns of a phase share, for they
-// are slow together: when the scheduler is busy.
+// turnAt is the turn at a deviation of the day, for all turns are slow together:
+// when the scheduler is busy.
 func (g Group) turnAt(deviation float64) time.Duration {
 	if g.InFlight || g.Turn <= 0 {
 		return g.turn(false)

@@ -129,6 +129,39 @@ func TestPlacesBehaveAsDeclared(t *testing.T) {
 	}
 }
 
+// TestPricesOutliveAProcess: a launch that a site has from before keeps its
+// number and its price, and those that start after it are counted on.
+func TestPricesOutliveAProcess(t *testing.T) {
+	t.Parallel()
+	v := clock.NewVirtual(start)
+	pool := sim.Pool{Pool: offer.Pool{Price: offer.Price{Known: true, USDPerHour: "1"}}, Slots: 1}
+	fate := func(*providers.Job, int) sim.Fate { return sim.Fate{Takes: time.Hour} }
+	s := sim.NewOf(v, sim.Schema(), func(providers.Backend) (sim.Site, error) {
+		return sim.Site{Pools: []sim.Pool{pool}, Model: fate, Epoch: start.Add(-3 * time.Hour), Launches: map[string]int{"": 3},
+			Prices:  []sim.PriceChange{{Launches: []int{2}, Factor: 2}, {Launches: []int{4}, Factor: 5}},
+			Present: []sim.Present{{Job: job("a"), Running: true, Since: start.Add(-30 * time.Minute), Nth: 2}}}, nil
+	})
+	if err := s.Configure(t.Context(), providers.Backend{Name: "sim.x"}); err != nil {
+		t.Fatal(err)
+	}
+	v.Run(func() {
+		if _, err := s.Submit(t.Context(), providers.SubmitRequest{Backend: "sim.x", Fence: 1, Jobs: []providers.Job{job("b")}}); err != nil {
+			t.Fatal(err)
+		}
+		over, _ := v.Timer(3 * time.Hour)
+		v.Park(func() bool { return len(over) > 0 })
+		got, err := s.Find(t.Context(), "sim.x", []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"2 usd", "5 usd"} {
+			if u := got[i].Usage; u == nil || u.Billed != want {
+				t.Errorf("%s: %+v, not billed %s", got[i].Token, u, want)
+			}
+		}
+	})
+}
+
 func TestDrawsDependOnNamesAlone(t *testing.T) {
 	t.Parallel()
 	jobs := []providers.Job{job("a"), job("b"), job("c"), job("d")}

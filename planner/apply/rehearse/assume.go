@@ -135,22 +135,23 @@ func (a *assumed) group(j *providers.Job) *forecast.Group {
 	return nil
 }
 
-// golden is the step between the shared draws of rehearsals that follow one
-// another: it spreads them evenly, however many there are (a Kronecker
-// sequence), so that a hundred rehearsals tell what thousands would.
-var golden = (math.Sqrt(5) - 1) / 2
+// golden and silver are the steps between the shared draws of rehearsals that
+// follow one another: they spread them evenly, however many there are (Kronecker
+// sequences), so that a hundred rehearsals tell what thousands would.
+var golden, silver = (math.Sqrt(5) - 1) / 2, math.Sqrt2 - 1
 
-// drawShared is the deviation that all jobs share whose runtime nobody has
-// seen, in the n-th rehearsal: whoever overstates one walltime overstates all.
-// The forecast moves them together, too.
-func drawShared(seed uint64, nth int) float64 {
-	_, u := math.Modf(sim.Uniform(seed, "runtimes nobody has seen") + float64(nth)*golden)
+// drawShared is a deviation that all jobs share in the n-th rehearsal. Whoever
+// overstates one walltime that nobody has seen overstates all, and all that was
+// seen runs on the same day. The forecast moves them together, too.
+func drawShared(seed uint64, nth int, what string, step float64) float64 {
+	_, u := math.Modf(sim.Uniform(seed, what) + float64(nth)*step)
 	return sim.Deviation(u)
 }
 
 // model draws how launches go in the n-th rehearsal.
 func (s *Stage) model(nth int) sim.Model {
-	seed, together := seedOf(s.in.Seed, nth), drawShared(s.in.Seed, nth)
+	seed := seedOf(s.in.Seed, nth)
+	unseen, today := drawShared(s.in.Seed, nth, "runtimes nobody has seen", golden), drawShared(s.in.Seed, nth, "the day", silver)
 	return func(j *providers.Job, launch int) sim.Fate {
 		a := s.book[j.Phase]
 		if a == nil {
@@ -170,11 +171,11 @@ func (s *Stage) model(nth int) sim.Model {
 		if runtime.Expected == 0 {
 			runtime.Expected, runtime.Median, runtime.P90 = unknownTime, unknownTime, 2*unknownTime
 		}
-		off := together
-		if runtime.Seen > 0 { // a phase that was seen is off by itself
-			off = sim.Normal(seed, a.plan.Name, "median")
+		off := forecast.Off{Day: today, Phase: unseen, Alone: sim.Normal(seed, address, n, "runtime")}
+		if runtime.Seen > 0 { // a phase that was seen is off by itself, but for the day
+			off.Phase = sim.Normal(seed, a.plan.Name, "median")
 		}
-		f.Takes = runtime.Draw(off, sim.Normal(seed, address, n, "runtime"))
+		f.Takes = runtime.Draw(off)
 		if limit := runtime.Ceiling; limit > 0 {
 			// A draw ends at the walltime: launches that it ended are among the
 			// failures, and only what is foretold to take longer is sure to be.
