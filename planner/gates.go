@@ -2,19 +2,25 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
 // gate says what a phase's smoke does: which cells are still to run, which
 // passed, and whether a failure holds the phase. A phase in which nothing
-// starts has no gate.
+// starts has no gate, but for smokes behind which jobs are queued.
 func (m *maker) gate(w *work) {
 	s := w.p.Smoke
-	if s == nil || len(s.Cells) == 0 || !w.starting() {
+	if s == nil || len(s.Cells) == 0 {
+		return
+	}
+	if !w.starting() {
+		m.smokesAhead(w)
 		return
 	}
 	g := &Gate{Prints: make([]Hash, len(s.Cells))}
@@ -35,6 +41,34 @@ func (m *maker) gate(w *work) {
 		g.Text = "smoke skipped: same config passed on " + g.When.Format("2006-01-02")
 	default:
 		m.smokeBlocked(w, g)
+	}
+}
+
+// smokesAhead is the gate of a phase that was handed over whole, while it waits
+// for its smokes in the queue. They count under the fingerprint they have.
+func (m *maker) smokesAhead(w *work) {
+	queued := slices.Contains(w.pp.Kind, Continue)
+	g := &Gate{Prints: make([]Hash, len(w.p.Smoke.Cells))}
+	for k, cell := range w.p.Smoke.Cells {
+		job := m.smokes[state.SmokeAddress(w.p.Address(cell))]
+		if job == nil {
+			continue
+		}
+		g.Prints[k], _ = result.ParseHash(job.Result)
+		if _, ok := m.override(w, cell, job.Result); ok {
+			return
+		}
+		switch v, judged := m.validation(job.Result); {
+		case job.Status.Active():
+			g.Waiting = append(g.Waiting, cell)
+		case judged && v.Passed:
+			g.Passed = append(g.Passed, cell)
+		case judged && queued:
+			g.Failed = append(g.Failed, cell)
+		}
+	}
+	if len(g.Waiting)+len(g.Failed) > 0 {
+		w.pp.Smoke = g
 	}
 }
 

@@ -59,7 +59,34 @@ func (e *engine) unchain(p *phase, cell int32) {
 			take(d, c)
 		}
 	}
+	if p.gate.Pilots[cell] {
+		e.behindPilots(p)
+	}
 	if len(late) > 0 && e.recovered == 0 {
+		e.cancelFlights()
+	}
+}
+
+// behindSmoke takes back what was handed over to come after a smoke.
+func (e *engine) behindSmoke(p *phase, cell int32) {
+	e.takeBack(p, func(f *flight) bool { return !f.smoke || f.cell > cell && !p.Smoke.Parallel })
+}
+
+// behindPilots takes back what was handed over to come after the pilots.
+func (e *engine) behindPilots(p *phase) {
+	e.takeBack(p, func(f *flight) bool { return !f.smoke && !p.gate.Pilots[f.cell] })
+}
+
+// takeBack takes what has not started of a phase out of its queues.
+func (e *engine) takeBack(p *phase, which func(*flight) bool) {
+	n := 0
+	for _, f := range e.flights {
+		if f.p == p && f.end == endNot && (f.status == cells.Queued || f.status == cells.Submitting) && which(f) {
+			f.end = endBehind
+			n++
+		}
+	}
+	if n > 0 && e.recovered == 0 {
 		e.cancelFlights()
 	}
 }

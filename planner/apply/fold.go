@@ -219,6 +219,7 @@ func (e *engine) conclude1(f *flight) {
 		}
 	case f.smoke:
 		f.p.gate.Mark(f.cell, cells.Cancelled)
+		e.behindSmoke(f.p, f.cell)
 		if f.end.anew() {
 			f.p.gate.Retry(f.cell)
 		}
@@ -226,6 +227,7 @@ func (e *engine) conclude1(f *flight) {
 		e.again(f)
 	default:
 		f.p.Set(f.cell, cells.Cancelled)
+		e.unchain(f.p, f.cell)
 		if f.end == endNot {
 			e.report.note(e, f.addr, f.addr+" was cancelled from outside; it is held until `muster resume`", true)
 		}

@@ -18,6 +18,8 @@ import (
 // loadGates takes the gates from the plan. Smokes that ended while nobody
 // judged them are judged now.
 func (e *engine) loadGates() {
+	e.recovered++ // the cancels wait for the first look-up
+	defer func() { e.recovered-- }()
 	for _, p := range e.phases {
 		g := p.plan.Smoke
 		if g != nil && g.Place.Backend != "" {
@@ -27,8 +29,24 @@ func (e *engine) loadGates() {
 			e.loadSmokes(p, g)
 		}
 		e.loadPilots(p)
+		e.unchainGate(p)
 	}
 	e.enqueue()
+}
+
+// unchainGate takes back what was handed over to come after a smoke or a pilot
+// that is known not to have passed.
+func (e *engine) unchainGate(p *phase) {
+	for _, c := range p.gate.Order {
+		if p.gate.Smokes[c] == cells.Failed {
+			e.behindSmoke(p, c)
+		}
+	}
+	for c := range p.gate.Pilots {
+		if s := p.At[c]; s == cells.Failed || s == cells.Held || s == cells.Cancelled {
+			e.behindPilots(p)
+		}
+	}
 }
 
 // loadPilots takes the pilots that have not completed: one that failed or is
@@ -244,6 +262,7 @@ func (e *engine) invalidateWith(p *phase, cell int32, message string, metrics ma
 	e.emit(state.Validated{Validation: v})
 	p.gate.Mark(cell, cells.Failed)
 	p.gate.Failed = true
+	e.behindSmoke(p, cell)
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
 	e.report.note(e, p.Address(int(cell)), text, true)
 	e.heed(p, brake.Smokes(e.failedSmokes(p), p.Breaker), "")

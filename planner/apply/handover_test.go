@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -348,5 +349,62 @@ func TestWhatComesAfterWhatIsKept(t *testing.T) {
 				t.Errorf("%d are queued, want %d", o.Queued, c.queued)
 			}
 		})
+	}
+}
+
+// TestRidersOfWhatFailed: whatever ends a job behind which others were queued,
+// the next apply takes them back and comes to an end.
+func TestRidersOfWhatFailed(t *testing.T) {
+	t.Parallel()
+	failing := func(class, address string, smokes bool) func(providers.Job, int) result {
+		return func(j providers.Job, _ int) result {
+			if j.Address == address && j.Smoke == smokes {
+				return result{exit: 3, class: class}
+			}
+			return result{}
+		}
+	}
+	with := func(block string) string { return strings.Replace(chain, "job {", block+"\n  job {", 1) }
+	const smoke = "params = { steps = 9 }\n  smoke {\n    params = { steps = 1 }\n    cells = \"ends\"\n  }"
+	for name, c := range map[string]struct {
+		hcl    string
+		result func(providers.Job, int) result
+		want   string
+	}{
+		"a smoke":                {with(smoke), failing("nan", `phase.a["n=1"]`, true), "end done=0 failed=0 held=0 blocked=10 left=0"},
+		"a smoke that passes":    {with(smoke), nil, "end done=10 failed=0 held=0 blocked=0 left=0"},
+		"a pilot":                {with("pilot { cells = \"first\" }"), failing("nan", `phase.a["n=1"]`, false), "end done=0 failed=1 held=0 blocked=9 left=0"},
+		"held":                   {"failure \"odd\" {\n  match = \"odd\"\n  action = \"hold\"\n}\n" + chain, failing("odd", `phase.a["n=2"]`, false), "end done=6 failed=0 held=1 blocked=3 left=0"},
+		"cancelled from outside": {chain, func(j providers.Job, _ int) result { return result{cancel: j.Address == `phase.a["n=2"]`} }, "end done=6 failed=0 held=0 blocked=3 left=0"},
+		"launched again": {with("retry {\n    on = [\"oom\"]\n    max_attempts = 3\n    scale \"oom_host\" { memory = 2 }\n  }"), func(j providers.Job, launch int) result {
+			if j.Address == `phase.a["n=2"]` && launch == 1 {
+				return result{exit: 137, class: "oom_host"}
+			}
+			return result{}
+		}, "end done=10 failed=0 held=0 blocked=0 left=0"},
+	} {
+		for _, live := range []bool{false, true} { // whether it ends before the next apply, or under its eyes
+			t.Run(fmt.Sprintf("%s, live %t", name, live), func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t, c.hcl)
+				s.world.result = c.result
+				s.world.stall = live
+				s.conf = detached
+				s.must(t.Context())
+				s.world.mu.Lock()
+				s.world.stall = false
+				s.world.mu.Unlock()
+				if !live {
+					s.world.settle(t)
+				}
+				s.conf = nil
+				s.check(s.must(t.Context()), c.want)
+				for _, v := range s.state().Validations {
+					if v.Fingerprint == "" {
+						t.Errorf("a verdict about nothing: %+v", v)
+					}
+				}
+			})
+		}
 	}
 }

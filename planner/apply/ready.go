@@ -329,5 +329,6 @@ func (e *engine) refuse(f *flight, diags diag.List) {
 func (e *engine) holdJob(p *phase, cell int32, why string) {
 	e.emit(state.HeldJob{Address: p.Address(int(cell)), Reason: why, By: "muster", At: e.Clock()})
 	p.Set(cell, cells.Held)
+	e.unchain(p, cell)
 	e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" is held: "+why, true)
 }

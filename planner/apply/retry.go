@@ -206,6 +206,9 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	case action == relaunch.Retry:
 		e.countAgain(f, o) // first: what is stopped is not due
 		e.retryAt(f.p, f.cell, ev.Retry)
+		if f.b.Can.HostQueue {
+			e.unchain(f.p, f.cell) // it knows nothing of the token that comes next
+		}
 		e.report.note(e, f.addr, fmt.Sprintf("%s failed (%s); %s", f.addr, o.Class, e.nextLaunch(f, n)), false)
 		e.elsewhere(f, o.Class)
 	case action == relaunch.Hold:

@@ -266,6 +266,7 @@ func (e *engine) again(f *flight) {
 	case f.p == nil:
 	case f.smoke:
 		f.p.gate.Retry(f.cell)
+		e.behindSmoke(f.p, f.cell)
 	default:
 		f.p.Set(f.cell, cells.Pending)
 		e.unchain(f.p, f.cell) // they came after a token that is no more
