@@ -87,7 +87,7 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 		}
 		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Unplaced: w.unplaced(), Moves: map[string]bool{}}
 		if g := w.pp.Smoke; g != nil {
-			o.Smokes, o.SmokesOn = len(g.Run), g.Place.Backend
+			o.Smokes, o.SmokesAt = len(g.Run), g.Place
 		}
 		for _, t := range m.plan.Transfers {
 			if t.Phase == w.p.Name {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -18,9 +19,10 @@ func TestMusterOff(t *testing.T) {
 		"nothing fits":         {[]phaseSpec{{name: "a", lr: "1", gpus: 3}}, ""},
 		"one of two fits":      {[]phaseSpec{{name: "a", lr: "1", gpus: 3}, {name: "b", lr: "1"}}, "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (jobs that have no place yet)."},
 		"all of it":            {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1"}}, "With muster off: local.local runs everything once it is handed over."},
-		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "With muster off: local runs the smoke; the rest waits for `muster apply -once` (a gate)."},
-		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true}, {name: "b", lr: "1"}}, "With muster off: local runs the smoke and what else was handed to it; the rest waits for `muster apply -once` (a gate)."},
-		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true}, {name: "b", lr: "1", smoke: true}}, "With muster off: local runs the two smokes; the rest waits for `muster apply -once` (a gate)."},
+		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "With muster off: local.local runs everything once it is handed over."},
+		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "With muster off: local runs the smoke; the rest waits for `muster apply -once` (a gate on expect)."},
+		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "With muster off: local runs the smoke and what else was handed to it; the rest waits for `muster apply -once` (a gate on expect)."},
+		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "With muster off: local runs the two smokes; the rest waits for `muster apply -once` (a gate on expect)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,6 +35,8 @@ func TestMusterOff(t *testing.T) {
 		})
 	}
 }
+
+func expects(p *lang.Phase) { p.Smoke.Expect = make([]lang.Expect, 1) }
 
 func offOf(notes []string) string {
 	var off []string

@@ -18,7 +18,7 @@ type Work struct {
 	Placements []place.Decision
 	Unplaced   bool            // some of it has nowhere to start
 	Smokes     int             // to be run before it
-	SmokesOn   string          // the backend where; "" = nowhere
+	SmokesAt   place.Decision  // where; zero = nowhere
 	Moves      map[string]bool // inputs whose files move between backends
 }
 
@@ -71,14 +71,14 @@ func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []
 			say("jobs that read what others make")
 			waits = true
 		}
-		if !waits && w.Smokes > 0 {
+		if !waits && w.Smokes > 0 && !w.ridesBehindSmokes(can) {
 			why := "a gate"
 			if len(w.Smoke.Expect) > 0 {
 				why = "a gate on expect"
 			}
 			say(why)
-			if w.SmokesOn != "" {
-				tried[w.SmokesOn] += w.Smokes
+			if on := w.SmokesAt.Backend; on != "" {
+				tried[on] += w.Smokes
 			}
 			waits = true
 		}
@@ -130,6 +130,15 @@ func (w Work) waitsForEngine(works []Work, can map[string]offer.Capabilities) bo
 	return alone && slices.ContainsFunc(works, func(from Work) bool {
 		return slices.Contains(w.DependsOn, from.Name) ||
 			slices.ContainsFunc(w.Inputs, func(in *lang.Input) bool { return in.From.Name == from.Name })
+	})
+}
+
+// ridesBehindSmokes reports whether a phase's jobs are queued behind its smokes:
+// nothing but their success is expected, and one queue has them all.
+func (w Work) ridesBehindSmokes(can map[string]offer.Capabilities) bool {
+	typ, _, _ := strings.Cut(w.SmokesAt.Backend, ".")
+	return len(w.Smoke.Expect) == 0 && can[typ].Dependencies && !slices.ContainsFunc(w.Placements, func(d place.Decision) bool {
+		return d.Backend != "" && (d.Backend != w.SmokesAt.Backend || can[typ].HostQueue && d.Pool != w.SmokesAt.Pool)
 	})
 }
 
