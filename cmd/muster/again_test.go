@@ -108,12 +108,12 @@ func TestAgainOnlyWhileAllIsTheSame(t *testing.T) {
 		if c.file != "" {
 			undo = replaced(t, filepath.Join(e.dir, c.file), c.text)
 		}
-		first := with.muster(c.code, plan...)
+		first := with.stdout(c.code, plan...)
 		if again := strings.Contains(first, marked); again != c.again {
 			t.Errorf("%s: shown again: %t, want %t:\n%s", c.what, again, c.again, first)
 		}
 		with.forget()
-		if made := with.muster(c.code, plan...); made != strings.ReplaceAll(first, marked, "") {
+		if made := with.stdout(c.code, plan...); made != strings.ReplaceAll(first, marked, "") {
 			t.Errorf("%s: shown was\n%s\nand made is\n%s", c.what, first, made)
 		}
 		undo()
@@ -167,7 +167,7 @@ phase "p" {
 	}{{nil, false}, {[]string{"-markdown"}, false}, {[]string{"-json"}, true}, {[]string{"-out=x.mplan"}, true}, {[]string{"-json-into=x.json"}, true}, {[]string{"-json", "-out=x.mplan"}, true}} {
 		show := func() string {
 			t.Helper()
-			text := e.muster(0, append([]string{"plan"}, c.form...)...)
+			text := e.stdout(0, append([]string{"plan"}, c.form...)...)
 			for _, name := range []string{"x.mplan", "x.json"} {
 				saved, err := os.ReadFile(filepath.Join(e.dir, name))
 				if err == nil {
@@ -206,6 +206,18 @@ phase "p" {
 			t.Fatal(err)
 		}
 	}
+}
+
+// stdout is muster without what it says on stderr while it waits.
+func (e *sample) stdout(code int, args ...string) string {
+	e.t.Helper()
+	cmd := exec.Command("muster", args...)
+	cmd.Dir, cmd.Env = e.dir, append(os.Environ(), e.env...)
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		e.t.Fatalf("muster %s: %v, want exit %d\n%s", strings.Join(args, " "), err, code, out)
+	}
+	return string(out)
 }
 
 // marked is in a screen that was shown again.
