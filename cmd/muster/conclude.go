@@ -23,6 +23,9 @@ func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
 	} else {
 		a.stream().ended(o)
 	}
+	if w.plan.Destroy {
+		o.Cancelled = 0 // that is what was asked for
+	}
 	return exitFor(o)
 }
 
@@ -43,7 +46,7 @@ func exitFor(o apply.Outcome) error {
 	case apply.Hold:
 		return exitStatus(exitHeld)
 	}
-	if o.Held+o.Failed+o.Blocked+o.Undeleted > 0 {
+	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Undeleted > 0 {
 		return exitStatus(exitHeld)
 	}
 	return nil
@@ -89,7 +92,7 @@ func conclusion(o apply.Outcome, missing []string) string {
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Blocked, "blocked"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.Left, "left"}} {
+	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.Left, "left"}} {
 		if c.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", c.n, c.word)
 		}
@@ -112,7 +115,7 @@ func conclusion(o apply.Outcome, missing []string) string {
 		b.WriteString("When it may go on:\n\n    muster resume\n    muster apply\n")
 	case o.Next != "":
 		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", o.Next)
-	case o.Stopped == apply.None && o.Held+o.Failed > 0:
+	case o.Stopped == apply.None && o.Held+o.Failed+o.Cancelled > 0:
 		b.WriteString("To see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n")
 	case o.Stopped == apply.None && o.Blocked > 0: // by a smoke
 		b.WriteString("To see why: muster status, muster logs -smoke ADDR. When that is mended, or passes on your word:\n\n    muster override -reason=TEXT PHASE\n    muster apply\n")
@@ -137,7 +140,7 @@ func headline(o apply.Outcome) string {
 	case apply.StoreFailed:
 		return "The state cannot be written"
 	}
-	if o.Held+o.Failed+o.Blocked > 0 {
+	if o.Held+o.Failed+o.Cancelled+o.Blocked > 0 {
 		return "Ended with work that needs you"
 	}
 	if o.Running+o.Queued > 0 || o.First != "" { // apply -once

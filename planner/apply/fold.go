@@ -194,8 +194,8 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 		if reason == "" {
 			reason = "cancelled from outside"
 		}
-	} else if reason == "" {
-		reason = e.endReason(f)
+	} else {
+		reason = e.endReason(f) // what ended it from outside was muster
 	}
 	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Cancelled, Attempt: a, Reason: reason, Spent: e.bill(f, o, n), At: e.Clock()})
 	e.conclude1(f)

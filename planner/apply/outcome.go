@@ -115,7 +115,7 @@ func (e *engine) outcome() Outcome {
 			o.Stopped = Detached
 		case e.holds.Any() && o.Left+o.Queued > 0:
 			o.Stopped, o.Why = Hold, e.holds.Text
-		case e.Mode == Drive && o.Held+o.Failed+o.Blocked == 0 && o.Left+o.Queued > 0:
+		case e.Mode == Drive && o.Held+o.Failed+o.Cancelled+o.Blocked == 0 && o.Left+o.Queued > 0:
 			// Nothing has failed for good, and yet not all is done: a breaker holds what
 			// its backend would have tried again.
 			if why := e.braked(); why != "" {
