@@ -259,3 +259,20 @@ func check(t *rapid.T, s *state.State) {
 		}
 	}
 }
+
+// TestSmokeFreed: a smoke that is let run again has no verdict any more, unless
+// it passed; other jobs' verdicts stay.
+func TestSmokeFreed(t *testing.T) {
+	t.Parallel()
+	for _, passed := range []bool{false, true} {
+		s := &state.State{Jobs: map[string]*state.Job{state.SmokeAddress("phase.a"): {Address: "phase.a", Smoke: true, Status: state.Completed}}}
+		s.Apply(state.Validated{Validation: state.Validation{Fingerprint: "f", Address: "phase.a", Passed: passed}})
+		s.Apply(state.Validated{Validation: state.Validation{Fingerprint: "g", Address: "phase.b"}})
+		s.Apply(state.Freed{Address: state.SmokeAddress("phase.a")})
+		_, verdict := s.Validations["f"]
+		_, other := s.Validations["g"]
+		if record := s.Job(state.SmokeAddress("phase.a")) != nil; record != passed || verdict != passed || !other {
+			t.Errorf("passed %t: record %t, verdict %t, another's %t", passed, record, verdict, other)
+		}
+	}
+}

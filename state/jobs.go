@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func (s *State) hold(e HeldJob) {
 // free lets a held, failed or cancelled job start again, attempts from 1: its
 // record goes, for a job without one is pending, and its attempts stay to be
 // read. Where its last attempt may still be with a backend, it goes back there
-// instead.
+// instead. A smoke that did not pass loses its verdict, too.
 func (s *State) free(e Freed) {
 	j := s.Jobs[e.Address]
 	if j == nil {
@@ -44,8 +45,15 @@ func (s *State) free(e Freed) {
 	}
 	switch j.Status {
 	case Held, Failed, Cancelled, Waiting:
+	case Completed:
+		if !j.Smoke || !s.unpassed(j.Address) {
+			return
+		}
 	default:
 		return
+	}
+	if j.Smoke {
+		maps.DeleteFunc(s.Validations, func(_ string, v Validation) bool { return !v.Passed && v.Address == j.Address })
 	}
 	if last := j.Last(); last != nil && last.Ended.IsZero() && j.Status == Held {
 		j.Status, j.Reason, j.By, j.Updated = Submitting, "", "", plain(e.At)
@@ -56,6 +64,16 @@ func (s *State) free(e Freed) {
 	}
 	s.passed(e.Address, j.Attempts)
 	delete(s.Jobs, e.Address)
+}
+
+// unpassed reports whether a smoke of a job was found not to pass.
+func (s *State) unpassed(address string) bool {
+	for _, v := range s.Validations {
+		if !v.Passed && v.Address == address {
+			return true
+		}
+	}
+	return false
 }
 
 // move gives a record another address. An address that is taken, other than

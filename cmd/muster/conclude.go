@@ -115,10 +115,11 @@ func conclusion(o apply.Outcome, missing []string) string {
 		b.WriteString("When it may go on:\n\n    muster resume\n    muster apply\n")
 	case o.Next != "":
 		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", o.Next)
-	case o.Stopped == apply.None && o.Held+o.Failed+o.Cancelled > 0:
+	case o.Stopped == apply.None && o.Smoke != "":
+		fmt.Fprintf(&b, "To see why: muster status, muster logs -smoke '%s'. When that is mended, so that it runs again:\n\n    muster resume\n    muster apply\n\n"+
+			"or, where it may pass on your word, instead of resume:\n\n    muster override -reason=TEXT PHASE\n", o.Smoke)
+	case o.Stopped == apply.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
 		b.WriteString("To see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n")
-	case o.Stopped == apply.None && o.Blocked > 0: // by a smoke
-		b.WriteString("To see why: muster status, muster logs -smoke ADDR. When that is mended, or passes on your word:\n\n    muster override -reason=TEXT PHASE\n    muster apply\n")
 	}
 	return b.String()
 }

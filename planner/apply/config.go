@@ -94,13 +94,14 @@ type Outcome struct {
 	Blocked   int // wait for something failed or held
 	Unknown   int // their backend cannot be asked
 	Running   int
-	Queued    int // handed over, and will start by themselves unless a hold is set
-	Left      int // not handed over
-	Skipped   int // not selected
-	Cancelled int // ended by this run
-	Smokes    int // smokes in flight
-	Deleted   int // outputs that a destroy deleted
-	Undeleted int // and that it could not
+	Queued    int    // handed over, and will start by themselves unless a hold is set
+	Left      int    // not handed over
+	Skipped   int    // not selected
+	Cancelled int    // ended by this run
+	Smokes    int    // smokes in flight
+	Smoke     string // a job whose smoke did not pass and holds its phase, "" for none
+	Deleted   int    // outputs that a destroy deleted
+	Undeleted int    // and that it could not
 
 	QueuedOn []BackendCount // where the queued ones lie, most first
 	Handed   int            // submitted by this run

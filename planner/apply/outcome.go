@@ -28,6 +28,11 @@ func (e *engine) counts() Outcome {
 		o.Left += c[cells.Pending] + c[cells.Ready] + c[cells.Waiting] - blocked[i]
 		o.Total += len(p.At) - c[cells.Skipped] - c[cells.SkippedDone]
 		o.Smokes += p.gate.Flying()
+		for _, c := range p.gate.Order {
+			if p.gate.Smokes[c] == cells.Failed && o.Smoke == "" {
+				o.Smoke = p.Address(int(c))
+			}
+		}
 	}
 	return o
 }
