@@ -130,7 +130,7 @@ func (e *engine) outcome() Outcome {
 	}
 	if e.Mode != Drive && o.Left+o.Running+o.Queued > 0 || o.Stopped == Interrupted {
 		o.Next = "muster apply"
-		if e.Mode != Drive {
+		if e.Mode != Drive && o.Stopped != Beyond {
 			o.Next = "muster apply -once"
 		}
 	}
