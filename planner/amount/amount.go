@@ -45,15 +45,25 @@ func Words(unit, text string) string {
 		}
 		return "$" + d.StringFixed(2)
 	case "gpu_hours":
-		return Of(text).Round(1).String() + " GPU-hours"
+		return hours(text) + " GPU-hours"
 	case "cpu_hours":
-		return Of(text).Round(1).String() + " CPU-hours"
+		return hours(text) + " CPU-hours"
 	case "node_hours":
-		return Of(text).Round(1).String() + " node-hours"
+		return hours(text) + " node-hours"
 	case "service_units":
 		return Of(text).Round(0).String() + " service units"
 	}
 	return text + " " + unit
+}
+
+// hours has one decimal, and below 1 two digits that count, as nothing is above
+// a limit that reads the same.
+func hours(text string) string {
+	d := Of(text)
+	if d.IsZero() || d.Abs().Cmp(decimal.NewFromInt(1)) >= 0 {
+		return d.Round(1).String()
+	}
+	return d.Round(2 - int32(d.NumDigits()) - d.Exponent()).String()
 }
 
 // Texts are sums as they are kept, by unit.

@@ -51,6 +51,13 @@ type Jobs struct {
 	Each    map[string]decimal.Decimal // ceiling of one, by unit
 }
 
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
+}
+
 // Check holds a budget against the case.
 func (c Case) Check(b lang.Budget) Check {
 	out := Check{Name: b.Name, Limits: maps.Clone(b.Limits), Spent: state.Amounts{}, Deadline: b.Deadline}
@@ -59,7 +66,7 @@ func (c Case) Check(b lang.Budget) Check {
 		spent, unknown := Spent(c.Ledger, b, unit)
 		out.Spent[unit] = spent.String()
 		if unknown > 0 {
-			out.Warn = append(out.Warn, fmt.Sprintf("%d entries of the ledger have no known %s and count at their ceiling", unknown, amount.Unit(unit)))
+			out.Warn = append(out.Warn, fmt.Sprintf("%s in the ledger without known %s, counted at the ceiling", attempts(unknown), amount.Unit(unit)))
 		}
 		c.checkUnit(&out, b, unit, spent, forecast.LineOf(lines, unit))
 	}

@@ -1,0 +1,16 @@
+package amount
+
+import "testing"
+
+// TestWordsTellApart: what passes a small limit does not read like it.
+func TestWordsTellApart(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0": "0 CPU-hours", "0.02": "0.02 CPU-hours", "0.0234": "0.023 CPU-hours", "0.96": "0.96 CPU-hours", "1": "1 CPU-hours",
+		"1.04": "1 CPU-hours", "12.26": "12.3 CPU-hours", "0.00004": "0.00004 CPU-hours", "-0.55": "-0.55 CPU-hours", "0.5": "0.5 CPU-hours",
+	} {
+		if got := Words("cpu_hours", text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
