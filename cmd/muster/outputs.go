@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/state"
 )
 
@@ -81,40 +82,10 @@ func outputsOf(c *lang.Campaign, st *state.State, s selection) outputsReport {
 			r.Jobs = append(r.Jobs, o)
 		}
 	}
-	for _, v := range c.EvalResults(completedOf(c, st)) {
+	for _, v := range apply.Results(c, st) {
 		r.Results = append(r.Results, resultReport{v.Name, v.Known, json.RawMessage(v.JSON), v.Error, v.Done, v.Total})
 	}
 	return r
-}
-
-// completedOf gathers what results are computed from.
-func completedOf(c *lang.Campaign, st *state.State) map[string]lang.Completed {
-	out := map[string]lang.Completed{}
-	for _, p := range c.Phases {
-		done := lang.Completed{Metrics: map[string]map[string]string{}, Outputs: map[string]map[string]string{}, Total: p.Len()}
-		for i := range p.Len() {
-			j := st.Job(p.Address(i))
-			if j == nil || j.Status != state.Completed {
-				continue
-			}
-			done.Done++
-			for name, text := range j.Metrics {
-				put(done.Metrics, name, p.Key(i), text)
-			}
-			for _, o := range j.Outputs {
-				put(done.Outputs, o.Name, p.Key(i), o.Path)
-			}
-		}
-		out[p.Name] = done
-	}
-	return out
-}
-
-func put(m map[string]map[string]string, name, key, value string) {
-	if m[name] == nil {
-		m[name] = map[string]string{}
-	}
-	m[name][key] = value
 }
 
 func (a *app) rawResult(r outputsReport, name string) error {

@@ -9,11 +9,17 @@ import (
 // Results evaluates a campaign's results over the jobs that a state holds as
 // completed.
 func Results(c *lang.Campaign, st *state.State) []lang.ResultValue {
+	return c.EvalResults(Completed(c, st))
+}
+
+// Completed is what results are computed from: by phase, the metrics of jobs
+// that a state holds as completed, and the absolute paths of their outputs.
+func Completed(c *lang.Campaign, st *state.State) map[string]lang.Completed {
 	by := make(map[string]lang.Completed, len(c.Phases))
 	for _, p := range c.Phases {
 		by[p.Name] = completedOf(p, st)
 	}
-	return c.EvalResults(by)
+	return by
 }
 
 // completedOf collects a phase's metrics and output paths by key.
