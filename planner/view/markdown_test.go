@@ -33,7 +33,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"a broken budget": {func(p *planner.Plan) {
 			p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 comes to $4"}, Limits: state.Amounts{"usd": "1"}}}
 		}, []string{"- **budget** `paper`: p90 comes to $4", "**What a yes allows:** nothing as it stands."}, nil},
-		"a part that has no place": {func(p *planner.Plan) { p.Phases[0].Place[8] = 0 }, []string{"on `local.local` (8), and 1 of them nowhere: they have no place, and the figures leave them out"}, nil},
+		"a part that has no place": {func(p *planner.Plan) { p.Phases[0].Place[8] = 0 }, []string{"on `local.local` (8); 1 of them cannot run anywhere as it stands, and the figures leave them out"}, nil},
 		"nothing has a place":      {func(p *planner.Plan) { clear(p.Phases[0].Place); p.Forecast.Walltime = forecast.Span{} }, []string{"runs **9 jobs**, but nowhere as it stands"}, []string{"done after 0s"}},
 		"results replaced": {func(p *planner.Plan) {
 			p.Phases[0].Kind[0], p.Counts.Rerun, p.Counts.Run = planner.Rerun, 1, 8
@@ -42,7 +42,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"a backend away": {func(p *planner.Plan) {
 			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"}, planner.BackendView{Name: "ssh.y", Fallback: "taken for slurm.x"})
 		}, []string{"- **backend** `slurm.x` cannot be asked: no route &#64;all", "- **backend** `ssh.y`: taken for slurm.x"}, nil},
-		"what waits":            {func(p *planner.Plan) { p.Counts.Held, p.Counts.Blocked = 2, 3 }, []string{"- **2 jobs** wait for a person", "- **3 jobs** cannot start"}, nil},
+		"what waits":            {func(p *planner.Plan) { p.Counts.Held, p.Counts.Blocked = 2, 3 }, []string{"- **2 jobs** wait for a person", "`muster resume` lets them go", "- **3 jobs** cannot start"}, nil},
 		"a saved plan is asked": {func(p *planner.Plan) { p.Asks = []string{"it may cost up to $400"} }, []string{"It takes a plan that was saved: it may cost up to $400."}, nil},
 		"nothing to do": {func(p *planner.Plan) { p.Counts = planner.Counts{Unchanged: 9, Total: 9, Selected: 9} }, []string{"Nothing to do: 9 jobs are done and verified."},
 			[]string{"What could go wrong", "What a yes allows", "| expected |"}},

@@ -95,7 +95,7 @@ func markdownWhere(p *planner.Plan) string {
 	}
 	lost := ""
 	if nowhere > 0 {
-		lost = ", and " + count(nowhere) + " of them nowhere: they have no place, and the figures leave them out"
+		lost = "; " + count(nowhere) + " of them cannot run anywhere as it stands, and the figures leave them out"
 	}
 	shown := names[:min(len(names), 5)]
 	var out []string
@@ -166,7 +166,7 @@ func markdownDoubts(p *planner.Plan) []string {
 		n    int
 		what string
 	}{
-		{p.Counts.Held, "wait for a person: failed, held or cancelled before"}, {p.Counts.Blocked, "cannot start: what they read will not come by itself"},
+		{p.Counts.Held, "wait for a person: failed, held or cancelled before. `muster status` says why, `muster resume` lets them go"}, {p.Counts.Blocked, "cannot start: what they read will not come by itself"},
 		{p.Counts.Unknown, "cannot be asked about, and count as running at their ceiling"}, {p.Counts.Missing, "lack files that they once made"},
 	} {
 		if c.n > 0 {
