@@ -236,7 +236,7 @@ func (r *machined) told(began time.Time) {
 		r.t.Fatal(err)
 	}
 	took := time.Since(began).Seconds() + 5
-	want := map[string]string{"phase.limited": "failed walltime", "phase.stale": "failed unknown"}
+	want := map[string]string{"phase.limited": "failed walltime", "phase.stale": "failed bad_output"}
 	for _, j := range doc.Jobs {
 		if s := strings.TrimSpace(j.Status + " " + j.Class); s != cmp.Or(want[j.Address], "completed") {
 			r.t.Errorf("%s is %s", j.Address, s)

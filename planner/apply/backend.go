@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -30,6 +31,7 @@ type contact struct {
 	durable string // of what is durable
 	seen    int    // events since the watch was last acknowledged
 
+	asking  bool      // what it has, now
 	looking bool      // at its volumes, now
 	looked  bool      // in this run
 	roomAt  time.Time // when it is looked at them again
@@ -225,6 +227,10 @@ func (e *engine) reachable(b *backend) {
 
 // askPools asks a place anew what it has: a host of it is back.
 func (e *engine) askPools(c *contact) {
+	if c.asking {
+		return
+	}
+	c.asking = true
 	var pools []offer.Pool
 	var err error
 	c.lines[0].Call(func() {
@@ -232,8 +238,14 @@ func (e *engine) askPools(c *contact) {
 		defer cancel()
 		pools, err = c.Provider.Pools(ctx, c.Name)
 	}, func() {
+		c.asking = false
 		if err == nil {
 			e.greet(c, line.Acquaintance{Provider: c.Provider, Can: c.Can, Pools: pools})
+			for _, b := range slices.Clone(c.lines) {
+				if _, known := c.Pools[b.pool]; known {
+					e.reachable(b)
+				}
+			}
 		}
 	})
 }

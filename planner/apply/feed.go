@@ -29,6 +29,7 @@ func (e *engine) newFreight() *freight.Freight {
 			}
 			return nil
 		},
+		Ask:       func(b *freight.Berth) { e.askPools(e.contacts[b.Name]) },
 		Stopped:   func() bool { return e.halted != None },
 		HandsOver: e.handingOver(), Detached: e.Mode == Detach,
 	})

@@ -1,6 +1,7 @@
 package freight
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -184,6 +185,11 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 		fr.undeliverable(c, fmt.Errorf("the backend that has it is not in the campaign"))
 		return
 	case src.b.Provider == nil || c.b.Provider == nil:
+		fr.loadAgain(c)
+		return
+	case src.away():
+		src.b.Lost(errors.New("files that lie there are waited for"))
+		fr.Ask(src.b)
 		fr.loadAgain(c)
 		return
 	}

@@ -29,6 +29,7 @@ type Run struct {
 	Later    func(time.Duration, func()) // in the loop, unless the run ends before
 	Places   func() iter.Seq[*line.Place]
 	At       func(name, pool string) *Berth // nil when the place is not in this run
+	Ask      func(*Berth)                   // has its place say anew what it has
 	Stopped  func() bool                    // nothing new begins
 
 	HandsOver bool // jobs may be handed over before what they read is there

@@ -16,6 +16,10 @@ func (fr *Freight) Together() bool {
 	}
 	one, first := true, ""
 	for b := range fr.Places() {
+		if b.Splits() { // a host of it that is away is not among its pools
+			one = false
+			break
+		}
 		pools := b.Offers
 		if len(pools) == 0 {
 			pools = []offer.Pool{{}} // it cannot be asked
@@ -33,9 +37,17 @@ func (fr *Freight) Together() bool {
 // An origin is a place to read an output from.
 type origin struct {
 	b       *Berth
+	pool    string
 	spot    site.Spot
 	workdir string
 	path    string
+}
+
+// away reports whether the host that has it has not said yet what it is: where
+// its files lie is known when it has.
+func (s *origin) away() bool {
+	_, known := s.b.Pools[s.pool]
+	return s.b.Splits() && !known
 }
 
 func (s *origin) end() haul.End {
@@ -50,7 +62,7 @@ func (fr *Freight) origins(rec *state.Job, o *state.Output) (out []origin) {
 		pool = a.Pool
 	}
 	if b := fr.At(o.Backend, pool); b != nil && !o.Missing {
-		s := origin{b: b, spot: b.Spot(pool), workdir: site.AtHome(o.Workdir, b.Offers, pool), path: o.Path}
+		s := origin{b: b, pool: pool, spot: b.Spot(pool), workdir: site.AtHome(o.Workdir, b.Offers, pool), path: o.Path}
 		if o.Workdir == "" {
 			s.workdir = s.spot.Workdir
 		}
@@ -61,7 +73,7 @@ func (fr *Freight) origins(rec *state.Job, o *state.Output) (out []origin) {
 		name, pool := providers.CutAt(c.Backend)
 		if b := fr.At(name, pool); b != nil && c.Digest == o.Digest {
 			spot := b.Spot(pool)
-			out = append(out, origin{b: b, spot: spot, workdir: spot.Workdir, path: c.Path})
+			out = append(out, origin{b: b, pool: pool, spot: spot, workdir: spot.Workdir, path: c.Path})
 		}
 	}
 	return out
