@@ -220,7 +220,11 @@ func TestJobsThatHaveNoHost(t *testing.T) {
 func TestOneHostAway(t *testing.T) {
 	t.Parallel()
 	s, b, hosts := several(t, 2)
-	submitAll(t, s, jobOn(b, "h1", 1, "while [ ! -e go ]; do sleep 0.02; done"), jobOn(b, "h2", 2, "while [ ! -e go ]; do sleep 0.02; done"))
+	for _, j := range submitAll(t, s, jobOn(b, "h1", 1, "while [ ! -e go ]; do sleep 0.02; done"), jobOn(b, "h2", 2, "while [ ! -e go ]; do sleep 0.02; done")) {
+		if j.Err != nil {
+			t.Fatal(j.Err) // what follows would wait for it without end
+		}
+	}
 	tokens := []string{tokenOf(b, 1), tokenOf(b, 2), tokenOf(b, 3)}
 	presences := func() (out [3]offer.Presence, why string) {
 		seen, err := s.Find(t.Context(), b.Name, tokens)
