@@ -244,8 +244,10 @@ func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
 	}
 }
 
-func TestFailureTakesBackWhatWasQueuedBehindIt(t *testing.T) {
-	t.Parallel()
+// brokenChain is a chain that was handed over, and of which one job has failed
+// since.
+func brokenChain(t *testing.T) *stage {
+	t.Helper()
 	s := newStage(t, chain)
 	s.world.result = func(j providers.Job, _ int) result {
 		if j.Address == `phase.a["n=2"]` {
@@ -257,6 +259,12 @@ func TestFailureTakesBackWhatWasQueuedBehindIt(t *testing.T) {
 	s.must(t.Context())
 	s.world.settle(t)
 	s.conf = nil
+	return s
+}
+
+func TestFailureTakesBackWhatWasQueuedBehindIt(t *testing.T) {
+	t.Parallel()
+	s := brokenChain(t)
 	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
 }
 
@@ -275,16 +283,7 @@ func (u *unhurried) Preflight(ctx context.Context, name string, checks []provide
 // not said yet whether its volumes have room is taken back when it has.
 func TestTakenBackWhileRoomIsAskedFor(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, chain)
-	s.world.result = func(j providers.Job, _ int) result {
-		if j.Address == `phase.a["n=2"]` {
-			return result{exit: 3, class: "nan"}
-		}
-		return result{}
-	}
-	s.conf = detached
-	s.must(t.Context())
-	s.world.settle(t)
+	s := brokenChain(t)
 	let := func() { // when the two that come after it are gone, and the last may be found waiting for them
 		for ; ; time.Sleep(time.Millisecond) {
 			s.disk.mu.Lock()
