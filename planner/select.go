@@ -149,7 +149,11 @@ func (m *maker) narrow() {
 		note += fmt.Sprintf(", and %d that they need", needed)
 	}
 	if others > 0 {
-		note += fmt.Sprintf("; %d others would change", others)
+		noun := "others"
+		if others == 1 {
+			noun = "other"
+		}
+		note += fmt.Sprintf("; %d %s would change", others, noun)
 	}
 	m.plan.Notes = append(m.plan.Notes, note+".")
 }
