@@ -13,11 +13,17 @@ import (
 // findings are what the refresh found wrong, of what this plan starts; each
 // says which jobs it blocks where that is not all of a phase.
 func (m *maker) findings() {
+	var used map[string]bool
+	if len(m.in.Observed.Findings) > 0 {
+		used = m.backendsInUse()
+	}
 	for _, f := range m.in.Observed.Findings {
 		w := m.byPhase[f.Phase]
 		switch {
 		case w == nil:
-			m.diags.Append(f.Diagnostic)
+			if m.concerns(f, used) {
+				m.diags.Append(f.Diagnostic)
+			}
 			continue
 		case w.nowhere && strings.Contains(f.Summary, "GPU"):
 			continue // that no place has them is said already
@@ -42,6 +48,21 @@ func (m *maker) findings() {
 		}
 		m.diags.Append(f.Diagnostic)
 	}
+}
+
+// localType is the type of backends on this machine.
+const localType = "local"
+
+// concerns reports whether a plan tells what is true of a backend as a whole. Of
+// this machine that is the room and the means that jobs need there: nothing to
+// a plan that has none there. Another one had to be reached, and what came of
+// that, such as a file put there, is told by every plan.
+func (m *maker) concerns(f observed.Finding, used map[string]bool) bool {
+	name, named := strings.CutPrefix(f.Address, "backend.")
+	if !named || used[name] || m.in.Options.Destroy {
+		return true
+	}
+	return !strings.HasPrefix(name, localType+".")
 }
 
 // goesTo reports whether anything of a phase is to go to a backend.

@@ -25,7 +25,7 @@ func (s *State) Fill(parts [][]Job) (disordered string) {
 	return ""
 }
 
-// Show gives a state rows to look at, by key, in parts, and nothing else: Jobs
+// Show gives a state rows to look at, in parts, each by key, and nothing else: Jobs
 // stays empty, so that a state of which little is known costs little.
 func (s *State) Show(rows [][]Job) { s.Jobs, s.rows, s.filled = nil, rows, 0 }
 

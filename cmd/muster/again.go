@@ -19,7 +19,7 @@ import (
 	"github.com/muster-run/muster/state/store/file"
 )
 
-// A screen is what a plan showed in which nothing was to do, with all that it
+// A screen is what a plan showed in which nothing starts, with all that it
 // followed from but for the jobs' files. Where that is the same again, and the
 // files are as recorded, so is the plan, and it need not be made. Secrets and
 // preconditions are not among it: they are asked for jobs that start.
@@ -104,7 +104,7 @@ func (a *app) fileAgain(ctx context.Context, s screen) *planfile.File {
 	return f
 }
 
-// foresee makes the plan that follows an apply, if it is that nothing is to do,
+// foresee makes the plan that follows an apply, if it is that nothing starts,
 // so that it is there when it is asked for.
 func (a *app) foresee(ctx context.Context, c *lang.Campaign, s store.Store, v varFlags) {
 	f, ok := s.(*file.Store)

@@ -106,7 +106,7 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 	if closeErr := session.Close(context.WithoutCancel(ctx)); closeErr != nil && !errors.Is(closeErr, store.ErrLost) {
 		err = errors.Join(err, closeErr)
 	}
-	if err == nil && recorded {
+	if recorded && (err == nil || err == exitStatus(exitHeld)) {
 		a.foresee(ctx, c, s, f.varFlags)
 	}
 	return err

@@ -20,7 +20,7 @@ type earlyRead struct {
 }
 
 type earlyState struct {
-	seen *glance.Glance // all that was read, if every job is done and every file as recorded
+	seen *glance.Glance // all that was read, if every job is done or stopped and every file as recorded
 	st   *state.State
 	err  error
 }
@@ -46,8 +46,8 @@ func (a *app) readEarly(ctx context.Context, p planFlags) earlyRead {
 	return earlyRead{s.Path(), sync.OnceValue(func() earlyState { return <-done })}
 }
 
-// look is a glance at a state in which every job is done, and every file as it
-// was recorded; nil: there is more to know.
+// look is a glance at a state in which every job is done or stopped, and every
+// file as it was recorded; nil: there is more to know.
 func look(ctx context.Context, s *file.Store, files bool) *glance.Glance {
 	g, ok := s.Glance(ctx)
 	if !ok || files && !refresh.Untouched(ctx, g) {

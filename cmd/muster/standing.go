@@ -2,16 +2,18 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/glance"
 )
 
 // planStanding plans from a glance at the state, which is enough where every
-// job is done and stands as it was recorded. In all other cases it gives nil:
-// then the state has to be read, the backends asked, and the plan made of
+// job is done, or stopped and to stay so, and stands as it was recorded. In all
+// other cases it gives nil: then the state has to be read, the backends asked, and the plan made of
 // that.
 func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.Glance, p planFlags) *work {
 	if seen.Fill() != nil {
@@ -28,7 +30,7 @@ func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.G
 	w := &work{campaign: c, state: st, input: planner.Input{Campaign: c, State: st, Now: now, Observed: found.Observed}, versions: found.Versions}
 	plan, more := planner.Make(w.input)
 	w.plan, w.diags = plan, append(found.Diags, more...)
-	if all := plan.Counts.Total; all == 0 || plan.Counts.Unchanged < all || len(plan.Loose)+len(plan.Asks) > 0 || w.diags.HasErrors() {
+	if !standsStill(plan) || w.diags.HasErrors() {
 		return nil
 	}
 	w.versions["local"] = builtins["local"].schema().Version // no other could have been asked
@@ -40,4 +42,24 @@ func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.G
 		a.keep(ctx, w, p, seen.Of.Seal)
 	}
 	return w
+}
+
+// standsStill reports whether a plan leaves every job as its record says: done,
+// or stopped. Where something else holds a job, such as a smoke, or it is held
+// from running again, more is told than a glance has.
+func standsStill(p *planner.Plan) bool {
+	if p.Counts.Total == 0 || p.Counts.Changes() || len(p.Loose)+len(p.Asks) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Phases, func(pp *planner.PhasePlan) bool { return !phaseStandsStill(pp) })
+}
+
+func phaseStandsStill(pp *planner.PhasePlan) bool {
+	for i, k := range pp.Kind {
+		job := pp.Record(i)
+		if job == nil || job.Status == state.Completed && k != planner.None || job.Status != state.Completed && k != planner.HeldKind {
+			return false
+		}
+	}
+	return pp.Hold == "" && pp.Smoke == nil
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/codec"
 )
 
 var errDamaged = errors.New("the glance is damaged")
@@ -23,6 +25,7 @@ type Glance struct {
 	Of    Snapshot     // that it was made of
 	State *state.State // as the head has it: no jobs, and the ledger summed
 
+	stopped []string // records
 	words   []string
 	digests bool
 	parts   []string
@@ -45,6 +48,7 @@ func Read(data []byte) (*Glance, error) {
 	if err := json.Unmarshal([]byte(r.text()), g.State); err != nil {
 		return nil, fmt.Errorf("the glance has no head: %w", err)
 	}
+	g.stopped = r.texts()
 	g.words = r.texts()
 	g.digests = r.flag()
 	g.parts = r.texts()
@@ -54,7 +58,7 @@ func Read(data []byte) (*Glance, error) {
 	return g, nil
 }
 
-// Parts is how many parts the jobs come in.
+// Parts is how many parts the jobs that ended well come in.
 func (g *Glance) Parts() int { return len(g.parts) }
 
 // Outputs calls fn for every recorded file of a part, until it returns false;
@@ -80,7 +84,7 @@ func (g *Glance) Outputs(part int, fn func(*state.Output) bool) error {
 
 // Fill gives State its jobs: rows and no map (see state.State.Show), each with
 // the address, phase, status, result hash, bytes of inputs and files of a job,
-// and no more.
+// and no more. Jobs that stopped come last, and as they were recorded.
 func (g *Glance) Fill() error {
 	g.jobs, g.attempts = make([][]state.Job, len(g.parts)), make([][]int, len(g.parts))
 	var all errgroup.Group
@@ -94,11 +98,27 @@ func (g *Glance) Fill() error {
 	if err := all.Wait(); err != nil {
 		return err
 	}
-	g.State.Show(g.jobs)
+	stopped, err := g.records()
+	if err != nil {
+		return err
+	}
+	g.State.Show(append(slices.Clone(g.jobs), stopped))
 	return nil
 }
 
-// Number gives each job that Fill made its last attempt, of which there is the
+// records are the jobs that stopped.
+func (g *Glance) records() ([]state.Job, error) {
+	jobs := make([]state.Job, len(g.stopped))
+	var d codec.Decoder
+	for i, line := range g.stopped {
+		if err := d.Job(line, &jobs[i]); err != nil {
+			return nil, fmt.Errorf("read a job of the glance: %w", err)
+		}
+	}
+	return jobs, nil
+}
+
+// Number gives each job that Fill made of a row its last attempt, of which there is the
 // number and nothing else: enough for what is written of a plan, and not to
 // plan by.
 func (g *Glance) Number() {

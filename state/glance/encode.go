@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/codec"
 )
 
 // A glance is its mark, the CRC-32C of what follows in four bytes, and then
@@ -16,12 +17,13 @@ import (
 //
 //	the snapshot: size, checksum, seal
 //	the head: the state less its jobs and definitions as JSON, its ledger summed
+//	the jobs that stopped: how many, and each as in the snapshot
 //	the words: how many, and each
 //	whether outputs have digests; how many parts
-//	the parts: how many jobs, and outputs of them all, and a row a job, by key
+//	the parts, of all other jobs: how many, and outputs of them all, and a row a job, by key
 //
 // Before each part stands its length. Texts that many rows share are words, and stand in a row by their number.
-const mark = "muster glance 2\n"
+const mark = "muster glance 3\n"
 
 const bodyAt = len(mark) + 4 // after mark and checksum
 
@@ -41,18 +43,44 @@ func Encode(s *state.State, of Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the head of a glance: %w", err)
 	}
+	apart, rest, err := split(s)
+	if err != nil {
+		return nil, err
+	}
 	w := &writer{words: map[string]uint64{}}
-	w.rows(s)
-	b := make([]byte, bodyAt, bodyAt+len(text)+len(w.b)+len(w.list)+256)
+	w.rows(s, rest)
+	b := make([]byte, bodyAt, bodyAt+len(text)+len(apart)+len(w.b)+len(w.list)+256)
 	copy(b, mark)
 	b = binary.AppendUvarint(b, uint64(of.Size))
 	b = binary.AppendUvarint(b, uint64(of.Sum))
 	b = appendText(b, of.Seal)
 	b = appendText(b, string(text))
+	b = append(b, apart...)
 	b = binary.AppendUvarint(b, uint64(len(w.words)))
 	b = append(append(b, w.list...), w.b...)
 	binary.LittleEndian.PutUint32(b[len(mark):], crc32.Checksum(b[bodyAt:], Table))
 	return b, nil
+}
+
+// split gives the jobs that stopped, as they are written, and the keys of all
+// others.
+func split(s *state.State) (apart []byte, rest []string, err error) {
+	n := 0
+	var lines []byte
+	for _, key := range s.Addresses() {
+		j := s.Jobs[key]
+		if !stopped(j) {
+			rest = append(rest, key)
+			continue
+		}
+		line, err := codec.AppendJob(nil, j)
+		if err != nil {
+			return nil, nil, fmt.Errorf("encode %s for a glance: %w", key, err)
+		}
+		lines = appendText(lines, string(line))
+		n++
+	}
+	return append(binary.AppendUvarint(nil, uint64(n)), lines...), rest, nil
 }
 
 func appendText(b []byte, s string) []byte {
@@ -86,12 +114,11 @@ func (w *writer) index(word string) uint64 {
 	return n
 }
 
-func (w *writer) rows(s *state.State) {
+func (w *writer) rows(s *state.State, keys []string) {
 	for _, j := range s.Jobs {
 		w.digests = w.digests || len(j.InputBytes) > 0
 	}
 	w.flag(w.digests)
-	keys := s.Addresses()
 	w.number(uint64((len(keys) + perPart - 1) / perPart))
 	for part := range slices.Chunk(keys, perPart) {
 		whole := w.b

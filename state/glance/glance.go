@@ -1,6 +1,6 @@
 // Package glance keeps, beside a snapshot, the little that a plan asks of a
-// state in which all work ended well: a tenth of the bytes, laid out to be
-// read without parsing. It is made anew with every snapshot, may be removed at
+// state in which all work ended, and nearly all of it well: a tenth of the
+// bytes, laid out to be read without parsing. It is made anew with every snapshot, may be removed at
 // any time, and counts only for the very snapshot it was made of; whoever finds
 // it missing, damaged or not enough reads the snapshot.
 package glance
@@ -26,11 +26,16 @@ type Snapshot struct {
 // instruction.
 var Table = crc32.MakeTable(crc32.Castagnoli)
 
+// mostStopped is how many jobs may have stopped without being done. Each has
+// its whole record in a glance, which is a parsed kilobyte or more.
+const mostStopped = 1000
+
 // settled reports whether all there is to know of a state is that its jobs
-// ended well, and where their files lie on this machine: nothing is under way,
-// held, rented, billed later, copied elsewhere or missing.
+// ended well, and where their files lie on this machine, and how a few others
+// stopped: nothing is under way, rented, billed later, copied elsewhere or
+// missing.
 func settled(s *state.State) bool {
-	if len(s.Jobs) == 0 || len(s.Holds)+len(s.Breakers)+len(s.Rentals) > 0 {
+	if len(s.Jobs) == 0 || len(s.Rentals) > 0 {
 		return false
 	}
 	for i := range s.Ledger {
@@ -38,12 +43,25 @@ func settled(s *state.State) bool {
 			return false
 		}
 	}
+	left := mostStopped
 	for _, j := range s.Jobs {
-		if !over(j) {
+		if stopped(j) {
+			left--
+		} else if !over(j) {
 			return false
 		}
 	}
-	return true
+	return left >= 0
+}
+
+// stopped reports whether a job ended in another way than well, so that it
+// stays as it is until somebody does something: no backend has it.
+func stopped(j *state.Job) bool {
+	switch j.Status {
+	case state.Failed, state.Held, state.Cancelled:
+		return !j.Smoke && !j.InFlight()
+	}
+	return false
 }
 
 // over reports whether a job ended for good. How a smoke ended is told by its

@@ -67,8 +67,8 @@ func (l *localLooker) stands(o *state.Output) bool {
 	return l.unchanged(o.Workdir, o)
 }
 
-// Standing is Observe for a campaign whose jobs are all done, on this machine,
-// and whose files were looked at: then no backend has to be asked, nor
+// Standing is Observe for a campaign whose jobs are all done on this machine, or
+// stopped, and whose files were looked at: then no backend has to be asked, nor
 // started. It says false where others might have to be.
 func Standing(ctx context.Context, in Input) (Result, bool) {
 	o := &observer{Input: in, idle: map[string]bool{}, groups: questions.Groups(in.Campaign), trees: map[string]source.Tree{}}
@@ -79,7 +79,7 @@ func Standing(ctx context.Context, in Input) (Result, bool) {
 		o.Secrets = site.Secret
 	}
 	for _, p := range in.Campaign.Phases {
-		o.idle[p.Name] = true // or its jobs are not done, and what is said here is not used
+		o.idle[p.Name] = true // or something of it starts, and what is said here is not used
 	}
 	o.Refresh = false // of jobs in flight there are none, and files were looked at
 	for _, a := range o.asks() {
