@@ -3,6 +3,7 @@ package planner
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -59,6 +60,44 @@ func TestFindingOfAnotherBackend(t *testing.T) {
 		in.Observed.Findings = []observed.Finding{{Diagnostic: diag.Diagnostic{Summary: "edited"}, Phase: "a", On: backend}}
 		if _, said := Make(in); len(said) != want {
 			t.Errorf("on %s: %v", backend, said)
+		}
+	}
+}
+
+// TestFindingOfAWholeBackend: what this machine lacks for jobs is told where
+// something is to start or goes on there; of another one everything is told.
+func TestFindingOfAWholeBackend(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"})
+	on := "backend." + plan(t, input(c, nil)).Phases[0].Placements[1].Backend
+	if !strings.HasPrefix(on, "backend.local.") {
+		t.Fatal(on)
+	}
+	running := applied(t, c, state.Running)
+	for _, job := range running.Jobs {
+		job.Attempts[0].Backend, job.Attempts[0].Ended = strings.TrimPrefix(on, "backend."), time.Time{}
+	}
+	for _, x := range []struct {
+		what    string
+		st      *state.State
+		address string
+		options Options
+		want    int
+	}{
+		{"to run", nil, on, Options{}, 1},
+		{"runs", running, on, Options{}, 1},
+		{"failed", applied(t, c, state.Failed), on, Options{}, 0},
+		{"failed, to run again", applied(t, c, state.Failed), on, Options{Rerun: []string{"phase.a"}}, 1},
+		{"failed, destroyed", applied(t, c, state.Failed), on, Options{Destroy: true}, 1},
+		{"done", applied(t, c, state.Completed), on, Options{}, 0},
+		{"failed, and another backend", applied(t, c, state.Failed), "backend.ssh.lab", Options{}, 1},
+		{"failed, and nobody's", applied(t, c, state.Failed), "", Options{}, 1},
+	} {
+		in := input(c, x.st)
+		in.Options = x.options
+		in.Observed.Findings = []observed.Finding{{Diagnostic: diag.Diagnostic{Summary: "the disk is full", Address: x.address, Severity: diag.Warning}}}
+		if _, said := Make(in); len(said) != x.want {
+			t.Errorf("%s: %v", x.what, said)
 		}
 	}
 }

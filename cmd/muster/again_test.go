@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,15 +60,7 @@ func TestAgainOnlyWhileAllIsTheSame(t *testing.T) {
 	e.muster(0, "plan", "-detailed-exitcode")
 
 	const no, yes = false, true
-	for _, c := range []struct {
-		what  string
-		file  string // that gets the text; "": none
-		text  string
-		env   string
-		args  []string
-		again bool
-		code  int
-	}{
+	e.tellsApart("Nothing to do: 3 jobs are done and verified.", []change{
 		{what: "nothing", again: yes},
 		{what: "a secret's value", env: "AGAIN_TOKEN=two", again: yes},
 		{what: "a secret that is not there", env: "AGAIN_TOKEN=", again: yes},
@@ -94,13 +87,34 @@ func TestAgainOnlyWhileAllIsTheSame(t *testing.T) {
 		{what: "the next day", env: "MUSTER_NOW=2026-10-02T09:00:00Z", again: no},
 		{what: "who reads it", env: "LC_ALL=C", again: no},
 		{what: "how it is asked for", args: []string{"-refresh=false"}, again: no},
-	} {
+	})
+}
+
+// A change is what is different when a plan is asked for again.
+type change struct {
+	what  string
+	file  string // that gets the text; "": none
+	text  string
+	env   string
+	args  []string
+	again bool // what was shown is shown again
+	code  int
+}
+
+// tellsApart plans after each change, which it undoes, of a campaign whose plan
+// says a text: what it shows is what is made of a glance at the state, and of
+// the whole state.
+func (e *sample) tellsApart(says string, changes []change) {
+	t := e.t
+	t.Helper()
+	seen := filepath.Join(e.dir, "muster.state.glance")
+	for _, c := range changes {
 		with := *e
 		if c.env != "" {
 			with.env = append(with.env[:len(with.env):len(with.env)], c.env)
 		}
 		plan := append([]string{"plan", "-detailed-exitcode"}, c.args...)
-		if text := e.muster(0, "plan"); !strings.Contains(text, "Nothing to do: 3 jobs are done and verified.") {
+		if text := e.muster(0, "plan"); !strings.Contains(text, says) {
 			t.Fatalf("before %s:\n%s", c.what, text)
 		}
 		e.mark()
@@ -116,8 +130,114 @@ func TestAgainOnlyWhileAllIsTheSame(t *testing.T) {
 		if made := with.stdout(c.code, plan...); made != strings.ReplaceAll(first, marked, "") {
 			t.Errorf("%s: shown was\n%s\nand made is\n%s", c.what, first, made)
 		}
+		if err := os.Rename(seen, seen+".kept"); err != nil {
+			t.Fatal(err)
+		}
+		if whole := with.stdout(c.code, plan...); whole != strings.ReplaceAll(first, marked, "") {
+			t.Errorf("%s: shown was\n%s\nand of the whole state it is\n%s", c.what, first, whole)
+		}
+		if err := os.Rename(seen+".kept", seen); err != nil {
+			t.Fatal(err)
+		}
 		undo()
 		e.forget()
+	}
+}
+
+// stoppedWorld is a campaign of which half the jobs fail, each in its own way.
+const stoppedWorld = `campaign "stopped" {}
+variable "attempts" {
+  type    = number
+  default = 1
+}
+phase "p" {
+  grid { axes = { who = ["ann", "bob", "cid", "dan", "eve", "fay"] } }
+  retry {
+    max_attempts = var.attempts
+    on           = ["unknown"]
+  }
+  job {
+    command = "echo this is ${cell.who}; case ${cell.who} in ann|bob|cid) exit 5;; esac; echo ${cell.who} > ${output.x}"
+    resources { walltime = "1m" }
+    output "x" { path = "out/${cell.who}" }
+  }
+  precondition {
+    condition = !fileexists("stop")
+    message   = "It is to stop."
+  }
+}
+budget "b" {
+  limits   = { cpu_hours = 100 }
+  deadline = "2036-10-01T12:00:00Z"
+}
+`
+
+// TestAgainOfJobsThatStopped: what a plan says of jobs that failed, are held or
+// were cancelled is shown again, too, while nothing makes it another.
+func TestAgainOfJobsThatStopped(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "sh")
+	dir := t.TempDir()
+	lay(t, filepath.Join(dir, "c.muster.hcl"), stoppedWorld)
+	e := exampleOf(t, dir)
+	e.env = append(e.env, "MUSTER_NOW=2036-10-01T09:00:00Z")
+	e.muster(3, "apply", "-auto-approve")
+	if _, err := os.Stat(filepath.Join(e.dir, ".muster", "cache", "unchanged.json")); err != nil {
+		t.Errorf("the plan after an apply with failures is not foreseen: %v", err)
+	}
+	failed := `"status":"failed","class":"unknown"`
+	text := e.stdout(0, "state", "pull")
+	if strings.Count(text, failed) != 3 {
+		t.Fatalf("not three jobs failed:\n%s", text)
+	}
+	for _, status := range []string{"held", "cancelled"} {
+		text = strings.Replace(text, failed, `"status":"`+status+`","class":"unknown","reason":"it looked odd","by":"ada"`, 1)
+	}
+	lay(t, filepath.Join(e.dir, "pushed.json"), text)
+	e.muster(0, "state", "push", "pushed.json")
+	said := e.stdout(0, "plan")
+	for _, want := range []string{"unknown, exit 5", "cancelled by ada: it looked odd", "unknown, it looked odd, by ada"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the plan does not say %q:\n%s", want, said)
+		}
+	}
+
+	const no, yes = false, true
+	tally := "0 to run, 0 to re-run, 0 to cancel, 3 unchanged, 3 held."
+	e.tellsApart(tally, []change{
+		{what: "nothing", again: yes},
+		{what: "the hour, past a deadline", env: "MUSTER_NOW=2036-10-01T18:00:00Z", again: yes},
+		{what: "the next day", env: "MUSTER_NOW=2036-10-02T09:00:00Z", again: no},
+		{what: "a file that a stopped job would make", file: "out/bob", text: "x", again: yes},
+		{what: "a file that a done job made", file: "out/eve", text: "x", again: no},
+		{what: "a precondition", file: "stop", text: "", again: no},
+		{what: "how often a job is tried", env: "MUSTER_VAR_attempts=2", again: no, code: 2},
+		{what: "what a failure means", file: "more.muster.hcl", text: "failure \"odd\" {\n  exit_codes = [5]\n  action = \"retry\"\n}\n", again: no},
+		{what: "what a job asks for", file: "c.muster.hcl", text: strings.ReplaceAll(stoppedWorld, `"1m"`, `"2m"`), again: no, code: 2},
+		{what: "what a job does", file: "c.muster.hcl", text: strings.ReplaceAll(stoppedWorld, "exit 5", "exit 6"), again: no, code: 2},
+		{what: "a stopped job less", file: "c.muster.hcl", text: strings.ReplaceAll(stoppedWorld, `"ann", `, ``), again: no, code: 2},
+		{what: "a job more", file: "c.muster.hcl", text: strings.ReplaceAll(stoppedWorld, `"fay"`, `"fay", "guy"`), again: no, code: 2},
+		{what: "a job that needs a stopped one", file: "more.muster.hcl", text: "phase \"all\" {\n  depends_on = [phase.p]\n  job { command = \"true\" }\n}\n", again: no},
+		{what: "a comment", file: "more.muster.hcl", text: "# nothing\n", again: no},
+		{what: "how it is asked for", args: []string{"-refresh=false"}, again: no},
+	})
+
+	for _, c := range []struct {
+		do    []string
+		code  int
+		tally string
+	}{
+		{[]string{"resume", `phase.p["who=cid"]`}, 2, "1 to run, 0 to re-run, 0 to cancel, 3 unchanged, 2 held."},
+		{[]string{"hold", "-reason=the data is bad", "phase.p"}, 0, tally},
+		{[]string{"resume", "phase.p"}, 2, "3 to run, 0 to re-run, 0 to cancel, 3 unchanged."},
+	} {
+		e.muster(0, "plan")
+		e.mark()
+		e.muster(0, c.do...)
+		after := e.stdout(c.code, "plan", "-detailed-exitcode")
+		if strings.Contains(after, marked) || !strings.Contains(after, c.tally) {
+			t.Errorf("after %v:\n%s", c.do, after)
+		}
 	}
 }
 
@@ -215,9 +335,17 @@ func (e *sample) stdout(code int, args ...string) string {
 	cmd.Dir, cmd.Env = e.dir, append(os.Environ(), e.env...)
 	out, err := cmd.Output()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
-		e.t.Fatalf("muster %s: %v, want exit %d\n%s", strings.Join(args, " "), err, code, out)
+		e.t.Fatalf("muster %s: %v, want exit %d\n%s%s", strings.Join(args, " "), err, code, out, stderrOf(err))
 	}
 	return string(out)
+}
+
+// stderrOf is what a program said that failed.
+func stderrOf(err error) []byte {
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return failed.Stderr
+	}
+	return nil
 }
 
 // marked is in a screen that was shown again.

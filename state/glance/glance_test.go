@@ -38,8 +38,29 @@ func done(n int) *state.State {
 
 type jsonText = json.RawMessage
 
-// thin is what a glance keeps of a job.
+// stoppedToo is done(n) with three jobs more that stopped, and what keeps them so.
+func stoppedToo(n int) *state.State {
+	s := done(n)
+	exit := 3
+	for i, status := range []state.Status{state.Failed, state.Held, state.Cancelled} {
+		j := &state.Job{
+			Address: fmt.Sprintf(`phase.p["i=%d"]`, n+i), Phase: "p", Axes: map[string]string{"i": fmt.Sprint(n + i)}, Scheme: 1, Result: fmt.Sprintf("%032x", n+i), Request: "r", Definition: "sha256:d",
+			Status: status, Class: "unknown", Reason: "looked odd", By: "ada", Updated: time.Unix(2, 0).UTC(), InputBytes: map[string]string{"in": "sha256:0"},
+			Attempts: []state.Attempt{{N: 1, Token: "t1", Ended: time.Unix(1, 0).UTC(), Exit: &exit, Tail: []string{"it said <no> & \"why\""}}, {N: 2, Token: "t2", Ended: time.Unix(2, 0).UTC(), Signal: "KILL"}},
+			Outputs:  []state.Output{{Name: "x", Backend: "local.local", Workdir: "relative", Path: "half", Missing: true}},
+		}
+		s.Jobs[j.Key()] = j
+	}
+	s.Holds = []state.Hold{{Who: "ada", Reason: "waits for data", At: time.Unix(3, 0).UTC()}}
+	s.Breakers = map[string]state.Breaker{"p": {Phase: "p", Cause: "unknown", Count: 3, At: time.Unix(4, 0).UTC()}}
+	return s
+}
+
+// thin is what a glance keeps of a job: all of one that stopped.
 func thin(j *state.Job) state.Job {
+	if stopped(j) {
+		return *j
+	}
 	t := state.Job{Address: j.Address, Phase: j.Phase, Smoke: j.Smoke, Scheme: j.Scheme, Result: j.Result, Accepted: j.Accepted, Status: j.Status, InputBytes: j.InputBytes}
 	if !j.Smoke {
 		t.Outputs = j.Outputs
@@ -49,8 +70,13 @@ func thin(j *state.Job) state.Job {
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, 2, perPart, 2*perPart + 1} {
-		s := done(n)
+	for _, s := range []*state.State{done(1), done(2), done(perPart), done(2*perPart + 1), stoppedToo(0), stoppedToo(perPart + 1)} {
+		n := 0
+		for _, j := range s.Jobs {
+			if j.Status == state.Completed {
+				n++
+			}
+		}
 		data, err := Encode(s, of)
 		if err != nil || data == nil {
 			t.Fatalf("%d jobs: %d bytes, %v", n, len(data), err)
@@ -75,7 +101,10 @@ func TestRoundTrip(t *testing.T) {
 		var keys []string
 		var filled []state.Output
 		for key, j := range got.All() {
-			keys, filled = append(keys, key), append(filled, j.Outputs...)
+			keys = append(keys, key)
+			if !stopped(j) {
+				filled = append(filled, j.Outputs...)
+			}
 			if diff := cmp.Diff(thin(s.Jobs[key]), *j, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatal(diff)
 			}
@@ -89,6 +118,10 @@ func TestRoundTrip(t *testing.T) {
 		if len(outputs) != n || !cmp.Equal(outputs, filled) {
 			t.Errorf("%d jobs: %d outputs one by one, %d of all jobs", n, len(outputs), len(filled))
 		}
+		if !cmp.Equal(got.Holds, s.Holds) || !cmp.Equal(got.Breakers, s.Breakers) {
+			t.Errorf("%d jobs: holds %v, breakers %v", n, got.Holds, got.Breakers)
+		}
+		slices.Sort(keys) // those that stopped come last
 		if want := s.Addresses(); !slices.Equal(keys, want) {
 			t.Errorf("%d jobs: keys differ: %d, want %d", n, len(keys), len(want))
 		}
@@ -102,7 +135,7 @@ func TestRoundTrip(t *testing.T) {
 // TestEveryByte: what was changed anywhere, or cut off, is no glance.
 func TestEveryByte(t *testing.T) {
 	t.Parallel()
-	data, err := Encode(done(3), of)
+	data, err := Encode(stoppedToo(1), of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +161,9 @@ func TestOnlyOfWhatIsOver(t *testing.T) {
 	}
 	for name, change := range map[string]func(*state.State){
 		"a job that runs":       job(func(j *state.Job) { j.Status = state.Running }),
-		"a job that failed":     job(func(j *state.Job) { j.Status = state.Failed }),
-		"a job that is held":    job(func(j *state.Job) { j.Status = state.Held }),
+		"a job held under way":  job(func(j *state.Job) { j.Status, j.Attempts = state.Held, []state.Attempt{{N: 1, Token: "t"}} }),
+		"a job to be retried":   job(func(j *state.Job) { j.Status = state.Waiting }),
+		"too many that failed":  func(s *state.State) { fail(s, mostStopped+1) },
 		"a job forgotten":       job(func(j *state.Job) { j.Status = state.Forgotten }),
 		"an output is missing":  job(func(j *state.Job) { j.Outputs[0].Missing = true }),
 		"an output is copied":   job(func(j *state.Job) { j.Outputs[0].Copies = []state.Copy{{Backend: "b"}} }),
@@ -138,8 +172,6 @@ func TestOnlyOfWhatIsOver(t *testing.T) {
 		"a smoke that runs":     func(s *state.State) { s.Jobs[`smoke.phase.p["i=0"]`].Status = state.Running },
 		"a bill not known":      func(s *state.State) { s.Ledger[0].Unknown = true },
 		"an amount of nonsense": func(s *state.State) { s.Ledger[0].Spent = state.Amounts{"usd": "x"} },
-		"a hold":                func(s *state.State) { s.Holds = []state.Hold{{Who: "ada"}} },
-		"a breaker":             func(s *state.State) { s.Breakers = map[string]state.Breaker{"p": {}} },
 		"a rental":              func(s *state.State) { s.Rentals = map[string]state.Rental{"r": {}} },
 		"no job":                func(s *state.State) { clear(s.Jobs) },
 	} {
@@ -148,6 +180,24 @@ func TestOnlyOfWhatIsOver(t *testing.T) {
 		if data, err := Encode(s, of); data != nil || err != nil {
 			t.Errorf("%s: %d bytes, %v", name, len(data), err)
 		}
+	}
+}
+
+// fail adds n jobs that failed.
+func fail(s *state.State, n int) {
+	for i := range n {
+		j := &state.Job{Address: fmt.Sprintf(`phase.q["i=%d"]`, i), Phase: "q", Status: state.Failed}
+		s.Jobs[j.Key()] = j
+	}
+}
+
+// TestAFewThatFailed: as many as are meant by it are in a glance.
+func TestAFewThatFailed(t *testing.T) {
+	t.Parallel()
+	s := done(3)
+	fail(s, mostStopped)
+	if data, err := Encode(s, of); data == nil || err != nil {
+		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }
 
