@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +26,9 @@ func (b bench) replans() error {
 	}
 	for _, n := range sizes {
 		if err := b.replan(n); err != nil {
+			return err
+		}
+		if err := b.replanFailed(n); err != nil {
 			return err
 		}
 	}
@@ -46,11 +52,38 @@ func (b bench) replan(n int) error {
 		if first, again, err = b.inTurn(fresh, done, form...); err != nil {
 			return err
 		}
-		fmt.Printf("  %9d jobs %-10s first %5.2f s (CPU %5.3f)  unchanged %5.2f s (CPU %5.3f)  × %.2f (CPU × %.2f)\n", n, slices.Concat(form, []string{""})[0],
-			first.wall.Seconds(), first.cpu.Seconds(), again.wall.Seconds(), again.cpu.Seconds(),
-			again.wall.Seconds()/first.wall.Seconds(), again.cpu.Seconds()/first.cpu.Seconds())
+		printReplan(n, slices.Concat(form, []string{""})[0], first, again)
 	}
 	return b.unforeseen(done, first)
+}
+
+// replanFailed times the plan after an apply in which 4 of the jobs failed, far
+// from one another.
+func (b bench) replanFailed(n int) error {
+	at := n / 8
+	failing := strings.Replace(noopCampaign(n), `"echo`, fmt.Sprintf(`"case ${cell.i} in %d|%d|%d|%d) exit 1;; esac; echo`, at, 3*at, 5*at, 7*at), 1)
+	fresh, ended := filepath.Join(b.dir, fmt.Sprintf("first-failing-%d", n)), filepath.Join(b.dir, fmt.Sprintf("replan-failed-%d", n))
+	for _, dir := range []string{fresh, ended} {
+		if err := campaign(dir, failing); err != nil {
+			return err
+		}
+	}
+	_, err := b.run(ended, "apply", "-auto-approve")
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return err // jobs that fail make it an error, too
+	}
+	first, again, err := b.inTurn(fresh, ended)
+	if err != nil {
+		return err
+	}
+	printReplan(n, "4 failed", first, again)
+	return b.unforeseen(ended, first)
+}
+
+func printReplan(n int, what string, first, again run) {
+	fmt.Printf("  %9d jobs %-10s first %5.2f s (CPU %5.3f)  unchanged %5.2f s (CPU %5.3f)  × %.2f (CPU × %.2f)\n", n, what,
+		first.wall.Seconds(), first.cpu.Seconds(), again.wall.Seconds(), again.cpu.Seconds(),
+		again.wall.Seconds()/first.wall.Seconds(), again.cpu.Seconds()/first.cpu.Seconds())
 }
 
 // unforeseen times the plan of the same campaign without what was kept of it:
