@@ -6,7 +6,6 @@ package lang
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -15,6 +14,7 @@ import (
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/output"
+	"github.com/muster-run/muster/lang/policy"
 	"github.com/muster-run/muster/lang/rerun"
 	"github.com/muster-run/muster/lang/source"
 	"github.com/muster-run/muster/lang/vars"
@@ -182,40 +182,13 @@ type Precondition struct {
 	file      *expr.Template
 }
 
-// A Budget limits what may be spent.
-type Budget struct {
-	Name      string
-	Limits    map[string]string // unit → decimal: usd, gpu_hours, cpu_hours, node_hours, service_units
-	Deadline  time.Time
-	WarnAt    float64  // share of each limit; 0.8 by default
-	AppliesTo []string // "phase.x", "backend.t.n"; empty = everything
-	Strict    bool
-	Range     hcl.Range
-}
-
-// Counts reports whether a job of a phase on a backend counts in the budget.
-func (b *Budget) Counts(phase, backend string) bool {
-	return len(b.AppliesTo) == 0 || slices.Contains(b.AppliesTo, "phase."+phase) || slices.Contains(b.AppliesTo, "backend."+backend)
-}
-
-// Policy is the placement table and the limits on who may spend what.
-type Policy struct {
-	UrgentWithin   time.Duration // 24 h
-	LongWait       time.Duration // 4 h
-	PriceTolerance float64       // 0.10
-	StaleAfter     time.Duration // 180 d
-	ApproveAbove   map[string]string
-	Allow, Deny    []string // backend addresses
-	Rules          []*Rule  // the campaign's own, before the default table
-	MaxCancel      int      // most cancels a plan may hold unasked; 0 = no limit
-}
-
-// A Rule of the placement table: the first whose condition holds decides.
-type Rule struct {
-	Use   string // "local", "cheapest_soonest", "cheapest", "soonest", "order", "rental_if_urgent_or_long", "production", or a backend address
-	Range hcl.Range
-	when  *expr.Template
-}
+// What the campaign allows: its rules and limits, and its budgets.
+type (
+	Policy    = policy.Policy
+	Rule      = policy.Rule
+	RuleScope = policy.Scope // what a rule's condition sees
+	Budget    = policy.Budget
+)
 
 // A Result is a value computed from metrics and outputs.
 type Result struct {

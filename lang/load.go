@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/lang/policy"
 	"github.com/muster-run/muster/lang/rerun"
 	"github.com/muster-run/muster/lang/source"
 	"github.com/muster-run/muster/lang/syntax"
@@ -115,8 +116,9 @@ func (l *loader) load() (*Campaign, diag.List) {
 	l.c.Source = source.Read(l.Reader, l.c.Dir, l.top.One("source"), nil)
 	l.grids = cells.Read(l.Reader, l.top.All("grid"), l.cells)
 	l.phaseBlocks()
-	l.policy()
-	l.budgets()
+	allows := policy.Reader{Set: l.backends, Phase: l.known}
+	l.c.Policy, l.c.Budgets = allows.Policy(l.top.One("policy")), allows.Budgets(l.top.All("budget"))
+	l.allowed()
 	if len(l.order) == 0 && !l.Sure.HasErrors() {
 		l.Perhaps.Warnf("The campaign has no phase", "So it has no jobs. Write one: phase \"NAME\" { … } with job { command = \"…\" } in it.")
 	}
