@@ -105,8 +105,9 @@ func Repeats(class string) bool {
 // What everybody goes by who counts how the jobs of a phase fail, to stop
 // starting more of them.
 const (
-	ShareFrom  = 20 // finished jobs of a batch from which the share of one cause counts
-	CrashAlike = 2  // jobs that fail alike, none having done well, when the cause is Deterministic
+	ShareFrom  = 20   // finished jobs of a batch from which the share of one cause counts
+	ShareWarn  = 0.10 // the share of one cause at which it is said
+	CrashAlike = 2    // jobs that fail alike, none having done well, when the cause is Deterministic
 )
 
 // Deterministic reports whether a failure would repeat wherever it is tried:

@@ -144,6 +144,44 @@ func TestAloneBreaker(t *testing.T) {
 	}
 }
 
+// With muster off: a phase whose program is not there stops after two jobs, also
+// when the queue dies between them.
+func TestAloneCrashAlike(t *testing.T) {
+	t.Parallel()
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.place.CPUs = 1
+			var jobs []providers.Job
+			for range 5 {
+				j := w.job("echo x >> tries; no-such-program", "out")
+				j.Breaker = providers.Breaker{SameError: 3}
+				jobs = append(jobs, j)
+			}
+			other := w.job("echo > other", "other") // of another phase, behind them all
+			other.Phase = "q"
+			if dies {
+				w.submit(jobs[0])
+				w.wait(jobs[0])
+				w.kill()
+			}
+			w.alone("other", append(jobs, other)...)
+			w.wait(jobs[0], jobs[1], other)
+			if got := w.read("tries"); got != "x\nx\n" {
+				t.Errorf("tries: %q", got)
+			}
+			if len(w.notes) != 1 || w.notes[0].Kind != "breaker" || !strings.Contains(w.notes[0].Text, "everything crashes alike") {
+				t.Errorf("notes: %+v", w.notes)
+			}
+			w.kill()
+			if o := w.find(jobs[4]); o.Status != offer.Queued || !strings.Contains(o.Reason, "breaker of phase p") {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
 // With muster off: jobs that are flaky side by side stop nothing; what counts
 // is how they end.
 func TestAloneBreakerLeavesFlakyJobsAlone(t *testing.T) {

@@ -12,9 +12,6 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-// breakerWarn is the share of one cause at which it is said.
-const breakerWarn = 0.10
-
 // A Breaker counts how the jobs of a phase end, in this batch: since the run
 // or a resume. Open stops starts there.
 type Breaker struct {
@@ -133,7 +130,7 @@ func (b *Breaker) share(class string, policy lang.Breaker) (trip *Trip, warning 
 		return nil, ""
 	case share >= policy.Share:
 		return &Trip{class, n, fmt.Sprintf("%d of %d finished jobs failed with %s", n, b.finished, class)}, ""
-	case share >= breakerWarn && !b.warned:
+	case share >= failure.ShareWarn && !b.warned:
 		b.warned = true
 		return nil, fmt.Sprintf("%d of %d finished jobs failed with %s; at %.0f %% nothing more is started", n, b.finished, class, policy.Share*100)
 	}

@@ -157,8 +157,7 @@ func (q *queue) setRules(pl *place, r providers.ControlRequest) {
 	}
 	q.put(entry{Rule: &ruleEntry{Place: pl.n, Rules: pl.rules}})
 	for _, phase := range r.Resume {
-		pl.breakers[phase] = &breaker{}
-		q.put(entry{Breaker: &breakerEntry{Place: pl.n, Phase: phase}})
+		q.closeBreaker(pl, phase)
 	}
 }
 

@@ -107,7 +107,6 @@ type job struct {
 	expired bool          // its walltime was over
 	timers  []*time.Timer
 	tries   int   // starts that did not come to a claim
-	alike   row   // its failures that it was started again after; forgotten with the queue's process
 	oomKill int64 // oom_kill of the machine before it started; -1 = unknown
 	xids    marks // of its devices before it started; nil = unknown
 }
@@ -121,6 +120,7 @@ type memory struct {
 	Shape  *offer.Shape       `json:"shape,omitempty"` // scaled; nil = the spec's
 	Avoid  []string           `json:"avoid,omitempty"` // GPUs that failed it
 	Held   bool               `json:"held,omitempty"`
+	Alike  *row               `json:"alike,omitempty"` // failures that it was started again after
 	Obs    *offer.Observation `json:"o,omitempty"`
 	due                       // not to be started before
 }
