@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -79,6 +80,18 @@ func (s *State) Spent(filter func(Entry) bool) (spent Amounts, unknown int) {
 		spent[unit] = d.String()
 	}
 	return spent, unknown
+}
+
+// Add adds what is not a number as nothing.
+func (a Amounts) Add(more Amounts) {
+	for unit, text := range more {
+		d, err := decimal.NewFromString(text)
+		if err != nil {
+			continue
+		}
+		was, _ := decimal.NewFromString(cmp.Or(a[unit], "0"))
+		a[unit] = was.Add(d).String()
+	}
 }
 
 func (s *State) ceiling(e Entry) Amounts {

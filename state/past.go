@@ -1,6 +1,11 @@
 package state
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/lang/addr"
+)
 
 // mostEarlier is how many attempts that no longer count are kept of one job:
 // the last of them, some kilobytes.
@@ -38,4 +43,25 @@ func (s *State) Remembered() []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// Recalled is a job with every attempt known of it, also those from before a
+// resume; nil where there is none. One that was freed and has not started
+// again is pending.
+func (s *State) Recalled(key string) *Job {
+	past := s.Past(key)
+	j := s.Job(key)
+	if j == nil {
+		if len(past) == 0 {
+			return nil
+		}
+		address := strings.TrimPrefix(key, SmokeAddress(""))
+		j = &Job{Address: address, Smoke: address != key, Status: "pending"}
+		if job, err := addr.Parse(address); err == nil {
+			j.Phase = job.Phase
+		}
+	}
+	known := *j
+	known.Attempts = past
+	return &known
 }

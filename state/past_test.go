@@ -69,3 +69,20 @@ func text(attempts []state.Attempt) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// A job that was freed and has not started again is pending, with what was
+// attempted of it.
+func TestRecalled(t *testing.T) {
+	t.Parallel()
+	s := state.New("c")
+	if j := s.Recalled(addr); j != nil {
+		t.Errorf("nobody knows of it: %+v", j)
+	}
+	for _, e := range []state.Event{intended(1, "aa"), observed(1, "aa", state.Failed), state.HeldJob{Address: addr}, state.Freed{Address: addr}} {
+		s.Apply(e)
+	}
+	j := s.Recalled(addr)
+	if j == nil || j.Status != "pending" || j.Smoke || j.Address != addr || j.Phase == "" || len(j.Attempts) != 1 || j.Attempts[0].Token != "aa" {
+		t.Errorf("%+v", j)
+	}
+}

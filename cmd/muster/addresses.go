@@ -27,10 +27,10 @@ func (a *app) requestAddresses(c *lang.Campaign, st *state.State, verb request.V
 	if err != nil {
 		return nil, err
 	}
-	for address := range s.jobs {
+	for _, address := range s.Named() {
 		out = append(out, address)
 	}
-	a.notef("%s\n", s.text())
+	a.notef("%s\n", s.Text())
 	return out, nil
 }
 

@@ -133,17 +133,14 @@ func (a *app) failErr(err error) int {
 	case errors.As(err, &write):
 		a.fail(diag.List{{Summary: "The state cannot be written", Detail: write.Error() + ".\n\n" + write.Way}})
 	case errors.As(err, &provider):
-		a.fail(diag.List{{Summary: capitalise(provider.Summary), Detail: strings.TrimSpace(provider.Detail + "\n\n" + provider.Hint)}})
+		a.fail(diag.List{{Summary: diag.Sentence(provider.Summary), Detail: strings.TrimSpace(provider.Detail + "\n\n" + provider.Hint)}})
 		if provider.Class == providers.StaleFence { // as if the lease had been lost here
 			return exitLocked
 		}
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	default:
-		a.fail(diag.List{{Summary: capitalise(firstLine(err.Error())), Detail: restLines(err.Error())}})
+		a.fail(diag.List{diag.FromError(err)})
 	}
 	return exitError
 }
-
-func firstLine(s string) string { l, _, _ := strings.Cut(s, "\n"); return l }
-func restLines(s string) string { _, r, _ := strings.Cut(s, "\n"); return strings.TrimSpace(r) }

@@ -223,7 +223,7 @@ func (a *app) approve(p *planner.Plan, f applyFlags) error {
 		return exitStatus(exitError)
 	}
 	what := "Do this?"
-	if text := ceilingText(p.Ceiling); text != "" {
+	if text := view.Amounts(p.Ceiling); text != "" {
 		what = fmt.Sprintf("Do this, spending at most %s?", text)
 	}
 	if names := p.Unbounded(); len(names) > 0 {
@@ -329,15 +329,4 @@ func whoami() (who, host string) {
 	}
 	host, _ = os.Hostname()
 	return who, host
-}
-
-// ceilingText names the ceiling in every unit that is not zero.
-func ceilingText(c state.Amounts) string {
-	var parts []string
-	for _, unit := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
-		if text := view.Amount(unit, c[unit]); text != "" {
-			parts = append(parts, text)
-		}
-	}
-	return strings.Join(parts, ", ")
 }

@@ -205,7 +205,7 @@ func poolLimit(p offer.Pool) string {
 		parts = append(parts, "≤"+units.ShortDuration(p.MaxTime))
 	}
 	if p.MaxJobs > 0 {
-		parts = append(parts, plural(p.MaxJobs, "job")+" at once")
+		parts = append(parts, units.Count(p.MaxJobs, "job")+" at once")
 	}
 	if p.Testing {
 		parts = append(parts, "for tests")
@@ -255,7 +255,7 @@ type cleanReport struct {
 // backend that cannot be cleaned does not keep the others from it.
 func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.State, names []string, asJSON bool) error {
 	if n := len(st.InFlight()); n > 0 {
-		return usagef("%s of this campaign may still run: cancel or finish them before cleaning up", plural(n, "job"))
+		return usagef("%s of this campaign may still run: cancel or finish them before cleaning up", units.Count(n, "job"))
 	}
 	reports := []cleanReport{}
 	var diags diag.List

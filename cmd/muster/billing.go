@@ -63,13 +63,13 @@ func (b *billing) add(at *state.Attempt, walltime time.Duration, now time.Time) 
 		b.Unsaid++
 		return
 	}
-	addAmounts(b.AtMost, at.Ceiling)
+	b.AtMost.Add(at.Ceiling)
 	hours := decimal.NewFromFloat(walltime.Hours())
 	ran := decimal.NewFromFloat(max(now.Sub(at.Started), 0).Hours())
 	for unit, text := range at.Ceiling {
 		rate := amount.Of(text).DivRound(hours, 6)
-		addAmounts(b.PerHour, state.Amounts{unit: rate.String()})
-		addAmounts(b.SoFar, state.Amounts{unit: decimal.Min(rate.Mul(ran), amount.Of(text)).Round(6).String()})
+		b.PerHour.Add(state.Amounts{unit: rate.String()})
+		b.SoFar.Add(state.Amounts{unit: decimal.Min(rate.Mul(ran), amount.Of(text)).Round(6).String()})
 	}
 }
 

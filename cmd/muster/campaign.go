@@ -127,7 +127,7 @@ func (a *app) slow(text string) func() {
 // backends more than once.
 func (a *app) waiting(what string) {
 	if a.firstWait(what) {
-		a.notef("%s…\n", capitalise(what))
+		a.notef("%s…\n", diag.Sentence(what))
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 )
@@ -99,10 +101,10 @@ func conclusion(o apply.Outcome, missing []string) string {
 	}
 	b.WriteString(".\n")
 	if len(missing) > 0 {
-		fmt.Fprintf(&b, "Outputs of %s are not there any more (? missing). To make them again:\n\n    muster apply -rerun='%s'\n", plural(len(missing), "job"), missing[0])
+		fmt.Fprintf(&b, "Outputs of %s are not there any more (? missing). To make them again:\n\n    muster apply -rerun='%s'\n", units.Count(len(missing), "job"), missing[0])
 	}
 	if o.Why != "" {
-		fmt.Fprintf(&b, "%s\n", capitalise(o.Why))
+		fmt.Fprintf(&b, "%s\n", diag.Sentence(o.Why))
 	}
 	if o.Stopped == apply.Interrupted || o.Stopped == apply.Detached || o.Stopped == apply.LeaseLost || o.Stopped == apply.StoreFailed {
 		b.WriteString(goingOn(o))

@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/view"
@@ -77,15 +78,15 @@ func costOf(c *lang.Campaign, st *state.State, now time.Time) costReport {
 		if e.Unknown {
 			r.Unknown++
 		}
-		addAmounts(r.Total, e.Spent)
+		r.Total.Add(e.Spent)
 		for i, b := range c.Budgets {
 			if b.Counts(e.Phase, e.Backend) {
-				addAmounts(r.Budgets[i].Spent, e.Spent)
+				r.Budgets[i].Spent.Add(e.Spent)
 			}
 		}
-		addAmounts(under(r.ByPhase, e.Phase), e.Spent)
-		addAmounts(under(r.ByBackend, e.Backend), e.Spent)
-		addAmounts(under(r.ByDay, e.At.Format("2006-01-02")), e.Spent)
+		under(r.ByPhase, e.Phase).Add(e.Spent)
+		under(r.ByBackend, e.Backend).Add(e.Spent)
+		under(r.ByDay, e.At.Format("2006-01-02")).Add(e.Spent)
 	}
 	for _, rental := range st.Rentals {
 		r.Rentals = append(r.Rentals, rental)
@@ -103,38 +104,27 @@ func under(m map[string]state.Amounts, key string) state.Amounts {
 	return m[key]
 }
 
-func addAmounts(to, from state.Amounts) {
-	for unit, text := range from {
-		d, err := decimal.NewFromString(text)
-		if err != nil {
-			continue
-		}
-		was, _ := decimal.NewFromString(cmp.Or(to[unit], "0"))
-		to[unit] = was.Add(d).String()
-	}
-}
-
 func (a *app) printCost(r costReport) error {
-	units := unitsOf(r.Total)
+	listed := unitsOf(r.Total)
 	if len(r.ByPhase) == 0 {
 		a.printf("Nothing was spent yet.\n")
 	} else {
-		a.costTable("by phase", r.ByPhase, r.Total, units)
-		a.costTable("by backend", r.ByBackend, r.Total, units)
+		a.costTable("by phase", r.ByPhase, r.Total, listed)
+		a.costTable("by backend", r.ByBackend, r.Total, listed)
 		if len(r.ByDay) > 1 {
-			a.costTable("by day", r.ByDay, r.Total, units)
+			a.costTable("by day", r.ByDay, r.Total, listed)
 		}
 	}
 	if len(r.Budgets) > 0 && len(r.ByPhase) > 0 {
 		a.printf("\n")
 	}
 	for _, b := range r.Budgets {
-		for _, unit := range sortedKeys(b.Limits) {
+		for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
 			a.printf("  budget %q: %s of %s\n", b.Name, orZero(unit, b.Spent[unit]), view.Amount(unit, b.Limits[unit]))
 		}
 	}
 	if r.Unknown > 0 {
-		a.printf("  %s billed at an amount that is not known; each counts at its ceiling.\n", plural(r.Unknown, "attempt"))
+		a.printf("  %s billed at an amount that is not known; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
 	}
 	a.printApprovals(r.Approvals)
 	a.printBilled(r)
@@ -146,7 +136,7 @@ const shownApprovals = 5
 
 // printApprovals says who approved what costs more than this machine's hours.
 func (a *app) printApprovals(list []state.Approval) {
-	list = slices.DeleteFunc(slices.Clone(list), func(p state.Approval) bool { return ceilingText(p.Ceiling) == "" || onlyHours(p.Ceiling) })
+	list = slices.DeleteFunc(slices.Clone(list), func(p state.Approval) bool { return view.Amounts(p.Ceiling) == "" || onlyHours(p.Ceiling) })
 	if n := len(list) - shownApprovals; n > 0 {
 		list = list[n:]
 	}
@@ -155,7 +145,7 @@ func (a *app) printApprovals(list []state.Approval) {
 			a.printf("\n")
 		}
 		outcome := cmp.Or(p.Outcome, "begun, not finished")
-		a.printf("  Approved by %s on %s: at most %s; %s\n", term.CleanLine(p.Who), p.Begun.Local().Format("2006-01-02 15:04"), ceilingText(p.Ceiling), outcome)
+		a.printf("  Approved by %s on %s: at most %s; %s\n", term.CleanLine(p.Who), p.Begun.Local().Format("2006-01-02 15:04"), view.Amounts(p.Ceiling), outcome)
 	}
 }
 
@@ -172,7 +162,7 @@ func onlyHours(ceiling state.Amounts) bool {
 func (a *app) printBilled(r costReport) {
 	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return rental.Status == "released" })
 	if len(rented)+len(r.Billed) == 0 {
-		a.printf("\n  Billed right now: nothing rented, %s in flight.\n", plural(r.InFlight, "job"))
+		a.printf("\n  Billed right now: nothing rented, %s in flight.\n", units.Count(r.InFlight, "job"))
 		return
 	}
 	a.printf("\n  Billed right now\n")
@@ -189,9 +179,9 @@ func (a *app) printBilled(r costReport) {
 	for _, b := range r.Billed {
 		rate := rateText(b.PerHour)
 		if b.Unsaid > 0 {
-			rate = fmt.Sprintf("%s, and %s without a walltime at a rate that is not known", rate, plural(b.Unsaid, "job"))
+			rate = fmt.Sprintf("%s, and %s without a walltime at a rate that is not known", rate, units.Count(b.Unsaid, "job"))
 		}
-		t.Row(strings.TrimSuffix(b.Backend+", "+b.Pool, ", "), plural(b.Jobs, "job"), rate, when(b.Since), "about "+cmp.Or(ceilingText(b.SoFar), "nothing")+" so far")
+		t.Row(strings.TrimSuffix(b.Backend+", "+b.Pool, ", "), units.Count(b.Jobs, "job"), rate, when(b.Since), "about "+cmp.Or(view.Amounts(b.SoFar), "nothing")+" so far")
 	}
 	a.printf("%s", t.String())
 }
@@ -208,12 +198,12 @@ func unitsOf(total state.Amounts) []string {
 	return out
 }
 
-func (a *app) costTable(title string, rows map[string]state.Amounts, total state.Amounts, units []string) {
-	t := term.Table{Indent: "  ", Align: slices.Repeat([]term.Align{term.Right}, len(units)+1)}
+func (a *app) costTable(title string, rows map[string]state.Amounts, total state.Amounts, listed []string) {
+	t := term.Table{Indent: "  ", Align: slices.Repeat([]term.Align{term.Right}, len(listed)+1)}
 	t.Align[0] = term.Left
 	row := func(name string, amounts state.Amounts) {
 		cells := []string{name}
-		for _, u := range units {
+		for _, u := range listed {
 			cells = append(cells, cmp.Or(view.Amount(u, amounts[u]), "–"))
 		}
 		t.Row(cells...)
@@ -224,5 +214,3 @@ func (a *app) costTable(title string, rows map[string]state.Amounts, total state
 	row("total", total)
 	a.printf("\n  %s\n%s", title, t.String())
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

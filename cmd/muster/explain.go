@@ -193,7 +193,7 @@ func explainPlace(b *strings.Builder, x explain.Job) {
 		}
 		b.WriteString(line + whys[i] + "\n")
 	}
-	if text := ceilingText(x.Ceiling); text != "" {
+	if text := view.Amounts(x.Ceiling); text != "" {
 		fmt.Fprintf(b, "    at most %s in %s\n", text, launches(max(x.Attempts, 1)))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 )
 
@@ -75,7 +76,7 @@ func (g graphReport) dot() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %q {\n  rankdir = LR\n  node [shape = box]\n", g.Campaign)
 	for _, n := range g.Phases {
-		fmt.Fprintf(&b, "  %q [label = %q]\n", n.Phase, fmt.Sprintf("%s\n%s", n.Phase, plural(n.Jobs, "job")))
+		fmt.Fprintf(&b, "  %q [label = %q]\n", n.Phase, fmt.Sprintf("%s\n%s", n.Phase, units.Count(n.Jobs, "job")))
 	}
 	for _, e := range g.Edges {
 		style := "style = dashed"
@@ -91,7 +92,7 @@ func (g graphReport) mermaid() string {
 	var b strings.Builder
 	b.WriteString("graph LR\n")
 	for _, n := range g.Phases {
-		fmt.Fprintf(&b, "  %s[\"%s<br/>%s\"]\n", n.Phase, n.Phase, plural(n.Jobs, "job"))
+		fmt.Fprintf(&b, "  %s[\"%s<br/>%s\"]\n", n.Phase, n.Phase, units.Count(n.Jobs, "job"))
 	}
 	for _, e := range g.Edges {
 		arrow := "-.->"
@@ -101,11 +102,4 @@ func (g graphReport) mermaid() string {
 		fmt.Fprintf(&b, "  %s %s %s\n", e.From, arrow, e.To)
 	}
 	return b.String()
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

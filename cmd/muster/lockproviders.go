@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	goversion "github.com/hashicorp/go-version"
@@ -73,7 +75,7 @@ func externalTypes(c *lang.Campaign) []string {
 	for name := range builtins {
 		delete(seen, name)
 	}
-	return sortedKeys(seen)
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // unknownType is the summary with which lang meets a type without a schema.
@@ -98,7 +100,7 @@ func explainAbsent(diags diag.List, absent map[string]error) diag.List {
 			diags[i].Summary, diags[i].Detail = why.Summary, why.Detail
 		}
 	}
-	for _, typ := range sortedKeys(absent) {
+	for _, typ := range slices.Sorted(maps.Keys(absent)) {
 		if !said[typ] {
 			diags.Append(providerFault(absent[typ]))
 		}
@@ -110,15 +112,15 @@ func explainAbsent(diags diag.List, absent map[string]error) diag.List {
 func providerFault(err error) diag.Diagnostic {
 	var e *providers.Error
 	if errors.As(err, &e) {
-		return diag.Diagnostic{Summary: capitalise(e.Summary), Detail: strings.TrimSpace(e.Detail + "\n\n" + e.Hint)}
+		return diag.Diagnostic{Summary: diag.Sentence(e.Summary), Detail: strings.TrimSpace(e.Detail + "\n\n" + e.Hint)}
 	}
-	return diag.Diagnostic{Summary: capitalise(firstLine(err.Error())), Detail: restLines(err.Error())}
+	return diag.FromError(err)
 }
 
 // unsuitable tells of the providers whose versions the campaign does not
 // want. A built-in one has muster's own version.
 func unsuitable(c *lang.Campaign, schemas map[string]offer.Schema) (diags diag.List) {
-	for _, typ := range sortedKeys(c.RequiredProviders) {
+	for _, typ := range slices.Sorted(maps.Keys(c.RequiredProviders)) {
 		have := schemas[typ].Version
 		if _, ok := builtins[typ]; ok {
 			have = version

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -53,18 +52,18 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 		return err
 	}
 	var jobs []*state.Job
-	for address := range s.jobs {
+	for _, address := range s.Named() {
 		if o.smoke {
 			address = state.SmokeAddress(address)
 		}
-		if j := recalled(st, address); j != nil && len(j.Attempts) > 0 {
+		if j := st.Recalled(address); j != nil && len(j.Attempts) > 0 {
 			jobs = append(jobs, j)
 		}
 	}
 	sortJobs(jobs)
 	switch {
 	case len(jobs) == 0:
-		return usagef("none of the %d selected jobs has been started yet, so there is no log", len(s.jobs))
+		return usagef("none of the %d selected jobs has been started yet, so there is no log", len(s.Named()))
 	case len(jobs) > mostLogs:
 		return usagef("%d logs at once are too many to read (most: %d): select fewer", len(jobs), mostLogs)
 	}
@@ -121,27 +120,6 @@ func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Pro
 		return nil // the reader has seen enough
 	}
 	return errors.Join(errs...)
-}
-
-// recalled is a job with every attempt known of it, also those from before a
-// resume; nil where there is none. One that was freed and has not started
-// again is pending.
-func recalled(st *state.State, key string) *state.Job {
-	past := st.Past(key)
-	j := st.Job(key)
-	if j == nil {
-		if len(past) == 0 {
-			return nil
-		}
-		address := strings.TrimPrefix(key, state.SmokeAddress(""))
-		j = &state.Job{Address: address, Smoke: address != key, Status: "pending"}
-		if job, err := addr.Parse(address); err == nil {
-			j.Phase = job.Phase
-		}
-	}
-	known := *j
-	known.Attempts = past
-	return &known
 }
 
 // emptyLog says where else to look: what went wrong mostly stands on the other

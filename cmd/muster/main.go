@@ -59,7 +59,7 @@ func (a *app) exitCode(err error) int {
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &usage):
-		a.fail(diag.List{{Summary: capitalise(usage.text)}})
+		a.fail(diag.List{{Summary: diag.Sentence(usage.text)}})
 		return exitError
 	case errors.Is(err, syscall.EPIPE):
 		return exitDone // the reader has seen enough: `muster status | head`
@@ -182,14 +182,4 @@ func profile() func() {
 		fmt.Fprintf(os.Stderr, "MUSTER_CPU_PROFILE: %v\n", err)
 	}
 	return func() { pprof.StopCPUProfile(); f.Close() }
-}
-
-// capitalise begins a sentence. An address, a path or a command stays as it
-// is written.
-func capitalise(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	if s == "" || word == "muster" || strings.ContainsAny(word, "./[=") {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

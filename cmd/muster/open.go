@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -29,10 +30,10 @@ func (a *app) open(ctx context.Context, v varFlags) (*lang.Campaign, *state.Stat
 }
 
 // openFor is open for a command about the jobs that addresses select.
-func (a *app) openFor(ctx context.Context, v varFlags, args []string) (*lang.Campaign, *state.State, selection, error) {
+func (a *app) openFor(ctx context.Context, v varFlags, args []string) (*lang.Campaign, *state.State, chosen.Jobs, error) {
 	c, st, err := a.open(ctx, v)
 	if err != nil {
-		return nil, nil, selection{}, err
+		return nil, nil, chosen.Jobs{}, err
 	}
 	s, err := a.choose(c, st, args)
 	return c, st, s, err

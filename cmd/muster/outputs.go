@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
@@ -67,12 +70,12 @@ type resultReport struct {
 	Total int             `json:"total"`
 }
 
-func outputsOf(c *lang.Campaign, st *state.State, s selection) outputsReport {
+func outputsOf(c *lang.Campaign, st *state.State, s chosen.Jobs) outputsReport {
 	r := outputsReport{FormatVersion: formatVersion, Campaign: c.Name, Jobs: []jobOutputs{}, Results: []resultReport{}}
 	for _, p := range c.Phases {
 		for i := range p.Len() {
 			j := st.Job(p.Address(i))
-			if j == nil || j.Status != state.Completed || !s.has(j.Address) {
+			if j == nil || j.Status != state.Completed || !s.Has(j.Address) {
 				continue
 			}
 			o := jobOutputs{Address: j.Address, Axes: j.Axes, Outputs: j.Outputs, Metrics: map[string]json.RawMessage{}}
@@ -126,7 +129,7 @@ func (a *app) printOutputs(r outputsReport) error {
 			}
 			t.Row(address, o.Name, units.FormatSize(o.Size), where(o), digest)
 		}
-		for _, name := range sortedKeys(j.Metrics) {
+		for _, name := range slices.Sorted(maps.Keys(j.Metrics)) {
 			t.Row("", "metric."+name, "", term.CleanLine(string(j.Metrics[name])))
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func (a *app) providers() ([]providerReport, error) {
 		}
 		out = append(out, p)
 	}
-	for _, name := range sortedKeys(lock.Providers) {
+	for _, name := range slices.Sorted(maps.Keys(lock.Providers)) {
 		if !found[name] {
 			out = append(out, providerReport{Name: name, Version: lock.Providers[name].Version, Kind: "external", Note: "locked, but not found"})
 		}

@@ -77,7 +77,7 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON bool, args
 	}
 	from := origins(connect, c, st)
 	r := pullReport{FormatVersion: formatVersion, To: to, Files: []pulledFile{}, Failed: []unpulled{}}
-	for _, address := range s.list(c) {
+	for _, address := range s.List(c) {
 		j := st.Job(address)
 		if j == nil || j.Status != state.Completed {
 			continue
@@ -106,7 +106,7 @@ func (a *app) printPulled(r pullReport, asJSON bool) error {
 		for _, f := range r.Files {
 			bytes += f.Size
 		}
-		text := fmt.Sprintf("%s, %s, in %s: every digest is as recorded", plural(len(r.Files), "file"), units.FormatSize(bytes), r.To)
+		text := fmt.Sprintf("%s, %s, in %s: every digest is as recorded", units.Count(len(r.Files), "file"), units.FormatSize(bytes), r.To)
 		switch n := len(r.Failed); {
 		case n == 1:
 			text += "; 1 output was not copied"

@@ -96,7 +96,7 @@ func rehearsalText(p *planner.Plan, stage *rehearse.Stage, r rehearsal, runs []r
 	if len(runs) > 1 {
 		times = units.FormatCount(int64(len(runs))) + " times"
 	}
-	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run.\n\n", times, r.seed, plural(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"))
+	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run.\n\n", times, r.seed, units.Count(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"))
 	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right}}
 	t.Row("", "p10", "p50", "p90", "plan:", "expected", "p90", "at most")
 	for _, f := range rehearsedFigures(p, runs) {

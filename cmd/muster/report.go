@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/advice"
 	"github.com/muster-run/muster/state"
@@ -86,19 +87,19 @@ type jobReport struct {
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
 }
 
-func reportOf(c *lang.Campaign, st *state.State, s selection) campaignReport {
+func reportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) campaignReport {
 	r := campaignReport{FormatVersion: formatVersion, Campaign: c.Name, Description: c.Description, Jobs: []jobReport{}, Phases: []phaseReport{}, Spent: state.Amounts{}}
 	r.Results = outputsOf(c, st, s).Results
 	r.History = historyOf(c, st, s)
 	for _, e := range st.Ledger {
-		addAmounts(r.Spent, e.Spent)
+		r.Spent.Add(e.Spent)
 	}
 	for _, p := range c.Phases {
 		ph := phaseReport{Phase: p.Name, Jobs: p.Len()}
 		var ran, queued []float64
 		for i := range p.Len() {
-			j := recalled(st, p.Address(i))
-			if j == nil || !s.has(j.Address) {
+			j := st.Recalled(p.Address(i))
+			if j == nil || !s.Has(j.Address) {
 				continue
 			}
 			jr := jobReportOf(j)
@@ -120,9 +121,9 @@ func reportOf(c *lang.Campaign, st *state.State, s selection) campaignReport {
 
 // historyOf is where the time of the selected jobs went, and what they used of
 // what they asked for.
-func historyOf(c *lang.Campaign, st *state.State, s selection) []historyReport {
+func historyOf(c *lang.Campaign, st *state.State, s chosen.Jobs) []historyReport {
 	out := []historyReport{}
-	for _, h := range advice.HistoryOf(advice.Input{Campaign: c, State: st}, s.has) {
+	for _, h := range advice.HistoryOf(advice.Input{Campaign: c, State: st}, s.Has) {
 		out = append(out, historyReportOf(h))
 	}
 	return out

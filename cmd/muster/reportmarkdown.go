@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/view"
 )
 
 func markdownReport(r campaignReport) string {
@@ -20,7 +21,7 @@ func markdownReport(r campaignReport) string {
 	if !r.Began.IsZero() {
 		fmt.Fprintf(&b, "From %s to %s: %s.\n", r.Began.Local().Format(time.DateTime), r.Ended.Local().Format(time.DateTime), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
 	}
-	if text := ceilingText(r.Spent); text != "" {
+	if text := view.Amounts(r.Spent); text != "" {
 		fmt.Fprintf(&b, "Spent: %s.\n", text)
 	}
 	rows := [][]string{{"phase", "jobs", "done", "retried", "failed", "median", "longest", "queued"}}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +53,7 @@ func sensitiveNote(file *planfile.File) string {
 // of its own.
 func writeVariables(values map[string]json.RawMessage) (string, error) {
 	f := hclwrite.NewEmptyFile()
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		ty, err := ctyjson.ImpliedType(values[name])
 		if err != nil {
 			return "", fmt.Errorf("read variable %q of the plan: %w", name, err)

@@ -29,8 +29,8 @@ func stateListCommand() *command {
 				}
 				listed := []listedJob{}
 				for _, key := range st.Remembered() {
-					j := recalled(st, key)
-					if s.has(j.Address) && (*status == "" || string(j.Status) == *status) {
+					j := st.Recalled(key)
+					if s.Has(j.Address) && (*status == "" || string(j.Status) == *status) {
 						listed = append(listed, listedJob{key, j.Status})
 					}
 				}
@@ -73,13 +73,13 @@ count no longer, since a muster resume or because the job became another, stand 
 				if err != nil {
 					return err
 				}
-				j := recalled(st, args[0])
+				j := st.Recalled(args[0])
 				if j == nil {
 					address, err := a.chooseOne(c, st, args[0])
 					if err != nil {
 						return err
 					}
-					if j = recalled(st, address); j == nil {
+					if j = st.Recalled(address); j == nil {
 						return usagef("%s was never attempted: the state knows nothing of it", address)
 					}
 				}

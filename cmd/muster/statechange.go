@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -97,8 +98,8 @@ func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []
 	var events []state.Event
 	forgotten := []string{}
 	for _, key := range st.Remembered() {
-		j := recalled(st, key)
-		if !s.jobs[j.Address] {
+		j := st.Recalled(key)
+		if !s.Has(j.Address) {
 			continue
 		}
 		if j.InFlight() {
@@ -122,7 +123,7 @@ func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []
 	case len(forgotten) == 0:
 		a.printf("The state has no record of what was selected.\n")
 	case dry:
-		a.printf("%s would be forgotten; nothing was changed.\n", plural(len(forgotten), "record"))
+		a.printf("%s would be forgotten; nothing was changed.\n", units.Count(len(forgotten), "record"))
 	}
 	return nil
 }

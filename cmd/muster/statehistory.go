@@ -28,7 +28,7 @@ func stateHistoryCommand() *command {
 }
 
 func (a *app) stateHistory(ctx context.Context, v varFlags, asJSON bool, args []string) error {
-	c, _, chosen, err := a.openFor(ctx, v, args)
+	c, _, jobs, err := a.openFor(ctx, v, args)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *app) stateHistory(ctx context.Context, v varFlags, asJSON bool, args []
 	var failed error
 	err = s.History(ctx, func(r store.Record) bool {
 		address := strings.TrimPrefix(state.EventAddress(r.Event), "smoke.")
-		if len(args) > 0 && !chosen.jobs[address] {
+		if !jobs.Has(address) {
 			return true
 		}
 		if asJSON {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func (a *app) printStatus(r statusReport, every bool) error {
 	if r.selected != "" {
 		a.printf("\n%s\n", r.selected)
 	}
-	for _, name := range sortedKeys(r.Unreachable) {
+	for _, name := range slices.Sorted(maps.Keys(r.Unreachable)) {
 		a.printf("\n? backend.%s cannot be asked: %s\n", name, term.CleanLine(r.Unreachable[name]))
 	}
 	for _, text := range r.Findings {

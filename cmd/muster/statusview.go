@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/stuck"
 	"github.com/muster-run/muster/state"
@@ -64,7 +67,7 @@ const blocked = "blocked"
 type statusMaker struct {
 	st     *state.State
 	seen   seenJobs
-	chosen selection
+	chosen chosen.Jobs
 	stuck  map[string]string // by address, what blocks it
 	report statusReport
 }
@@ -86,11 +89,11 @@ func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args 
 	for _, f := range m.seen.findings {
 		m.report.Findings = append(m.report.Findings, f.Address+": "+f.Detail)
 	}
-	for _, name := range sortedKeys(st.Pauses) {
+	for _, name := range slices.Sorted(maps.Keys(st.Pauses)) {
 		m.report.Pauses = append(m.report.Pauses, st.Pauses[name])
 	}
 	if len(args) > 0 {
-		m.report.selected = m.chosen.text()
+		m.report.selected = m.chosen.Text()
 	}
 	for _, p := range c.Phases {
 		m.phase(p)
@@ -102,7 +105,7 @@ func (m *statusMaker) phase(p *lang.Phase) {
 	ps := phaseStatus{Phase: p.Name, Counts: map[string]int{}, Note: m.note(p)}
 	for i := range p.Len() {
 		address := p.Address(i)
-		if !m.chosen.has(address) {
+		if !m.chosen.Has(address) {
 			continue
 		}
 		ps.Jobs++
@@ -119,7 +122,7 @@ func (m *statusMaker) phase(p *lang.Phase) {
 	case smokes > 0:
 		ps.Note = fmt.Sprintf("%d in the smoke", smokes)
 	case missing > 0:
-		ps.Note = fmt.Sprintf("outputs of %s are missing", plural(missing, "job"))
+		ps.Note = fmt.Sprintf("outputs of %s are missing", units.Count(missing, "job"))
 	}
 	m.report.Phases = append(m.report.Phases, ps)
 }
@@ -150,7 +153,7 @@ func (m *statusMaker) smokes(p *lang.Phase) (underWay int) {
 	for _, i := range p.Smoke.Cells {
 		address := p.Address(i)
 		j := m.st.Job(state.SmokeAddress(address))
-		if j == nil || !m.chosen.has(address) {
+		if j == nil || !m.chosen.Has(address) {
 			continue
 		}
 		s := m.job(state.SmokeAddress(address), j)
@@ -167,7 +170,7 @@ func (m *statusMaker) missing(p *lang.Phase) int {
 	n := 0
 	for i := range p.Len() {
 		j := m.st.Job(p.Address(i))
-		if j != nil && j.Status == state.Completed && m.chosen.has(j.Address) && slices.ContainsFunc(j.Outputs, func(o state.Output) bool { return o.Missing }) {
+		if j != nil && j.Status == state.Completed && m.chosen.Has(j.Address) && slices.ContainsFunc(j.Outputs, func(o state.Output) bool { return o.Missing }) {
 			n++
 		}
 	}

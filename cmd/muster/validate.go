@@ -6,6 +6,7 @@ import (
 	"flag"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
 )
 
 func validateCommand() *command {
@@ -30,7 +31,7 @@ variables without a value are taken as unknown.`,
 				for _, p := range c.Phases {
 					jobs += p.Len()
 				}
-				a.printf("The campaign %q is valid: %s, %s.\n", c.Name, plural(len(c.Phases), "phase"), plural(jobs, "job"))
+				a.printf("The campaign %q is valid: %s, %s.\n", c.Name, units.Count(len(c.Phases), "phase"), units.Count(jobs, "job"))
 				return nil
 			}
 		},

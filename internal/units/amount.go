@@ -35,6 +35,14 @@ func FormatMoney(a Amount) string {
 // FormatCount is a whole number with its thousands apart, "2,669".
 func FormatCount(n int64) string { return FormatDigits(strconv.FormatInt(n, 10)) }
 
+// Count is "1 job" or "24 jobs".
+func Count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
 // FormatDigits sets the thousands of a decimal number's digits apart.
 func FormatDigits(digits string) string {
 	digits, fraction, has := strings.Cut(digits, ".")

@@ -182,3 +182,11 @@ func FuzzSize(f *testing.F) {
 		FormatSize(n)
 	})
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 jobs", 1: "1 job", 24: "24 jobs"} {
+		if got := Count(n, "job"); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+}

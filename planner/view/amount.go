@@ -1,6 +1,10 @@
 package view
 
-import "github.com/shopspring/decimal"
+import (
+	"strings"
+
+	"github.com/shopspring/decimal"
+)
 
 // unitWords are the units as they follow a number.
 var unitWords = map[string]string{"service_units": "service units", "gpu_hours": "GPU-hours", "cpu_hours": "CPU-hours", "node_hours": "node-hours"}
@@ -16,4 +20,15 @@ func Amount(unit, text string) string {
 		return quantity(unit, text) + " " + word
 	}
 	return quantity(unit, text)
+}
+
+// Amounts are quantities in words, money first; "" where all are zero.
+func Amounts(amounts map[string]string) string {
+	var parts []string
+	for _, unit := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
+		if text := Amount(unit, amounts[unit]); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,0 +1,20 @@
+package diag
+
+import "strings"
+
+// Sentence begins a sentence with a capital letter. An address, a path or a
+// command stays as it is written.
+func Sentence(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if s == "" || word == "muster" || strings.ContainsAny(word, "./[=") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// FromError is plumbing's error as people are told it: its first line, and what
+// follows below.
+func FromError(err error) Diagnostic {
+	first, rest, _ := strings.Cut(err.Error(), "\n")
+	return Diagnostic{Summary: Sentence(first), Detail: strings.TrimSpace(rest)}
+}

@@ -1,0 +1,18 @@
+package view
+
+import "testing"
+
+func TestAmounts(t *testing.T) {
+	for _, test := range []struct {
+		amounts map[string]string
+		want    string
+	}{
+		{nil, ""},
+		{map[string]string{"usd": "0"}, ""},
+		{map[string]string{"node_hours": "2", "usd": "1.5", "gpu_hours": "0", "cpu_hours": "12"}, "$1.50, 12.0 CPU-hours, 2.0 node-hours"},
+	} {
+		if got := Amounts(test.amounts); got != test.want {
+			t.Errorf("%v: %q, want %q", test.amounts, got, test.want)
+		}
+	}
+}
