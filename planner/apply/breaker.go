@@ -37,7 +37,7 @@ func (e *engine) countAgain(f *flight, o *offer.Observation) {
 }
 
 func (e *engine) failure(f *flight, o *offer.Observation) brake.Failure {
-	return brake.Failure{Job: f.addr, Class: o.Class, Signature: relaunch.Signature(o, relaunch.Rules(e.Campaign)), Exit: o.Exit, Text: relaunch.Text(o)}
+	return brake.Failure{Job: f.Addr, Class: o.Class, Signature: relaunch.Signature(o, relaunch.Rules(e.Campaign)), Exit: o.Exit, Text: relaunch.Text(o)}
 }
 
 // countSuccess tells it of one that is done.

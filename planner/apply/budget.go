@@ -68,7 +68,7 @@ func (e *engine) enter(en *state.Entry) {
 
 // item is what a flight's money is spent on.
 func (f *flight) item() ledger.Item {
-	it := ledger.Item{Backend: f.b.Name, Plan: f.plan}
+	it := ledger.Item{Backend: f.B.Name, Plan: f.plan}
 	if f.p != nil {
 		it.Phase = f.p.Name
 	}
@@ -81,20 +81,20 @@ func (f *flight) tariff() ledger.Tariff { return ledger.TariffOf(f.where) }
 // ceilingOf is what a flight may still cost: as recorded with its attempt, or
 // from its placement.
 func (bs *budgets) ceilingOf(f *flight, recorded state.Amounts) ledger.Dues {
-	left := int64(b2i(f.paid < f.n))
+	left := int64(b2i(f.paid < f.N))
 	if f.rides() {
-		left = int64(max(0, f.max-max(f.paid, f.first-1)))
+		left = int64(max(0, f.max-max(f.paid, f.First-1)))
 	}
 	if f.where == nil {
 		return ledger.Dues{One: recorded, Each: ledger.Parse(recorded), Left: left}
 	}
 	shape := relaunch.Segment(f.where.Shape, f.segments())
-	first := f.job == nil || alike(f.job.Shape, shape)
+	first := f.Job == nil || alike(f.Job.Shape, shape)
 	if d := bs.cache[f.where]; first && d != nil && recorded == nil && len(d.Steps) == 0 {
 		return ledger.Dues{One: d.One, Each: d.Each, Left: left, Open: d.Open}
 	}
 	if !first {
-		shape = f.job.Shape // grown
+		shape = f.Job.Shape // grown
 	}
 	d := ledger.Dues{One: f.tariff().Ceiling(shape), Left: left, Open: f.tariff().Open(shape)}
 	if recorded != nil {
@@ -105,9 +105,9 @@ func (bs *budgets) ceilingOf(f *flight, recorded state.Amounts) ledger.Dues {
 		policy := f.p.Retry
 		policy.MaxAttempts = f.max
 		if !first {
-			policy.MaxAttempts -= f.n - 1 // this launch is the first of those to come
+			policy.MaxAttempts -= f.N - 1 // this launch is the first of those to come
 		}
-		d.Steps = f.tariff().Ceilings(launches.Shapes(shape, policy, f.b.Pools[f.pool]))
+		d.Steps = f.tariff().Ceilings(launches.Shapes(shape, policy, f.B.Pools[f.Pool]))
 	}
 	if first && recorded == nil {
 		bs.cache[f.where] = &d
@@ -121,7 +121,7 @@ func (f *flight) dearer() bool {
 	if f.where == nil {
 		return false
 	}
-	now, then := ledger.Parse(f.tariff().Ceiling(f.job.Shape)), f.due.Each
+	now, then := ledger.Parse(f.tariff().Ceiling(f.Job.Shape)), f.due.Each
 	for u := range now {
 		if now[u] > then[u] {
 			return true
@@ -137,7 +137,7 @@ func alike(a, b offer.Shape) bool {
 
 // afford reports whether a flight fits into every account that counts it.
 func (bs *budgets) afford(e *engine, f *flight) bool {
-	return bs.Afford(f.item(), f.addr, f.due, e.Clock())
+	return bs.Afford(f.item(), f.Addr, f.due, e.Clock())
 }
 
 // take counts a flight at its ceiling; give takes what is left of it away.
@@ -184,7 +184,7 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 	if n <= f.paid || !e.ran(f, o, n) {
 		return nil // counted already, or it never ran
 	}
-	for k := max(f.paid+1, f.first); k < n; k++ {
+	for k := max(f.paid+1, f.First); k < n; k++ {
 		e.guess(f, k)
 	}
 	f.paid = n
@@ -232,7 +232,7 @@ func (f *flight) landOne() ledger.Amounts {
 // book enters an amount into every account, and makes its entry.
 func (e *engine) book(f *flight, n int, spent, most ledger.Amounts, known bool) *state.Entry {
 	it := f.item()
-	en := &state.Entry{Address: f.key, Attempt: n, Token: short(f.token), Plan: f.plan, Backend: f.b.Name, Pool: f.pool, Phase: it.Phase,
+	en := &state.Entry{Address: f.Key, Attempt: n, Token: short(f.Token), Plan: f.plan, Backend: f.B.Name, Pool: f.Pool, Phase: it.Phase,
 		At: e.Clock(), Spent: spent.Text(), Unknown: !known}
 	e.budgets.Enter(it, spent, most)
 	e.spent.Add(spent, 1)
@@ -245,12 +245,12 @@ func (e *engine) book(f *flight, n int, spent, most ledger.Amounts, known bool) 
 // ran reports whether a launch was ever seen to run, so that it may have cost
 // something. Of one that is lost its backend says nothing any more.
 func (e *engine) ran(f *flight, o *offer.Observation, n int) bool {
-	if !o.Started.IsZero() || o.Usage != nil || f.status == cells.Running || f.status == cells.Verifying {
+	if !o.Started.IsZero() || o.Usage != nil || f.Status == cells.Running || f.Status == cells.Verifying {
 		return true
 	}
-	if j := e.st.Jobs[f.key]; j != nil {
+	if j := e.st.Jobs[f.Key]; j != nil {
 		for i := range j.Attempts {
-			if a := &j.Attempts[i]; a.N == n && line.Stem(a.Token) == f.token {
+			if a := &j.Attempts[i]; a.N == n && line.Stem(a.Token) == f.Token {
 				return !a.Started.IsZero()
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
@@ -17,7 +18,7 @@ import (
 )
 
 // share prepares what a phase's jobs on a backend share, once.
-func (e *engine) share(p *phase, b *backend) *sheet.Spec {
+func (e *engine) share(p *phase, b *fleet.Backend) *sheet.Spec {
 	if p.baseOn != b {
 		p.base, p.baseOn = sheet.NewSpec(e.Campaign, p.Phase, b.Env, e.Secrets), b
 	}
@@ -28,7 +29,7 @@ func (e *engine) share(p *phase, b *backend) *sheet.Spec {
 // intent leaves.
 func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 	p, cell, v := f.p, int(f.cell), f.variant()
-	s := e.share(p, f.b)
+	s := e.share(p, f.B)
 	if s.Err != nil {
 		var l diag.List
 		l.Errorf("A secret cannot be read", "%v", s.Err)
@@ -38,17 +39,17 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 	shape := e.scaled(f, req.Shape)
 	workdir := f.spot().Workdir
 	r, diags := p.Render(cell, lang.Site{
-		Variant: v, Workdir: workdir, SourceDir: source.In(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.token),
-		Input: func(name string) []string { return e.inputPaths(f, name) }, Backend: f.b.Name, Pool: f.pool,
+		Variant: v, Workdir: workdir, SourceDir: source.In(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.Token),
+		Input: func(name string) []string { return e.inputPaths(f, name) }, Backend: f.B.Name, Pool: f.Pool,
 		GPUs: shape.GPUs, CPUs: shape.CPUs,
 	})
 	if diags.HasErrors() {
 		return nil, state.Job{}, diags
 	}
 	job := &providers.Job{
-		Token: f.token, Address: f.addr, Phase: p.Name, Name: r.Label, Attempt: f.n, Pool: f.pool,
-		Shell: r.Shell, Argv: r.Argv, Workdir: workdir, Dir: r.Dir, Setup: site.Setup(f.b.Lang, r.Setup), Env: sheet.JobEnv(s.Env, r.Env),
-		Secrets: s.Secrets, Image: r.Image, Shape: shape, Options: sheet.Options(req.Options, f.b.Conf.Type),
+		Token: f.Token, Address: f.Addr, Phase: p.Name, Name: r.Label, Attempt: f.N, Pool: f.Pool,
+		Shell: r.Shell, Argv: r.Argv, Workdir: workdir, Dir: r.Dir, Setup: site.Setup(f.B.Lang, r.Setup), Env: sheet.JobEnv(s.Env, r.Env),
+		Secrets: s.Secrets, Image: r.Image, Shape: shape, Options: sheet.Options(req.Options, f.B.Conf.Type),
 		Metrics: s.Metrics, Breaker: s.Breaker, Cap: p.MaxParallel, Rules: s.Rules, Smoke: f.smoke,
 		ResultHash: p.resultText(f.cell, f.smoke), After: e.after(f), MoveAside: e.moveAside(f),
 	}
@@ -68,7 +69,7 @@ func (e *engine) record(f *flight, req lang.Request, label string) state.Job {
 		p.defined = d.Digest
 	}
 	j := state.Job{
-		Address: f.addr, Phase: p.Name, Axes: p.Axes(cell), Smoke: f.smoke, Name: label, Definition: p.defined,
+		Address: f.Addr, Phase: p.Name, Axes: p.Axes(cell), Smoke: f.smoke, Name: label, Definition: p.defined,
 		Scheme: planner.Scheme, Result: p.resultText(f.cell, f.smoke), Request: planner.Hash(req.Hash).String(),
 		Source: p.plan.Source.Digest,
 	}
@@ -95,7 +96,7 @@ func (e *engine) moveAside(f *flight) string {
 	if f.smoke {
 		return ""
 	}
-	return sheet.AsideOf(e.st.Jobs[f.addr], f.token)
+	return sheet.AsideOf(e.st.Jobs[f.Addr], f.Token)
 }
 
 // scaled is the shape of a launch after the failures before it.
@@ -107,16 +108,16 @@ func (e *engine) scaled(f *flight, s offer.Shape) offer.Shape {
 	if f.where != nil {
 		s = relaunch.Segment(s, f.where.Segments)
 	}
-	return e.shapeAt(f, s, f.n)
+	return e.shapeAt(f, s, f.N)
 }
 
 // shapeAt is what launch n of a flight asked for, grown from a shape.
 func (e *engine) shapeAt(f *flight, s offer.Shape, n int) offer.Shape {
-	rec := e.st.Jobs[f.key]
+	rec := e.st.Jobs[f.Key]
 	if f.p == nil || f.smoke || rec == nil {
 		return s
 	}
-	return relaunch.Shape(s, f.p.Retry, rec.Attempts, n, f.b.Pools[f.pool])
+	return relaunch.Shape(s, f.p.Retry, rec.Attempts, n, f.B.Pools[f.Pool])
 }
 
 func parseAddress(address string) (key string, err error) {

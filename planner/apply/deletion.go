@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -26,7 +27,7 @@ func (e *engine) deleteOutputs() {
 		by[name] = append(by[name], d)
 	}
 	for _, name := range sortedKeys(by) {
-		b := e.at(providers.CutAt(name))
+		b := e.fleet.At(providers.CutAt(name))
 		if b == nil || b.Provider == nil {
 			e.report.note(e, "backend."+name, fmt.Sprintf("%d outputs on backend.%s are not deleted: it cannot be reached", len(by[name]), name), true)
 			e.undeleted += len(by[name])
@@ -42,14 +43,14 @@ func (e *engine) deleteOutputs() {
 
 // liesAt names whose files an output to be deleted is among.
 func (e *engine) liesAt(d planner.Deletion) string {
-	c, j := e.contacts[d.Backend], e.st.Jobs[d.Address]
+	c, j := e.fleet.Contacts[d.Backend], e.st.Jobs[d.Address]
 	if c == nil || j == nil || j.Last() == nil || j.Last().Backend != d.Backend {
 		return d.Backend
 	}
 	return c.Spot(j.Last().Pool).Name()
 }
 
-func (e *engine) deleteSome(b *backend, name string, ds []planner.Deletion) {
+func (e *engine) deleteSome(b *fleet.Backend, name string, ds []planner.Deletion) {
 	var err error
 	b.Call(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, deleteTime)

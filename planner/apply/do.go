@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/request"
 )
 
@@ -20,13 +21,13 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 	if err != nil {
 		return request.Answer{}, err
 	}
-	if err := e.until(ctx, doEnds, func() bool { return e.recovered == 0 && !e.sending() }); err != nil {
+	if err := e.until(ctx, doEnds, func() bool { return e.fleet.Unanswered == 0 && !e.sending() }); err != nil {
 		return request.Answer{}, err
 	}
 	got := make(chan request.Answer, 1)
 	e.handle(r, got)
 	a := <-got
-	err = e.until(ctx, doEnds, func() bool { return !e.sending() && e.endings() == 0 })
+	err = e.until(ctx, doEnds, func() bool { return !e.sending() && e.fleet.Ending() == 0 })
 	if errors.Is(err, context.DeadlineExceeded) {
 		a.Text += "; some have not ended yet"
 		err = nil
@@ -53,12 +54,12 @@ func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	e.loadBudgets()
 	e.loadFlights()
 	for _, f := range e.flights {
-		f.end = endNot // what the plan would cancel is not asked for here
+		f.EndAs(fleet.Stays) // what the plan would cancel is not asked for here
 	}
 	e.loadCells()
 	e.loadGates()
 	e.loadBreakers()
-	e.recover()
+	e.fleet.Recover(func() bool { return false })
 	return e, done, nil
 }
 
@@ -77,15 +78,4 @@ func (e *engine) until(ctx context.Context, limit time.Duration, done func() boo
 		}
 	}
 	return e.err
-}
-
-// endings counts flights that are being cancelled.
-func (e *engine) endings() int {
-	n := 0
-	for _, f := range e.flights {
-		if f.end != endNot {
-			n++
-		}
-	}
-	return n
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 )
 
@@ -42,8 +43,8 @@ func (e *engine) unchain(p *phase, cell int32) {
 		if to.At[c] != cells.Queued && to.At[c] != cells.Submitting {
 			return
 		}
-		if f := e.byJob[to.Address(int(c))]; f != nil && f.end == endNot && to.Waits[c] > 0 {
-			f.end = endBehind
+		if f := e.byJob[to.Address(int(c))]; f != nil && f.End == fleet.Stays && to.Waits[c] > 0 {
+			f.End = fleet.Behind
 			late = append(late, f)
 		}
 	}
@@ -62,8 +63,8 @@ func (e *engine) unchain(p *phase, cell int32) {
 	if p.gate.Pilots[cell] {
 		e.behindPilots(p)
 	}
-	if len(late) > 0 && e.recovered == 0 {
-		e.cancelFlights()
+	if len(late) > 0 && e.fleet.Unanswered == 0 {
+		e.fleet.Cancel()
 	}
 }
 
@@ -81,13 +82,13 @@ func (e *engine) behindPilots(p *phase) {
 func (e *engine) takeBack(p *phase, which func(*flight) bool) {
 	n := 0
 	for _, f := range e.flights {
-		if f.p == p && f.end == endNot && (f.status == cells.Queued || f.status == cells.Submitting) && which(f) {
-			f.end = endBehind
+		if f.p == p && f.End == fleet.Stays && (f.Status == cells.Queued || f.Status == cells.Submitting) && which(f) {
+			f.End = fleet.Behind
 			n++
 		}
 	}
-	if n > 0 && e.recovered == 0 {
-		e.cancelFlights()
+	if n > 0 && e.fleet.Unanswered == 0 {
+		e.fleet.Cancel()
 	}
 }
 

@@ -27,8 +27,8 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/site"
@@ -56,17 +56,14 @@ type engine struct {
 	phases []*phase
 	byName map[string]*phase
 
-	contacts map[string]*contact // by name
-	backends map[string]*backend // by name, and host where hosts have queues of their own
-	inOrder  []*backend          // the same, as they were met
-	flights  map[string]*flight  // by token
-	byJob    map[string]*flight  // by state address
+	fleet    *fleet.Fleet       // what backends have
+	flights  map[string]*flight // by token
+	byJob    map[string]*flight // by state address
 	budgets  budgets
 	holds    brake.Holds
 	retries  retryQueue
 	rate     brake.Rate
 	freight  *freight.Freight
-	opening  int // spare candidates that have yet to answer
 	report   reporter
 	approval string // plan id that new attempts are recorded under
 
@@ -74,10 +71,8 @@ type engine struct {
 	why       string // in words
 	err       error
 	unsynced  time.Time // when the oldest unsynced event was appended; zero = none
-	recovered int       // backends that have yet to answer the first look-up
 	wake      time.Time // earliest timer
 	glance    time.Time // when volumes are looked at again; no run waits for it
-	handed    int
 	cancelled int
 	removed   int    // outputs that a destroy deleted
 	undeleted int    // and that it could not
@@ -102,11 +97,11 @@ func newEngine(ctx context.Context, c Config) *engine {
 	}
 	e := &engine{
 		Config: c, st: c.Session.State(), inbox: make(chan func(), inboxSize),
-		byName: map[string]*phase{}, contacts: map[string]*contact{}, backends: map[string]*backend{},
+		byName:  map[string]*phase{},
 		flights: map[string]*flight{}, byJob: map[string]*flight{},
 	}
 	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
-	e.freight = e.newFreight()
+	e.freight, e.fleet = e.newFreight(), e.newFleet()
 	return e
 }
 
@@ -151,12 +146,12 @@ func (e *engine) open() error {
 	e.loadGates()
 	e.loadBreakers()
 	e.loadCode()
-	e.recover()
+	e.fleet.Recover(func() bool { return e.handingOver() && e.halted == None && !e.holds.All })
 	e.openSpares()
 	if e.holds.Any() {
 		e.controlAll()
 	}
-	e.takeOver()
+	e.fleet.TakeOver(e.holds.All)
 	e.serveRequests()
 	return e.err
 }
@@ -185,7 +180,11 @@ func (e *engine) turn() {
 	e.wake, e.glance = time.Time{}, time.Time{}
 	e.releaseRetries()
 	e.freight.Release()
-	e.lookForRoom()
+	if e.halted == None && !e.Plan.Destroy {
+		wake, glance := e.fleet.Look(e.wants)
+		e.wakeAt(wake)
+		e.glance = glance
+	}
 	e.dispatch()
 	if e.handingOver() {
 		e.handOver()
@@ -332,7 +331,7 @@ func (e *engine) commit() bool {
 	if e.unsynced.IsZero() {
 		return true
 	}
-	if !e.outgoing() && e.Clock().Sub(e.unsynced) < syncAtLeast {
+	if !e.fleet.Outgoing() && e.Clock().Sub(e.unsynced) < syncAtLeast {
 		return false
 	}
 	return e.sync()
@@ -347,9 +346,7 @@ func (e *engine) sync() bool {
 		return false
 	}
 	e.unsynced = time.Time{}
-	for _, c := range e.contacts {
-		c.durable = c.cursor
-	}
+	e.fleet.Durable()
 	return true
 }
 
@@ -383,7 +380,7 @@ func (e *engine) halt(s Stop, why string) {
 
 // finished reports whether nothing is left that this run could see through.
 func (e *engine) finished() bool {
-	if e.recovered > 0 || e.sending() {
+	if e.fleet.Unanswered > 0 || e.sending() {
 		return false
 	}
 	if e.Mode != Drive {
@@ -392,7 +389,7 @@ func (e *engine) finished() bool {
 	if e.halted == None && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && !e.waitsForRoom()
+	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && (e.halted != None || !e.fleet.WaitsForRoom(e.wants))
 }
 
 // waitsForBackend reports whether something could start if only its backend
@@ -401,12 +398,12 @@ func (e *engine) waitsForBackend() bool {
 	if e.halted != None || e.holds.All {
 		return false
 	}
-	for _, b := range e.backends {
-		if b.Provider != nil && b.tries == 0 {
+	for _, b := range e.fleet.Queues {
+		if b.Answers() {
 			continue
 		}
 		for _, p := range e.phases {
-			if p.queues[b.ord].Len() > 0 && !p.breaker.Open && !e.holds.Phases[p.Name] && !p.gate.Failed {
+			if p.queues[b.Ord].Len() > 0 && !p.breaker.Open && !e.holds.Phases[p.Name] && !p.gate.Failed {
 				return true
 			}
 		}
@@ -446,15 +443,36 @@ out:
 		e.conclude()
 		e.sync()
 	}
-	e.acknowledge()
+	if e.err == nil {
+		e.fleet.Acknowledge()
+	}
 	e.report.final(e)
 }
 
-func (e *engine) backendOf(address string) *lang.Backend {
-	for _, b := range e.Campaign.Backends {
-		if b.Address() == address {
-			return b
-		}
+// send hands over what was minted, and sending reports whether some of it is
+// on its way.
+func (e *engine) send() {
+	if !e.mute() {
+		e.wakeAt(e.fleet.Send(e.holds.All))
 	}
-	return nil
+}
+
+func (e *engine) sending() bool { return e.fleet.Sending(e.mute()) }
+
+// mute reports whether nothing may be sent any more: its intent would not be
+// durable, or not ours to make.
+func (e *engine) mute() bool { return e.halted == LeaseLost || e.halted == StoreFailed }
+
+// later posts f after d, unless the run ends before.
+func (e *engine) later(d time.Duration, f func()) {
+	e.Spawn(func() {
+		t, stop := e.Time.Timer(d)
+		defer stop()
+		e.Time.Park(func() bool { return len(t) > 0 || over(e.ctx.Done()) })
+		select {
+		case <-t:
+			e.Post(f)
+		case <-e.ctx.Done():
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/site"
@@ -16,7 +17,7 @@ func (e *engine) newFreight() *freight.Freight {
 		Note: func(address, text string, bad bool) { e.report.note(e, address, text, bad) },
 		Places: func() iter.Seq[*line.Place] {
 			return func(yield func(*line.Place) bool) {
-				for _, c := range e.contacts {
+				for _, c := range e.fleet.Contacts {
 					if !yield(&c.Place) {
 						return
 					}
@@ -24,26 +25,26 @@ func (e *engine) newFreight() *freight.Freight {
 			}
 		},
 		At: func(name, pool string) *freight.Berth {
-			if b := e.at(name, pool); b != nil {
-				return b.berth
+			if b := e.fleet.At(name, pool); b != nil {
+				return b.Berth
 			}
 			return nil
 		},
-		Ask:       func(b *freight.Berth) { e.askPools(e.contacts[b.Name]) },
+		Ask:       func(b *freight.Berth) { e.fleet.AskPools(e.fleet.Contacts[b.Name]) },
 		Stopped:   func() bool { return e.halted != None },
 		HandsOver: e.handingOver(), Detached: e.Mode == Detach,
 	})
 }
 
 // spot is where a flight's files lie.
-func (f *flight) spot() site.Spot { return f.b.Spot(f.pool) }
+func (f *flight) spot() site.Spot { return f.B.Spot(f.Pool) }
 
 // inputPaths are the absolute paths of an input's files where the job runs,
 // in key order.
 func (e *engine) inputPaths(f *flight, name string) []string {
 	for _, ed := range f.p.inputs {
 		if ed.In.Name == name {
-			return e.freight.Paths(&ed.Edge, f.cell, f.b.berth, f.spot())
+			return e.freight.Paths(&ed.Edge, f.cell, f.B.Berth, f.spot())
 		}
 	}
 	return nil
@@ -76,9 +77,9 @@ func (e *engine) inputsFound(f *flight) bool {
 
 // inputsHere says whether a cell's inputs are where it is to run: started when
 // they are, parked while they come, and refused when they do not.
-func (e *engine) inputsHere(p *phase, cell int32, b *backend, pool string, smoke bool) verdict {
+func (e *engine) inputsHere(p *phase, cell int32, b *fleet.Backend, pool string, smoke bool) verdict {
 	for _, ed := range p.inputs {
-		switch v, why := e.freight.Bring(&ed.Edge, cell, b.berth, pool, smoke); v {
+		switch v, why := e.freight.Bring(&ed.Edge, cell, b.Berth, pool, smoke); v {
 		case freight.Never:
 			e.refuseCell(p, cell, smoke, why)
 			return refused
@@ -121,8 +122,8 @@ func (e *engine) carryAhead(ed *edge, producer int32) {
 		if s := ed.to.At[c]; s != cells.Pending && s != cells.Ready {
 			continue
 		}
-		if d := ed.to.decision(c); d != nil && e.contacts[d.Backend] != nil {
-			e.freight.Ahead(&ed.Edge, producer, e.at(d.Backend, d.Pool).berth, e.contacts[d.Backend].Spot(d.Pool))
+		if d := ed.to.decision(c); d != nil && e.fleet.Contacts[d.Backend] != nil {
+			e.freight.Ahead(&ed.Edge, producer, e.fleet.At(d.Backend, d.Pool).Berth, e.fleet.Contacts[d.Backend].Spot(d.Pool))
 		}
 	}
 }
@@ -155,23 +156,23 @@ func (e *engine) loadCode() {
 			continue
 		}
 		for i := range p.plan.Placements {
-			if d := &p.plan.Placements[i]; i > 0 && e.contacts[d.Backend] != nil {
-				e.freight.Ship(p.Phase, p.source, e.at(d.Backend, d.Pool).berth, d.Pool)
+			if d := &p.plan.Placements[i]; i > 0 && e.fleet.Contacts[d.Backend] != nil {
+				e.freight.Ship(p.Phase, p.source, e.fleet.At(d.Backend, d.Pool).Berth, d.Pool)
 			}
 		}
-		if d := p.gate.Place; d != nil && e.contacts[d.Backend] != nil {
-			e.freight.Ship(p.Phase, p.source, e.at(d.Backend, d.Pool).berth, d.Pool)
+		if d := p.gate.Place; d != nil && e.fleet.Contacts[d.Backend] != nil {
+			e.freight.Ship(p.Phase, p.source, e.fleet.At(d.Backend, d.Pool).Berth, d.Pool)
 		}
 	}
 }
 
 // codeHere says whether a phase's source is where a job is to run: full while
 // it is on its way.
-func (e *engine) codeHere(p *phase, b *backend, pool string) (verdict, string) {
+func (e *engine) codeHere(p *phase, b *fleet.Backend, pool string) (verdict, string) {
 	if p.source == "" {
 		return started, ""
 	}
-	switch s := e.freight.Ship(p.Phase, p.source, b.berth, pool); {
+	switch s := e.freight.Ship(p.Phase, p.source, b.Berth, pool); {
 	case s.Arrived:
 		return started, ""
 	case s.Err != nil:

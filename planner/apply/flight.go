@@ -6,69 +6,39 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
 
-// endKind is what follows when a flight that is being cancelled has ended.
-type endKind uint8
-
-const (
-	endNot    endKind = iota
-	endRerun          // start anew: the work is another
-	endAgain          // start anew: the same work, asked for differently
-	endBehind         // start anew when what it was queued behind is done, which failed
-	endHold           // stay cancelled, by a person
-	endForget         // not wanted any more
-)
-
-// anew reports whether the job starts again.
-func (k endKind) anew() bool { return k == endRerun || k == endAgain || k == endBehind }
-
-// A flight is one attempt from its intent to its end.
+// A flight is one token from its intent to its end, and what it is for.
 type flight struct {
+	fleet.Flight
 	p     *phase // nil: the campaign does not want it
 	cell  int32
 	smoke bool
-	key   string // in State.Jobs
-	addr  string
-	token string
-	b     *backend
-	pool  string
-	n     int // launch
-	first int // launch that this token began with
 	max   int // launches that it may come to, all in all
 
-	status cells.Status
-	job    *providers.Job // until its backend has it
-	where  *place.Decision
-	due    ledger.Dues // what it may still cost, in every budget's units
-	paid   int         // the last launch whose cost is in the ledger
+	where *place.Decision
+	due   ledger.Dues // what it may still cost, in every budget's units
+	paid  int         // the last launch whose cost is in the ledger
 	// guessed are launches that were entered at their ceiling, for nothing was
 	// heard of their end.
 	guessed map[int]ledger.Amounts
 
-	end      endKind
 	by       string // who cancelled it
-	told     bool   // the cancel is under way
-	missed   int    // look-ups in a row that did not find it
-	handle   string
-	kept     bool            // its backend keeps it, as its scheduler takes no more now: it needs muster to be submitted
-	imported bool            // it was started without muster
-	seconds  map[string]bool // other jobs under the same token, as their backend names them
-	plan     string          // under whose approval it was launched
+	imported bool   // it was started without muster
+	plan     string // under whose approval it was launched
 }
 
 // adopt puts a flight where the engine finds it.
 func (e *engine) adopt(f *flight) {
-	e.flights[f.token] = f
-	e.byJob[f.key] = f
-	f.b.Give(f.pool, 1)
-	f.b.given++
+	e.flights[f.Token] = f
+	e.byJob[f.Key] = f
+	e.fleet.Adopt(&f.Flight)
 	if f.p != nil {
 		f.p.inflight++
 	}
@@ -77,15 +47,14 @@ func (e *engine) adopt(f *flight) {
 
 // land takes a flight out: its attempt is over, or never was.
 func (e *engine) land(f *flight) {
-	if e.flights[f.token] != f {
+	if e.flights[f.Token] != f {
 		return
 	}
-	delete(e.flights, f.token)
-	if e.byJob[f.key] == f {
-		delete(e.byJob, f.key)
+	delete(e.flights, f.Token)
+	if e.byJob[f.Key] == f {
+		delete(e.byJob, f.Key)
 	}
-	f.b.Give(f.pool, -1)
-	f.b.given--
+	e.fleet.Land(&f.Flight)
 	if f.p != nil {
 		f.p.inflight--
 	}
@@ -94,7 +63,7 @@ func (e *engine) land(f *flight) {
 
 // mark moves a flight, and its cell, to a status.
 func (f *flight) mark(s cells.Status) {
-	f.status = s
+	f.Status = s
 	if f.p == nil {
 		return
 	}
@@ -110,19 +79,20 @@ func (e *engine) loadFlights() {
 	paid := e.lastBilled()
 	for _, j := range e.st.InFlight() {
 		a := j.Last()
-		b := (*backend)(nil)
+		b := (*fleet.Backend)(nil)
 		if a != nil {
-			b = e.at(a.Backend, a.Pool)
+			b = e.fleet.At(a.Backend, a.Pool)
 		}
 		if b == nil {
 			continue
 		}
 		f := &flight{
-			key: j.Key(), addr: j.Address, smoke: j.Smoke, token: line.Stem(a.Token), b: b, pool: a.Pool, n: a.N,
-			status: statusOf(j.Status), handle: a.Handle, plan: a.Plan,
+			Flight: fleet.Flight{Key: j.Key(), Addr: j.Address, Token: line.Stem(a.Token), B: b, Pool: a.Pool, N: a.N,
+				Status: statusOf(j.Status), Handle: a.Handle},
+			smoke: j.Smoke, plan: a.Plan, max: a.N, imported: a.Why == imported,
 		}
-		f.first, f.max, f.imported = firstLaunch(j, f.token), a.N, a.Why == imported
-		f.kept = f.status == cells.Queued && f.handle == "" && b.Can.Arrays
+		f.First = firstLaunch(j, f.Token)
+		f.Kept = f.Status == cells.Queued && f.Handle == "" && b.Can.Arrays
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
 			if i, ok := p.Index(keyOf(j.Address)); ok {
 				f.p, f.cell = p, int32(i)
@@ -136,7 +106,7 @@ func (e *engine) loadFlights() {
 				e.plannedEnd(f)
 			}
 		}
-		f.paid = paid[billed{f.key, short(f.token)}]
+		f.paid = paid[billed{f.Key, short(f.Token)}]
 		f.due = e.budgets.ceilingOf(f, a.Ceiling)
 		e.adopt(f)
 	}
@@ -146,8 +116,8 @@ func (e *engine) loadFlights() {
 // was placed before: its launches go on there.
 func (e *engine) whereItWas(f *flight) *place.Decision {
 	v := f.variant()
-	pool := f.b.Pools[f.pool]
-	d := &place.Decision{Backend: f.b.Name, Pool: f.pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
+	pool := f.B.Pools[f.Pool]
+	d := &place.Decision{Backend: f.B.Name, Pool: f.Pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
 		Price: place.NodePrice(pool, pool.Price), WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
 	if !f.smoke {
 		f.p.replace(f.cell, d)
@@ -164,11 +134,11 @@ func (e *engine) plannedEnd(f *flight) {
 	}
 	switch f.p.kind(f.cell) {
 	case planner.Restart:
-		f.end = endRerun
+		f.End = fleet.Rerun
 	case planner.Resubmit:
-		f.end = endAgain
+		f.End = fleet.Again
 	case planner.Cancel:
-		f.end = endHold
+		f.End = fleet.Hold
 		if e.Plan.Destroy {
 			f.by = "destroy"
 		}

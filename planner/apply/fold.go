@@ -1,46 +1,19 @@
 package apply
 
 import (
-	"context"
 	"slices"
 
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/sheet"
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // observe folds what was seen of one job. What it says twice changes nothing.
-func (e *engine) observe(b *contact, o *offer.Observation) {
-	f := e.flights[line.Stem(o.Token)]
-	if f == nil || f.b.contact != b || o.Presence == offer.Absent {
-		return
-	}
-	if o.Status != "" && (f.status == cells.Submitting || f.kept && o.Handle != "") {
-		e.accepted(f, o.Handle)
-	}
-	if o.Duplicate != "" {
-		e.second(f, o.Duplicate)
-	}
-	n := o.Attempt
-	if n < f.first {
-		n = f.n
-	}
-	if n < f.n {
-		e.late(f, o, n)
-		return
-	}
-	if f.b.down != "" {
-		e.reachable(f.b)
-	}
-	if f.status == cells.Unknown {
-		e.proceed(f)
-	}
-	f.n = n // more than before: a launch that its queue made by itself
-	f.missed = 0
+func (e *engine) observe(f *flight, o *offer.Observation) {
+	n := f.N
 	switch o.Status {
 	case offer.Queued:
 		e.seen(f, o, n, state.Queued, cells.Queued)
@@ -59,41 +32,13 @@ func (e *engine) observe(b *contact, o *offer.Observation) {
 	}
 }
 
-// second ends another job that carries a flight's token: the one that claimed
-// the token goes on, the other would come up, find the claim and leave.
-func (e *engine) second(f *flight, handle string) {
-	if handle == f.handle || f.seconds[handle] {
-		return
-	}
-	set(&f.seconds, handle)
-	e.report.note(e, f.addr, f.addr+" is known twice on backend."+f.b.Name+": the one that claimed its token goes on, "+handle+" is cancelled", true)
-	var err error
-	f.b.Call(func() {
-		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
-		defer cancel()
-		_, err = f.b.Provider.Cancel(ctx, providers.CancelRequest{Backend: f.b.Name, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Handles: []string{handle}})
-	}, func() {
-		if err != nil && line.ClassOf(err) != "" {
-			delete(f.seconds, handle)
-			e.report.note(e, f.addr, handle+" was not cancelled: "+err.Error(), true)
-		}
-	})
-}
-
-func set(m *map[string]bool, key string) {
-	if *m == nil {
-		*m = map[string]bool{}
-	}
-	(*m)[key] = true
-}
-
 // late folds the end of a launch that is heard of after a later one: it is
 // recorded and paid for, and moves nothing.
 func (e *engine) late(f *flight, o *offer.Observation, n int) {
 	if o.Status == offer.Queued || o.Status == offer.Running || o.Status == offer.Verifying {
 		return
 	}
-	j := e.st.Jobs[f.key]
+	j := e.st.Jobs[f.Key]
 	if j == nil || slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n && !a.Ended.IsZero() && (a.Class != "" || a.Exit != nil) }) {
 		return
 	}
@@ -101,40 +46,37 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 	if guess, ok := f.guessed[n]; ok {
 		spent = e.correct(f, o, n, guess)
 	}
-	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: spent, At: e.Clock()})
+	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: spent, At: e.Clock()})
 }
 
 // seen notes a step that is not an end. A step that says nothing new leaves
 // no event.
 func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to cells.Status) {
-	if f.status == to && o.Expected.IsZero() && o.Reason == "" {
+	if f.Status == to && o.Expected.IsZero() && o.Reason == "" {
 		return
 	}
 	if to != cells.Queued || !o.Expected.IsZero() || o.Reason != "" {
-		e.emit(state.Observed{Address: f.addr, Token: f.token, Status: s, Attempt: f.attemptOf(o, n), Reason: o.Reason, At: e.Clock()})
+		e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: f.attemptOf(o, n), Reason: o.Reason, At: e.Clock()})
 	}
-	if f.end == endNot {
+	if f.End == fleet.Stays {
 		f.mark(to)
 	} else {
-		f.status = to
+		f.Status = to
 	}
 }
 
 // attemptOf is an observation as the state keeps it.
 func (f *flight) attemptOf(o *offer.Observation, n int) state.Attempt {
-	return sheet.Attempt(f.b.Name, f.launchToken(n), o, n)
+	return sheet.Attempt(f.B.Name, f.LaunchToken(n), o, n)
 }
-
-// launchToken is the token of a flight's launch.
-func (f *flight) launchToken(n int) string { return sheet.LaunchToken(f.token, n-f.first, n) }
 
 // launchEnded is for a launch that failed and that its queue tries again.
 func (e *engine) launchEnded(f *flight, o *offer.Observation, n int) {
-	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason,
+	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason,
 		Retry: o.Expected, Spent: e.bill(f, o, n), At: e.Clock()})
 	f.mark(cells.Waiting)
 	e.roomLost(f, o.Class)
-	e.report.note(e, f.addr, f.key+" failed ("+o.Class+") and is tried again", false)
+	e.report.note(e, f.Addr, f.Key+" failed ("+o.Class+") and is tried again", false)
 }
 
 // succeeded is the end that everything waits for: exit 0, every output
@@ -144,8 +86,8 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 		e.verifyImport(f, o, n)
 		return
 	}
-	ev := state.Observed{Address: f.addr, Token: f.token, Status: state.Completed, Attempt: f.attemptOf(o, n),
-		Outputs: sheet.OutputsOf(o, f.b.Name, f.spot().Workdir), Spent: e.bill(f, o, n), At: e.Clock()}
+	ev := state.Observed{Address: f.Addr, Token: f.Token, Status: state.Completed, Attempt: f.attemptOf(o, n),
+		Outputs: sheet.OutputsOf(o, f.B.Name, f.spot().Workdir), Spent: e.bill(f, o, n), At: e.Clock()}
 	if len(o.Metrics) > 0 {
 		ev.Metrics = make(map[string]string, len(o.Metrics))
 		for name, m := range o.Metrics {
@@ -158,12 +100,12 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 	e.arrived(f)
 	switch {
 	case f.p == nil:
-		if f.end == endForget {
-			e.emit(state.Forgot{Address: f.key, At: e.Clock()})
+		if f.End == fleet.Forget {
+			e.emit(state.Forgot{Address: f.Key, At: e.Clock()})
 		}
 	case f.smoke:
 		e.smokePassed(f, ev.Metrics, o)
-	case f.end == endRerun:
+	case f.End == fleet.Rerun:
 		e.again(f)
 	default:
 		f.p.Set(f.cell, cells.Done)
@@ -175,21 +117,21 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 
 // arrived lands a flight whose attempt is over.
 func (e *engine) arrived(f *flight) {
-	f.b.Pulse(e.Clock())
+	f.B.Pulse(e.Clock())
 	e.land(f)
 }
 
 // cancelledAttempt tells our own cancels from those of somebody else.
 func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 	if o.Reason == offer.Blocked || o.Class == offer.Blocked {
-		f.end, f.by = endBehind, "" // its queue gave it up
+		f.End, f.by = fleet.Behind, "" // its queue gave it up
 	}
 	reason := o.Reason
 	a := f.attemptOf(o, n)
-	if f.end == endAgain || f.end == endBehind {
+	if f.End == fleet.Again || f.End == fleet.Behind {
 		a.Class = offer.Blocked
 	}
-	if f.end == endNot {
+	if f.End == fleet.Stays {
 		a.Class = failure.CancelledOutside
 		if reason == "" {
 			reason = "cancelled from outside"
@@ -197,14 +139,14 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 	} else {
 		reason = e.endReason(f) // what ended it from outside was muster
 	}
-	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: state.Cancelled, Attempt: a, Reason: reason, Spent: e.bill(f, o, n), At: e.Clock()})
+	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Cancelled, Attempt: a, Reason: reason, Spent: e.bill(f, o, n), At: e.Clock()})
 	e.conclude1(f)
 }
 
 // ended closes a flight without an observation: its backend does not have it.
 func (e *engine) ended(f *flight, s state.Status, reason string) {
-	e.emit(state.Observed{Address: f.addr, Token: f.token, Status: s, Attempt: state.Attempt{N: f.n, Token: f.launchToken(f.n), Ended: e.Clock()},
-		Reason: reason, Spent: e.bill(f, &offer.Observation{}, f.n), At: e.Clock()})
+	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: state.Attempt{N: f.N, Token: f.LaunchToken(f.N), Ended: e.Clock()},
+		Reason: reason, Spent: e.bill(f, &offer.Observation{}, f.N), At: e.Clock()})
 	e.conclude1(f)
 }
 
@@ -213,36 +155,36 @@ func (e *engine) conclude1(f *flight) {
 	e.arrived(f)
 	e.cancelled++
 	switch {
-	case f.p == nil || f.end == endForget:
-		if f.end == endForget {
-			e.emit(state.Forgot{Address: f.key, At: e.Clock()})
+	case f.p == nil || f.End == fleet.Forget:
+		if f.End == fleet.Forget {
+			e.emit(state.Forgot{Address: f.Key, At: e.Clock()})
 		}
 	case f.smoke:
 		f.p.gate.Mark(f.cell, cells.Cancelled)
 		e.behindSmoke(f.p, f.cell)
-		if f.end.anew() {
+		if f.End.Anew() {
 			f.p.gate.Retry(f.cell)
 		}
-	case f.end.anew():
+	case f.End.Anew():
 		e.again(f)
 	default:
 		f.p.Set(f.cell, cells.Cancelled)
 		e.unchain(f.p, f.cell)
-		if f.end == endNot {
-			e.report.note(e, f.addr, f.addr+" was cancelled from outside; it is held until `muster resume`", true)
+		if f.End == fleet.Stays {
+			e.report.note(e, f.Addr, f.Addr+" was cancelled from outside; it is held until `muster resume`", true)
 		}
 	}
 }
 
 func (e *engine) endReason(f *flight) string {
-	switch f.end {
-	case endRerun:
+	switch f.End {
+	case fleet.Rerun:
 		return "replaced: the job changed"
-	case endAgain:
+	case fleet.Again:
 		return "submitted anew with another request"
-	case endBehind:
+	case fleet.Behind:
 		return "what it comes after was not done"
-	case endForget:
+	case fleet.Forget:
 		return "not in the campaign any more"
 	}
 	if f.by != "" {

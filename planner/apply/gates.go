@@ -18,8 +18,8 @@ import (
 // loadGates takes the gates from the plan. Smokes that ended while nobody
 // judged them are judged now.
 func (e *engine) loadGates() {
-	e.recovered++ // the cancels wait for the first look-up
-	defer func() { e.recovered-- }()
+	e.fleet.Unanswered++ // the cancels wait for the first look-up
+	defer func() { e.fleet.Unanswered-- }()
 	for _, p := range e.phases {
 		g := p.plan.Smoke
 		if g != nil && g.Place.Backend != "" {
@@ -105,8 +105,8 @@ func (e *engine) loadSmokes(p *phase, g *planner.Gate) {
 	}
 	for key, f := range e.byJob {
 		if f.p == p && f.smoke && strings.HasPrefix(key, "smoke.") {
-			add(int(f.cell), f.status)
-			p.gate.Smokes[f.cell] = f.status
+			add(int(f.cell), f.Status)
+			p.gate.Smokes[f.cell] = f.Status
 		}
 	}
 	slices.Sort(p.gate.Order)
@@ -151,7 +151,7 @@ func (e *engine) overridden(p *phase) bool {
 // failed.
 func (e *engine) dispatchSmokes(p *phase) {
 	g := &p.gate
-	if len(g.Order) == 0 || g.Failed || g.Place == nil || e.contacts[g.Place.Backend] == nil {
+	if len(g.Order) == 0 || g.Failed || g.Place == nil || e.fleet.Contacts[g.Place.Backend] == nil {
 		return
 	}
 	for _, c := range slices.Clone(g.Order) {
@@ -177,12 +177,12 @@ func (e *engine) dispatchPilots(p *phase) {
 			continue
 		}
 		d := p.decision(c)
-		if q := &p.queues[e.at(d.Backend, d.Pool).ord]; !q.Remove(c) {
+		if q := &p.queues[e.fleet.At(d.Backend, d.Pool).Ord]; !q.Remove(c) {
 			continue
 		}
 		switch e.start(p, c, false) {
 		case full:
-			p.queues[e.at(d.Backend, d.Pool).ord].Push(c)
+			p.queues[e.fleet.At(d.Backend, d.Pool).Ord].Push(c)
 			return
 		case parked:
 			p.Set(c, cells.Pending)
@@ -192,11 +192,11 @@ func (e *engine) dispatchPilots(p *phase) {
 
 // smokePassed judges a smoke that completed by what it was expected to say.
 func (e *engine) smokePassed(f *flight, metrics map[string]string, o *offer.Observation) {
-	if f.end.anew() {
+	if f.End.Anew() {
 		f.p.gate.Retry(f.cell)
 		return
 	}
-	a := e.st.Jobs[f.key].Last()
+	a := e.st.Jobs[f.Key].Last()
 	e.validate(f.p, f.cell, metrics, a)
 }
 
@@ -238,7 +238,7 @@ func (e *engine) environment(p *phase, cell int32) string {
 }
 
 func (e *engine) environmentOn(backend, pool string, s offer.Shape) string {
-	c := e.contacts[backend]
+	c := e.fleet.Contacts[backend]
 	if c == nil || s.GPUs == 0 {
 		return backend
 	}
@@ -300,5 +300,5 @@ func (e *engine) failedSmokes(p *phase) (said []string) {
 
 // smokeFailed is for a smoke that did not complete.
 func (e *engine) smokeFailed(f *flight, text string) {
-	e.invalidate(f.p, f.cell, text, e.st.Jobs[f.key].Last())
+	e.invalidate(f.p, f.cell, text, e.st.Jobs[f.Key].Last())
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/sheet"
 )
 
@@ -15,7 +16,7 @@ func (e *engine) handingOver() bool { return e.Mode != Drive }
 // ready, and what comes after jobs that lie on the same backend. It stops, in
 // each phase, at the first thing that needs the engine, and names it.
 func (e *engine) handOver() {
-	if e.halted != None || e.recovered > 0 || e.holds.All || e.freight.Shipping() {
+	if e.halted != None || e.fleet.Unanswered > 0 || e.holds.All || e.freight.Shipping() {
 		return
 	}
 	for _, p := range e.phases {
@@ -58,12 +59,12 @@ func (e *engine) gateRides(p *phase) bool {
 	if p.gate.Place == nil {
 		return false
 	}
-	b := e.at(p.gate.Place.Backend, p.gate.Place.Pool)
+	b := e.fleet.At(p.gate.Place.Backend, p.gate.Place.Pool)
 	if b == nil || !b.Can.Dependencies {
 		return false
 	}
 	for i := range p.plan.Placements {
-		if d := &p.plan.Placements[i]; i > 0 && d.Backend != "" && e.at(d.Backend, d.Pool) != b {
+		if d := &p.plan.Placements[i]; i > 0 && d.Backend != "" && e.fleet.At(d.Backend, d.Pool) != b {
 			return false
 		}
 	}
@@ -82,10 +83,10 @@ func (e *engine) handSmokes(p *phase) { e.dispatchSmokes(p) }
 // them, "" if it can.
 func (e *engine) ridesAfter(p *phase, cell int32) string {
 	d := p.decision(cell)
-	if d == nil || e.contacts[d.Backend] == nil {
+	if d == nil || e.fleet.Contacts[d.Backend] == nil {
 		return p.Address(int(cell)) + " has no place"
 	}
-	b := e.at(d.Backend, d.Pool)
+	b := e.fleet.At(d.Backend, d.Pool)
 	if !b.Can.Dependencies {
 		return fmt.Sprintf("backend.%s does not order jobs by itself", b.Name)
 	}
@@ -106,7 +107,7 @@ func (e *engine) ridesAfter(p *phase, cell int32) string {
 	return e.ridesAfterPhases(p, b)
 }
 
-func (e *engine) ridesAfterPhases(p *phase, b *backend) string {
+func (e *engine) ridesAfterPhases(p *phase, b *fleet.Backend) string {
 	for _, name := range p.DependsOn {
 		from := e.byName[name]
 		if from == nil || from.undone == 0 {
@@ -122,12 +123,12 @@ func (e *engine) ridesAfterPhases(p *phase, b *backend) string {
 }
 
 // on reports whether a cell is handed over to a backend.
-func (e *engine) on(p *phase, cell int32, b *backend) bool {
+func (e *engine) on(p *phase, cell int32, b *fleet.Backend) bool {
 	if !p.At[cell].InFlight() && p.At[cell] != cells.Waiting {
 		return false
 	}
 	f := e.byJob[p.Address(int(cell))]
-	return f != nil && f.b == b && f.end == endNot
+	return f != nil && f.B == b && f.End == fleet.Stays
 }
 
 // after are the tokens that a job handed over comes after.
@@ -137,8 +138,8 @@ func (e *engine) after(f *flight) []string {
 	}
 	var tokens []string
 	add := func(key string) {
-		if o := e.byJob[key]; o != nil && o.b == f.b && o != f {
-			tokens = append(tokens, o.token)
+		if o := e.byJob[key]; o != nil && o.B == f.B && o != f {
+			tokens = append(tokens, o.Token)
 		}
 	}
 	p := f.p
@@ -171,16 +172,16 @@ func (e *engine) afterGate(f *flight) []string {
 		if f.smoke && (c >= f.cell || f.p.Smoke.Parallel) {
 			continue
 		}
-		if o := e.byJob[e.recordKey(f.p, c, true)]; o != nil && o.b == f.b {
-			tokens = append(tokens, o.token)
+		if o := e.byJob[e.recordKey(f.p, c, true)]; o != nil && o.B == f.B {
+			tokens = append(tokens, o.Token)
 		}
 	}
 	if f.smoke || f.p.gate.Pilots[f.cell] {
 		return tokens
 	}
 	for c := range f.p.gate.Pilots {
-		if o := e.byJob[f.p.Address(int(c))]; o != nil && o.b == f.b {
-			tokens = append(tokens, o.token)
+		if o := e.byJob[f.p.Address(int(c))]; o != nil && o.B == f.B {
+			tokens = append(tokens, o.Token)
 		}
 	}
 	return tokens
@@ -190,7 +191,7 @@ func (e *engine) afterGate(f *flight) []string {
 // looked for or moved. A transfer is the engine's work, so -once sees it
 // through and -detach names it.
 func (e *engine) handedOver() bool {
-	if e.recovered > 0 || e.freight.Shipping() || e.freight.Asking() || e.sending() {
+	if e.fleet.Unanswered > 0 || e.freight.Shipping() || e.freight.Asking() || e.sending() {
 		return false
 	}
 	return !e.freight.Transferring()

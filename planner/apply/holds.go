@@ -1,12 +1,12 @@
 package apply
 
 import (
-	"context"
-
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/state"
 )
 
 // loadHolds takes the holds in force from the state.
@@ -23,79 +23,85 @@ func (e *engine) covers(p *phase, cell int32) bool {
 
 // controlAll tells every queue what it may start by itself.
 func (e *engine) controlAll() {
-	hold := e.holds.All
-	for _, b := range e.backends {
-		if hold || b.told {
-			e.tell(b, hold)
-		}
-	}
-	if !hold && e.holds.Any() {
+	e.fleet.TellAll(e.holds.All)
+	if !e.holds.All && e.holds.Any() {
 		e.controlQueued(func(f *flight) bool { return e.covers(f.p, f.cell) }, true)
 	}
 }
 
-// takeOver tells the queues that have jobs of this campaign who drives it now:
-// from then on they refuse what a muster that was overtaken still sends.
-func (e *engine) takeOver() {
-	for _, f := range e.flights {
-		e.tell(f.b, e.holds.All)
-	}
-}
-
-// tell says to a backend's queue whether it may start jobs of this campaign,
-// unless it knows.
-func (e *engine) tell(b *backend, hold bool) {
-	if b.Provider == nil || b.told && b.held == hold || !e.queues(b) {
-		return
-	}
-	b.told, b.held = true, hold
-	r := providers.ControlRequest{Hold: &hold}
-	if b.Can.HostQueue { // it goes on with muster off
-		limit := e.Campaign.MaxParallel
-		if limit <= 0 {
-			limit = -1
-		}
-		r.Cap = &limit
-	}
-	e.control(b, r)
-}
-
-// queues reports whether a backend starts jobs by itself.
-func (e *engine) queues(b *backend) bool { return b.Can.HostQueue || b.Can.Dependencies }
-
 // controlQueued holds or releases, in their queues, the jobs that match.
 func (e *engine) controlQueued(match func(*flight) bool, hold bool) {
-	by := map[*backend][]string{}
+	by := map[*fleet.Backend][]string{}
 	for _, f := range e.flights {
-		if (f.status == cells.Queued || f.status == cells.Submitting || f.status == cells.Waiting) && e.queues(f.b) && match(f) {
-			by[f.b] = append(by[f.b], f.token)
+		if (f.Status == cells.Queued || f.Status == cells.Submitting || f.Status == cells.Waiting) && f.B.Starts() && match(f) {
+			by[f.B] = append(by[f.B], f.Token)
 		}
 	}
 	for b, tokens := range by {
-		e.control(b, providers.ControlRequest{Hold: &hold, Tokens: tokens})
+		e.fleet.HoldJobs(b, tokens, hold)
 	}
 }
 
-func (e *engine) control(b *backend, r providers.ControlRequest) {
-	r.Backend, r.Fence, r.Holder = b.Name, e.Session.Fence(), e.Session.Holder()
-	var err error
-	b.Call(func() {
-		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
-		defer cancel()
-		err = b.Provider.Control(ctx, r)
-	}, func() {
-		if err == nil || line.ClassOf(err) == "" {
-			return
+// stuck counts what a hold or a breaker keeps in the queues of backends, and
+// what is queued there to come after other jobs: it moves when they do.
+func (e *engine) stuck() int {
+	stopped := e.holds.Any()
+	for _, p := range e.phases {
+		stopped = stopped || p.breaker.Open
+	}
+	if !stopped {
+		return 0
+	}
+	n := 0
+	for _, f := range e.flights {
+		if f.Status != cells.Queued && f.Status != cells.Waiting || !f.B.Starts() {
+			continue
 		}
-		if line.ClassOf(err) == providers.StaleFence {
-			e.overtaken(b, err)
-			return
+		if e.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || !f.smoke && f.p.Waits[f.cell] > 0) {
+			n++
 		}
-		if r.Hold != nil && len(r.Tokens) == 0 {
-			b.told = false // it is told again before it is given anything
+	}
+	return n
+}
+
+// wants reports whether something that may start waits in a queue.
+func (e *engine) wants(b *fleet.Backend) bool {
+	for _, p := range e.phases {
+		if p.queues[b.Ord].Len() > 0 && !e.stopped(p) {
+			return true
 		}
-		if r.Hold == nil || *r.Hold || line.ClassOf(err) != providers.Unreachable {
-			e.report.note(e, b.title(), b.title()+" did not take the hold: "+err.Error(), true)
+	}
+	return false
+}
+
+// roomSeen stops launches on a queue while its volume is full, here and in the
+// queue itself, and lets them go on when there is room.
+func (e *engine) roomSeen(b *fleet.Backend, was string) {
+	name := providers.At(b.Name, b.Pool)
+	_, noted := e.st.Pauses[name] // by an earlier run, too
+	switch {
+	case b.Full != "" && was == "":
+		if !noted {
+			e.emit(state.Paused{Pause: state.Pause{Backend: name, Reason: b.Full, At: e.Clock()}})
 		}
-	})
+		e.report.note(e, b.Title(), b.Title()+" starts nothing until there is room, and the others go on: "+b.Full, true)
+		e.fleet.Withdraw(b, b.Title()+" has no room")
+		e.controlQueued(func(f *flight) bool { return f.B == b }, true)
+	case b.Full == "" && noted:
+		e.emit(state.Unpaused{Backend: name, At: e.Clock()})
+		e.report.note(e, b.Title(), b.Title()+" has room again", false)
+		e.controlQueued(func(f *flight) bool { return f.B == b && e.mayStart(f) }, false)
+	}
+}
+
+// mayStart reports whether nothing keeps a queue from starting a flight.
+func (e *engine) mayStart(f *flight) bool {
+	return f.B.Full == "" && !e.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.Open)
+}
+
+// roomLost looks at a volume at once where a job found it full.
+func (e *engine) roomLost(f *flight, class string) {
+	if class == failure.DiskFull || class == failure.NoInodes {
+		f.B.LookAtOnce()
+	}
 }

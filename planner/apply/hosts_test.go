@@ -37,8 +37,8 @@ phase "all" {
   }
 }`
 
-func newSeveral(t *testing.T, shared string) *fleet {
-	f := newFleet(t, strings.Replace(several, "SHARED", shared, 1))
+func newSeveral(t *testing.T, shared string) *machines {
+	f := newMachines(t, strings.Replace(several, "SHARED", shared, 1))
 	f.file("make.sh", "#!/bin/sh\necho \"$1 $KEY $PWD\"\n")
 	f.conf = func(c *Config) { c.Secrets = nil }
 	return f
@@ -180,7 +180,7 @@ phase "p" {
 
 func TestWorkGoesElsewhereWhenItsBackendIsAway(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, fallback)
+	f := newMachines(t, fallback)
 	f.conf = func(c *Config) { f.far.cut("a", true) } // after the plan was made
 	f.done(f.apply(t.Context()), 3)
 	for a, j := range f.state().Jobs {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/source"
@@ -29,12 +30,13 @@ func (e *engine) adoptImport(p *phase, cell int32) {
 		if im.To != address {
 			continue
 		}
-		b := e.at(strings.TrimPrefix(im.Backend, "backend."), "")
+		b := e.fleet.At(strings.TrimPrefix(im.Backend, "backend."), "")
 		if b == nil {
 			continue
 		}
 		d := p.decisionOn(cell, b.Name, "")
-		f := &flight{p: p, cell: cell, key: address, addr: address, token: im.ID, b: b, n: 1, first: 1, max: 1, where: d, status: cells.Queued, handle: im.ID, imported: true}
+		f := &flight{Flight: fleet.Flight{Key: address, Addr: address, Token: im.ID, B: b, N: 1, First: 1, Status: cells.Queued, Handle: im.ID},
+			p: p, cell: cell, max: 1, where: d, imported: true}
 		req := p.Requests(0)[p.RequestOf(int(cell), 0)]
 		e.emit(state.Intended{Job: e.record(f, req, p.Label(int(cell))), Fresh: true, At: e.Clock(),
 			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.Name, Plan: e.approval, Fence: e.Session.Fence(), Why: imported}})
@@ -47,7 +49,7 @@ func (e *engine) adoptImport(p *phase, cell int32) {
 func (e *engine) verifyImport(f *flight, o *offer.Observation, n int) {
 	kept := *o
 	at := f.spot()
-	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.b.Name, Pool: f.pool, SourceDir: source.In(at.Workdir, f.p.source),
+	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool, SourceDir: source.In(at.Workdir, f.p.source),
 		Input: func(name string) []string { return e.inputPaths(f, name) }})
 	if diags.HasErrors() {
 		e.importFailed(f, &kept, n, diags.Err().Error())
@@ -58,13 +60,13 @@ func (e *engine) verifyImport(f *flight, o *offer.Observation, n int) {
 	f.mark(cells.Verifying)
 	var got []offer.Output
 	var err error
-	f.b.Call(func() {
-		got, err = f.b.Provider.Verify(e.ctx, providers.VerifyRequest{Backend: at.Name(), Workdir: at.Workdir, Outputs: job.Outputs, Open: true})
+	f.B.Call(func() {
+		got, err = f.B.Provider.Verify(e.ctx, providers.VerifyRequest{Backend: at.Name(), Workdir: at.Workdir, Outputs: job.Outputs, Open: true})
 	}, func() {
 		switch {
-		case e.flights[f.token] != f || err != nil && line.ClassOf(err) == "":
+		case e.flights[f.Token] != f || err != nil && line.ClassOf(err) == "":
 		case err != nil:
-			e.unreachable(f.b, err)
+			e.fleet.Unreachable(f.B, err)
 			e.later(line.BackoffMax, func() { e.verifyImport(f, &kept, n) })
 		default:
 			e.judgeImport(f, &kept, n, got)

@@ -22,7 +22,7 @@ func (e *engine) moveFiles(p *phase, cell int32, address string) {
 	var seen []state.Output
 	for _, o := range rec.Outputs {
 		d := sheet.OutputOf(p.Phase, o.Name, -1)
-		b := e.contacts[o.Backend]
+		b := e.fleet.Contacts[o.Backend]
 		if d == nil || d.Kind == lang.Glob || o.Backend != "local.local" && (b == nil || b.Can.Remote || b.Conf.Type != "local") {
 			continue
 		}

@@ -47,7 +47,7 @@ func TestMovedJobsTakeTheirFilesAlong(t *testing.T) {
 		t.Run("on "+where, func(t *testing.T) {
 			t.Parallel()
 			hcl := strings.Replace(before, "PLACE", place, 1)
-			f := newFleet(t, hcl)
+			f := newMachines(t, hcl)
 			f.done(f.apply(t.Context()), 2)
 			f.file("c.muster.hcl", "campaign \"c\" {}\n"+renamed(hcl))
 			o := f.apply(t.Context())

@@ -113,7 +113,7 @@ func (e *engine) outcome() Outcome {
 	o := e.counts()
 	o.Stopped, o.Why = e.halted, e.why
 	o.Deleted, o.Undeleted = e.removed, e.undeleted
-	o.Handed, o.First, o.Spent = e.handed, e.first, e.spent.Text()
+	o.Handed, o.First, o.Spent = e.fleet.Handed, e.first, e.spent.Text()
 	if o.Stopped == None {
 		switch {
 		case e.Mode == Detach:
@@ -137,14 +137,14 @@ func (e *engine) outcome() Outcome {
 	by, kept := map[string]int{}, map[string]int{}
 	for _, f := range e.flights {
 		switch {
-		case f.kept && f.status == cells.Queued:
+		case f.Kept && f.Status == cells.Queued:
 			if f.p != nil && !f.smoke {
 				o.Queued--
 				o.Left++
 			}
-			kept[f.b.title()]++
-		case f.status == cells.Queued || f.status == cells.Submitting:
-			by[f.b.Name]++
+			kept[f.B.Title()]++
+		case f.Status == cells.Queued || f.Status == cells.Submitting:
+			by[f.B.Name]++
 		}
 	}
 	for _, title := range sortedKeys(kept) {
@@ -183,5 +183,3 @@ func (e *engine) results() (out []lang.ResultValue) {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func compareText(a, b string) int { return cmp.Compare(a, b) }

@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/evidence"
@@ -17,7 +18,6 @@ import (
 // A phase holds the cells of one phase, and its edges.
 type phase struct {
 	*lang.Phase
-	ord  int
 	plan *planner.PhasePlan
 
 	cells.Tally
@@ -38,7 +38,7 @@ type phase struct {
 	source   string // digest of its source; "" without one
 	defined  string
 	base     sheet.Spec                // what all jobs of the phase share
-	baseOn   *backend                  // where base is for
+	baseOn   *fleet.Backend            // where base is for
 	replaced map[int32]*place.Decision // where cells go that were re-placed
 }
 
@@ -46,7 +46,7 @@ type phase struct {
 // between them. Cells are not looked at yet.
 func (e *engine) loadPhases() {
 	for _, pp := range e.Plan.Phases {
-		p := &phase{Phase: pp.Phase, ord: len(e.phases), plan: pp, Tally: cells.NewTally(pp.Phase.Len())}
+		p := &phase{Phase: pp.Phase, plan: pp, Tally: cells.NewTally(pp.Phase.Len())}
 		if length := evidence.Lengths(pp.Phase, e.recordsOf(pp)); length != nil {
 			p.length = func(cell int32) time.Duration { return length(int(cell)) }
 		}
@@ -132,8 +132,8 @@ func (e *engine) unchainAll() {
 	if len(e.flights) == 0 {
 		return
 	}
-	e.recovered++ // the cancels wait for the first look-up
-	defer func() { e.recovered-- }()
+	e.fleet.Unanswered++ // the cancels wait for the first look-up
+	defer func() { e.fleet.Unanswered-- }()
 	for _, p := range e.phases {
 		if p.Counts[cells.Failed]+p.Counts[cells.Held]+p.Counts[cells.Cancelled] == 0 {
 			continue
@@ -166,10 +166,10 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 	}
 	if rec != nil && e.byJob[rec.Address] != nil {
 		f := e.byJob[rec.Address]
-		if f.end != endNot {
+		if f.End != fleet.Stays {
 			return cells.Ending
 		}
-		return f.status
+		return f.Status
 	}
 	if k == planner.Retry && rec != nil && rec.Retry.After(e.Clock()) {
 		// Never longer than the delay, or a clock that was set back would keep it

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
@@ -18,7 +19,7 @@ import (
 func (e *engine) makeReady(p *phase, cell int32) {
 	p.gate.Reached(cell)
 	d := p.decision(cell)
-	if d == nil || e.contacts[d.Backend] == nil {
+	if d == nil || e.fleet.Contacts[d.Backend] == nil {
 		// The plan had no reason to place it. The next one has.
 		if !p.unplaced {
 			p.unplaced = true
@@ -26,15 +27,15 @@ func (e *engine) makeReady(p *phase, cell int32) {
 		}
 		return
 	}
-	b := e.at(d.Backend, d.Pool)
+	b := e.fleet.At(d.Backend, d.Pool)
 	p.Set(cell, cells.Ready)
-	p.queues[b.ord].Push(cell)
+	p.queues[b.Ord].Push(cell)
 }
 
 // dispatch mints what may start now. Earlier phases come first: the campaign
 // lists producers before consumers.
 func (e *engine) dispatch() {
-	if e.halted != None || e.recovered > 0 || e.holds.All || e.Plan.Destroy {
+	if e.halted != None || e.fleet.Unanswered > 0 || e.holds.All || e.Plan.Destroy {
 		return
 	}
 	e.budgets.Short = false
@@ -103,8 +104,8 @@ func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
 	if smoke {
 		d = p.gate.Place
 	}
-	b := e.at(d.Backend, d.Pool)
-	if !smoke && b.away() && e.evade(p, cell, d) {
+	b := e.fleet.At(d.Backend, d.Pool)
+	if !smoke && b.Away() && e.evade(p, cell, d) {
 		return refused
 	}
 	if why := e.noRoom(p, b, d.Pool); why != "" {
@@ -134,7 +135,7 @@ func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
 
 // tooFast is why a launch would pass the ceiling on launches, "" when it would
 // not; the loop is woken when it would not any more.
-func (e *engine) tooFast(p *phase, b *backend) string {
+func (e *engine) tooFast(p *phase, b *fleet.Backend) string {
 	until := e.rate.Until(rateOf(p, b, false), e.Clock())
 	if until.IsZero() {
 		return ""
@@ -145,7 +146,7 @@ func (e *engine) tooFast(p *phase, b *backend) string {
 	return why
 }
 
-func rateOf(p *phase, b *backend, again bool) brake.Launch {
+func rateOf(p *phase, b *fleet.Backend, again bool) brake.Launch {
 	l := brake.Launch{Phase: p.Name, Repeat: again}
 	if b.Can.Rents {
 		l.Rents = b.Name
@@ -154,18 +155,18 @@ func rateOf(p *phase, b *backend, again bool) brake.Launch {
 }
 
 // noRoom is why a job cannot start now, "" when it can.
-func (e *engine) noRoom(p *phase, b *backend, pool string) string {
-	if b.full != "" {
-		why := b.title() + " has no room: " + b.full
+func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string) string {
+	if b.Full != "" {
+		why := b.Title() + " has no room: " + b.Full
 		p.stalls(byRoom, why)
 		return why
 	}
 	switch {
-	case !e.room(b, pool):
+	case !e.fleet.Takes(b, pool):
 		if limit := b.Pools[pool].MaxSubmit; limit > 0 {
-			return fmt.Sprintf("%s lets you have %s to %s; the rest follows as room appears", b.title(), jobs(limit, "submitted", "submitted"), pool)
+			return fmt.Sprintf("%s lets you have %s to %s; the rest follows as room appears", b.Title(), jobs(limit, "submitted", "submitted"), pool)
 		}
-		return b.title() + " takes no more jobs now"
+		return b.Title() + " takes no more jobs now"
 	case e.cappedAll(b):
 		return fmt.Sprintf("max_parallel = %d of the campaign is reached", e.Campaign.MaxParallel)
 	case e.capped(p, b):
@@ -179,7 +180,7 @@ func (e *engine) noRoom(p *phase, b *backend, pool string) string {
 
 // cappedAll applies the cap of the campaign. A host queue that is handed
 // everything keeps it, when there is no other.
-func (e *engine) cappedAll(b *backend) bool {
+func (e *engine) cappedAll(b *fleet.Backend) bool {
 	limit := e.Campaign.MaxParallel
 	if limit <= 0 || len(e.flights) < limit {
 		return false
@@ -190,7 +191,7 @@ func (e *engine) cappedAll(b *backend) bool {
 // queuesInUse counts the queues that this run may hand jobs to.
 func (e *engine) queuesInUse() int {
 	n := 0
-	for _, c := range e.contacts {
+	for _, c := range e.fleet.Contacts {
 		if c.Splits() {
 			n += len(c.Offers)
 		} else {
@@ -203,7 +204,7 @@ func (e *engine) queuesInUse() int {
 // capped applies the cap of a phase. A host queue keeps it, and is fed beyond
 // it only when it takes everything, and when the phase runs nowhere else: two
 // queues do not know of one another.
-func (e *engine) capped(p *phase, b *backend) bool {
+func (e *engine) capped(p *phase, b *fleet.Backend) bool {
 	limit := p.MaxParallel
 	switch {
 	case limit <= 0 || p.inflight < limit:
@@ -217,13 +218,13 @@ func (e *engine) capped(p *phase, b *backend) bool {
 
 // spans reports whether the jobs of a phase go to more than one queue.
 func (e *engine) spans(p *phase) bool {
-	var only *backend
+	var only *fleet.Backend
 	for i := range p.plan.Placements {
 		d := &p.plan.Placements[i]
-		if i == 0 || d.Backend == "" || e.contacts[d.Backend] == nil {
+		if i == 0 || d.Backend == "" || e.fleet.Contacts[d.Backend] == nil {
 			continue
 		}
-		b := e.at(d.Backend, d.Pool)
+		b := e.fleet.At(d.Backend, d.Pool)
 		if only != nil && only != b {
 			return true
 		}
@@ -241,20 +242,21 @@ func (e *engine) recordKey(p *phase, cell int32, smoke bool) string {
 }
 
 // launch builds a job and mints its intent.
-func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *backend) verdict {
-	f := &flight{p: p, cell: cell, smoke: smoke, addr: p.Address(int(cell)), b: b, pool: d.Pool, where: d, plan: e.approval}
-	f.key = f.addr
+func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *fleet.Backend) verdict {
+	f := &flight{p: p, cell: cell, smoke: smoke, where: d, plan: e.approval}
+	f.Addr, f.B, f.Pool = p.Address(int(cell)), b, d.Pool
+	f.Key = f.Addr
 	if smoke {
-		f.key = state.SmokeAddress(f.addr)
+		f.Key = state.SmokeAddress(f.Addr)
 	}
 	fresh := e.number(f)
-	f.token = e.Mint()
+	f.Token = e.Mint()
 	job, rec, diags := e.build(f)
 	if diags.HasErrors() {
 		e.refuse(f, diags)
 		return refused
 	}
-	f.job = job
+	f.Job = job
 	f.due = e.budgets.ceilingOf(f, nil)
 	if !e.budgets.afford(e, f) {
 		if e.cheaper(f) {
@@ -268,31 +270,29 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 	}
 	rec.Status = ""
 	e.emit(state.Intended{Job: rec, Fresh: fresh, At: e.Clock(), Attempt: state.Attempt{
-		N: f.n, Token: f.token, Backend: b.Name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
+		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
 		Ceiling: f.due.One, Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, job.Shape), Replaces: job.MoveAside,
 	}})
 	if e.err != nil {
 		return full
 	}
-	f.status = cells.Submitting
 	e.adopt(f)
-	f.mark(cells.Submitting)
-	e.rate.Count(rateOf(p, b, f.n > 1), e.Clock())
-	b.outbox = append(b.outbox, f)
+	e.fleet.Mint(&f.Flight)
+	e.rate.Count(rateOf(p, b, f.N > 1), e.Clock())
 	return started
 }
 
 // number decides which launch this is. It reports whether the attempts count
 // from 1 again.
 func (e *engine) number(f *flight) (fresh bool) {
-	f.n, f.max = 1, 1
+	f.N, f.max = 1, 1
 	if !f.smoke {
 		f.max = relaunch.Launches(f.p.Retry, f.segments())
 	}
-	rec := e.st.Jobs[f.key]
+	rec := e.st.Jobs[f.Key]
 	last := rec.Last()
 	if last == nil {
-		f.first = 1
+		f.First = 1
 		return true
 	}
 	// The plan gives a failed job that changed, or was asked for differently,
@@ -300,15 +300,15 @@ func (e *engine) number(f *flight) (fresh bool) {
 	anew := f.p.kind(f.cell) == planner.Run && last.Plan != e.approval
 	want := f.p.resultText(f.cell, f.smoke)
 	if f.smoke || anew || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled || (rec.Result != "" && want != "" && rec.Result != want) {
-		f.first = 1
+		f.First = 1
 		return true
 	}
 	if f.p.kind(f.cell) != planner.Retry && last.Plan != "" {
 		f.plan = last.Plan // launched again under the approval that launched it first
 	}
-	f.n = last.N + 1
-	f.max = max(f.max, f.n)
-	f.first = f.n
+	f.N = last.N + 1
+	f.max = max(f.max, f.N)
+	f.First = f.N
 	return false
 }
 

@@ -18,7 +18,7 @@ func Record(ctx context.Context, c Config, seen planner.Observed) error {
 	if err != nil {
 		return err
 	}
-	if err := e.until(ctx, doEnds, func() bool { return e.recovered == 0 && !e.sending() }); err != nil {
+	if err := e.until(ctx, doEnds, func() bool { return e.fleet.Unanswered == 0 && !e.sending() }); err != nil {
 		return err
 	}
 	for _, address := range e.st.Addresses() {

@@ -3,11 +3,9 @@ package apply
 import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/place"
 )
-
-// away reports whether a backend cannot be asked, and has been given time.
-func (b *backend) away() bool { return b.Provider == nil || b.tries >= reachBound }
 
 // nextCandidate is the approved place that comes after the one that did not
 // take a flight, nil if there is none.
@@ -34,7 +32,7 @@ func (e *engine) nextCandidate(f *flight, why string) *place.Decision {
 // a smoke is tried for its environment alone; a cell that overflows has left it
 // with the plan, and may come back.
 func (e *engine) takes(p *phase, cell int32, c *place.Candidate, d *place.Decision) bool {
-	if !c.Fits || e.contacts[c.Backend] == nil || e.at(c.Backend, c.Pool).away() {
+	if !c.Fits || e.fleet.Contacts[c.Backend] == nil || e.fleet.At(c.Backend, c.Pool).Away() {
 		return false
 	}
 	there := e.environmentOn(c.Backend, c.Pool, d.Shape)
@@ -56,9 +54,9 @@ func (e *engine) evade(p *phase, cell int32, d *place.Decision) bool {
 		if c.Backend == d.Backend && c.Pool == d.Pool || !e.takes(p, cell, c, d) {
 			continue
 		}
-		from := e.at(d.Backend, d.Pool).title()
+		from := e.fleet.At(d.Backend, d.Pool).Title()
 		next := placedOn(d, c, "re-placed: "+from+" cannot be reached")
-		e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" goes to "+e.at(c.Backend, c.Pool).title()+": "+from+" cannot be reached", false)
+		e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" goes to "+e.fleet.At(c.Backend, c.Pool).Title()+": "+from+" cannot be reached", false)
 		p.replace(cell, next)
 		p.Set(cell, cells.Pending)
 		e.makeReady(p, cell)
@@ -79,32 +77,19 @@ func (e *engine) cheaper(f *flight) bool {
 		if c.Backend == d.Backend && c.Pool == d.Pool || !e.takes(f.p, f.cell, c, d) {
 			continue
 		}
-		there := flight{p: f.p, cell: f.cell, addr: f.addr, plan: f.plan, n: f.n, first: f.first, max: f.max,
-			b: e.at(c.Backend, c.Pool), pool: c.Pool, where: placedOn(d, c, "re-placed: "+why)}
+		there := flight{Flight: fleet.Flight{Addr: f.Addr, N: f.N, First: f.First, B: e.fleet.At(c.Backend, c.Pool), Pool: c.Pool},
+			p: f.p, cell: f.cell, plan: f.plan, max: f.max, where: placedOn(d, c, "re-placed: "+why)}
 		if there.due = e.budgets.ceilingOf(&there, nil); !e.budgets.afford(e, &there) {
 			continue
 		}
 		e.budgets.Short, e.budgets.Why = false, ""
-		e.report.note(e, f.addr, f.addr+" goes to "+there.b.title()+": "+why, false)
+		e.report.note(e, f.Addr, f.Addr+" goes to "+there.B.Title()+": "+why, false)
 		f.p.replace(f.cell, there.where)
 		f.p.Set(f.cell, cells.Pending)
 		e.makeReady(f.p, f.cell)
 		return true
 	}
 	return false
-}
-
-// turnBack takes back what was minted for a backend that cannot be reached:
-// it waits, or goes elsewhere, as what is ready does.
-func (e *engine) turnBack(b *backend) { e.withdrawUnsent(b, b.title()+" cannot be reached") }
-
-// withdrawUnsent takes back what was minted for a backend and never left.
-func (e *engine) withdrawUnsent(b *backend, why string) {
-	unsent := b.outbox
-	b.outbox = nil
-	for _, f := range unsent {
-		e.withdraw(f, why)
-	}
 }
 
 // variant is how a flight's job is rendered.

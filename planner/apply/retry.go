@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/haul"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
@@ -90,7 +91,7 @@ func (e *engine) nextLaunch(f *flight, n int) string {
 
 // ridingRetry is the policy that goes with a job where its queue retries.
 func (e *engine) ridingRetry(f *flight, s *sheet.Spec) providers.Retry {
-	if f.smoke || !f.b.Can.Retries && !f.b.Can.HostQueue {
+	if f.smoke || !f.B.Can.Retries && !f.B.Can.HostQueue {
 		return providers.Retry{Max: 1}
 	}
 	r := s.Retry
@@ -110,7 +111,7 @@ func (f *flight) segments() int {
 func (f *flight) policy() lang.Retry { return relaunch.Policy(f.p.Retry, f.segments()) }
 
 // rides reports whether the flight's queue retries by itself.
-func (f *flight) rides() bool { return !f.smoke && (f.b.Can.HostQueue || f.b.Can.Retries) }
+func (f *flight) rides() bool { return !f.smoke && (f.B.Can.HostQueue || f.B.Can.Retries) }
 
 // attemptsLeft is how many launches a record still has.
 func (e *engine) attemptsLeft(p *phase, rec *state.Job) int {
@@ -128,7 +129,7 @@ func (e *engine) failedAttempt(f *flight, o *offer.Observation, n int) {
 		o = relaunch.Classified(o, relaunch.Rules(e.Campaign))
 	}
 	e.roomLost(f, o.Class)
-	if f.end != endNot { // it failed before the cancel reached it
+	if f.End != fleet.Stays { // it failed before the cancel reached it
 		e.cancelledAttempt(f, o, n)
 		return
 	}
@@ -147,10 +148,10 @@ func (e *engine) verdict(f *flight, o *offer.Observation) relaunch.Action {
 	}
 	// A scheduler starts again what ended by itself, as it was: what needs more
 	// of something, or lost its place in the queue, is ours to launch.
-	rides := f.rides() && f.b.Can.HostQueue
-	c := relaunch.Case{Class: o.Class, Launch: f.n, Most: f.max, Smoke: f.smoke, Rides: rides, Paid: e.paid(f),
+	rides := f.rides() && f.B.Can.HostQueue
+	c := relaunch.Case{Class: o.Class, Launch: f.N, Most: f.max, Smoke: f.smoke, Rides: rides, Paid: e.paid(f),
 		Policy: f.policy(), Checkpoint: f.p.Checkpoint != nil}
-	if rec := e.st.Jobs[f.key]; rec != nil {
+	if rec := e.st.Jobs[f.Key]; rec != nil {
 		c.Before = rec.Attempts
 	}
 	return relaunch.Decide(c, e.Campaign.Failures)
@@ -158,14 +159,14 @@ func (e *engine) verdict(f *flight, o *offer.Observation) relaunch.Action {
 
 // paid reports whether a launch costs money.
 func (e *engine) paid(f *flight) bool {
-	return f.b.Can.Rents || f.where != nil && f.tariff().Paid()
+	return f.B.Can.Rents || f.where != nil && f.tariff().Paid()
 }
 
 // askCheckpoint looks whether the checkpoint moved: a walltime hit without
 // progress would only come to the same end.
 func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 	at := f.spot()
-	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.b.Name, Pool: f.pool,
+	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool,
 		SourceDir: source.In(at.Workdir, f.p.source), Input: func(name string) []string { return e.inputPaths(f, name) }})
 	if diags.HasErrors() || r.Checkpoint == "" {
 		e.settleFailure(f, o, n, relaunch.Fail)
@@ -175,10 +176,10 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 	kept := *o
 	var files []providers.FileInfo
 	var err error
-	f.b.Call(func() {
+	f.B.Call(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
 		defer cancel()
-		files, err = f.b.Provider.List(ctx, at.Name(), []string{haul.Absolute(at.Workdir, r.Checkpoint)})
+		files, err = f.B.Provider.List(ctx, at.Name(), []string{haul.Absolute(at.Workdir, r.Checkpoint)})
 	}, func() {
 		action := relaunch.Fail
 		for _, fi := range files {
@@ -192,7 +193,7 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 
 // settleFailure records a failed launch and what follows.
 func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action relaunch.Action) {
-	ev := state.Observed{Address: f.addr, Token: f.token, Status: state.Failed, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: e.bill(f, o, n), At: e.Clock()}
+	ev := state.Observed{Address: f.Addr, Token: f.Token, Status: state.Failed, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: e.bill(f, o, n), At: e.Clock()}
 	if action == relaunch.Retry {
 		ev.Status, ev.Retry = state.Waiting, e.Clock().Add(f.p.Retry.Delay)
 	}
@@ -206,10 +207,10 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	case action == relaunch.Retry:
 		e.countAgain(f, o) // first: what is stopped is not due
 		e.retryAt(f.p, f.cell, ev.Retry)
-		if f.b.Can.HostQueue {
+		if f.B.Can.HostQueue {
 			e.unchain(f.p, f.cell) // it knows nothing of the token that comes next
 		}
-		e.report.note(e, f.addr, fmt.Sprintf("%s failed (%s); %s", f.addr, o.Class, e.nextLaunch(f, n)), false)
+		e.report.note(e, f.Addr, fmt.Sprintf("%s failed (%s); %s", f.Addr, o.Class, e.nextLaunch(f, n)), false)
 		e.elsewhere(f, o.Class)
 	case action == relaunch.Hold:
 		e.holdJob(f.p, f.cell, relaunch.Text(o))
@@ -217,7 +218,7 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	default:
 		f.p.Set(f.cell, cells.Failed)
 		e.unchain(f.p, f.cell)
-		e.report.note(e, f.addr, f.addr+" failed: "+relaunch.Text(o), true)
+		e.report.note(e, f.Addr, f.Addr+" failed: "+relaunch.Text(o), true)
 		e.countFailure(f, o)
 	}
 }
@@ -228,7 +229,7 @@ func (e *engine) elsewhere(f *flight, class string) {
 	if !relaunch.Elsewhere(class) {
 		return
 	}
-	if next := e.nextCandidate(f, "re-placed after "+class+" on "+f.b.Name); next != nil {
+	if next := e.nextCandidate(f, "re-placed after "+class+" on "+f.B.Name); next != nil {
 		f.p.replace(f.cell, next)
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -68,9 +66,9 @@ func (e *engine) applyRow(r *planner.Row) {
 	case r.Kind == planner.Cancel:
 		e.once(r.Kind, r.Address)
 		if f := e.byJob[r.Address]; f != nil && e.halted != Beyond {
-			f.end = endForget
+			f.End = fleet.Forget
 			if e.Plan.Destroy {
-				f.end, f.by = endHold, e.Who
+				f.End, f.by = fleet.Hold, e.Who
 			}
 		} else if j := e.st.Jobs[r.Address]; j != nil && !j.InFlight() && !e.Plan.Destroy {
 			e.emit(state.Forgot{Address: r.Address, At: e.Clock()})
@@ -103,95 +101,15 @@ func (e *engine) move(p *phase, cell int32) {
 	}})
 	if f := e.byJob[from]; f != nil { // a running attempt goes with it
 		delete(e.byJob, from)
-		f.p, f.cell, f.addr, f.key = p, cell, to, to
+		f.p, f.cell, f.Addr, f.Key = p, cell, to, to
 		p.inflight++
 		e.byJob[to] = f
 	}
 	e.moveFiles(p, cell, to)
 }
 
-// cancelFlights cancels every flight that has an end.
-func (e *engine) cancelFlights() {
-	by := map[*backend][]*flight{}
-	for _, f := range e.flights {
-		if f.end != endNot && !f.told {
-			f.told = true
-			by[f.b] = append(by[f.b], f)
-		}
-	}
-	for b, fs := range by {
-		e.cancel(b, fs)
-	}
-}
-
-// cancel ends flights: their backend fetches the log's tail, then asks
-// politely, then ends them. What became of each is looked up afterwards.
-func (e *engine) cancel(b *backend, fs []*flight) {
-	tokens := make([]string, len(fs))
-	for i, f := range fs {
-		tokens[i] = f.token
-		if f.p != nil && !f.smoke {
-			f.p.Set(f.cell, cells.Ending)
-		}
-	}
-	var out []providers.Outcome
-	var err error
-	b.Call(func() {
-		if b.Provider == nil {
-			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
-			return
-		}
-		out, err = b.Provider.Cancel(e.ctx, providers.CancelRequest{Backend: b.Name, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Tokens: tokens})
-	}, func() { e.cancelAnswered(b, fs, out, err) })
-}
-
-func (e *engine) cancelAnswered(b *backend, fs []*flight, out []providers.Outcome, err error) {
-	if err != nil {
-		switch line.ClassOf(err) {
-		case "":
-			return
-		case providers.StaleFence:
-			e.overtaken(b, err)
-			return
-		}
-		e.unreachable(b, err)
-		b.tries++
-		e.later(line.Backoff(b.tries), func() { e.cancel(b, fs) })
-		return
-	}
-	b.tries = 0
-	for _, f := range fs {
-		e.awaitEnd(f, 0)
-	}
-}
-
-// awaitEnd looks for the end of a cancelled job until it is told; a watch is
-// usually faster.
-func (e *engine) awaitEnd(f *flight, tries int) {
-	if e.flights[f.token] != f {
-		return
-	}
-	var obs []offer.Observation
-	var err error
-	f.b.Call(func() { obs, err = f.b.Find(e.ctx, []string{f.token}) }, func() {
-		if err == nil && len(obs) > 0 {
-			switch obs[0].Presence {
-			case offer.Absent:
-				if e.flights[f.token] == f {
-					e.ended(f, state.Cancelled, e.endReason(f))
-				}
-			case offer.Found:
-				e.observe(f.b.contact, &obs[0])
-			}
-		}
-		if e.flights[f.token] == f {
-			e.later(min(line.Backoff(tries+1), 2*time.Second), func() { e.awaitEnd(f, tries+1) })
-		}
-	})
-}
-
 func (e *engine) releaseRental(r *planner.Row) {
-	b := e.at(r.Backend, "")
+	b := e.fleet.At(r.Backend, "")
 	if b == nil || b.Provider == nil {
 		return
 	}

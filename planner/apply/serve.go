@@ -7,8 +7,8 @@ import (
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
 
@@ -178,10 +178,10 @@ func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who st
 // placeAgain keeps a freed job where it was, if the plan does not place it.
 func (e *engine) placeAgain(p *phase, cell int32, rec *state.Job) {
 	a := rec.Last()
-	if a == nil || p.decision(cell) != nil || e.contacts[a.Backend] == nil {
+	if a == nil || p.decision(cell) != nil || e.fleet.Contacts[a.Backend] == nil {
 		return
 	}
-	e.whereItWas(&flight{p: p, cell: cell, b: e.at(a.Backend, a.Pool), pool: a.Pool})
+	e.whereItWas(&flight{Flight: fleet.Flight{B: e.fleet.At(a.Backend, a.Pool), Pool: a.Pool}, p: p, cell: cell})
 }
 
 // releaseQueues lets queues start again what is held no more.
@@ -191,11 +191,7 @@ func (e *engine) releaseQueues(phases []string) {
 	if len(phases) == 0 {
 		return
 	}
-	for _, b := range e.backends {
-		if b.Provider != nil && e.queues(b) {
-			e.control(b, providers.ControlRequest{Resume: phases})
-		}
-	}
+	e.fleet.Resume(phases)
 }
 
 // cancelJobs holds, then cancels.
@@ -206,11 +202,12 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 	}
 	n := 0
 	for _, f := range e.flights {
-		if f.p == nil || !covered(f.p.Phase, int(f.cell)) || f.end == endForget {
+		if f.p == nil || !covered(f.p.Phase, int(f.cell)) || f.End == fleet.Forget {
 			continue
 		}
 		n++
-		f.end, f.by, f.told = endHold, r.Who, false
+		f.EndAs(fleet.Hold)
+		f.by = r.Who
 	}
 	for _, p := range e.phases {
 		for c := range int32(len(p.At)) {
@@ -226,26 +223,19 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 	}
 	e.dropUnsent()
 	if e.sync() {
-		e.cancelFlights()
+		e.fleet.Cancel()
 	}
 	return n, jobs(n, "is", "are") + " held; what a backend had of them is being ended", nil
 }
 
 // dropUnsent withdraws intents that are to be cancelled before they are sent.
 func (e *engine) dropUnsent() {
-	for _, b := range e.backends {
-		keep := b.outbox[:0]
-		for _, f := range b.outbox {
-			if f.end == endNot {
-				keep = append(keep, f)
-				continue
-			}
-			e.emit(state.HeldJob{Address: f.key, Reason: "cancelled before it started", By: f.by, At: e.Clock()})
-			e.emit(state.NotSubmitted{Address: f.addr, Token: f.token, Reason: "cancelled before it started", At: e.Clock()})
-			e.land(f)
-			f.mark(cells.Held)
-		}
-		b.outbox = keep
+	for _, d := range e.fleet.DropEnding() {
+		f := e.flights[d.Token]
+		e.emit(state.HeldJob{Address: f.Key, Reason: "cancelled before it started", By: f.by, At: e.Clock()})
+		e.emit(state.NotSubmitted{Address: f.Addr, Token: f.Token, Reason: "cancelled before it started", At: e.Clock()})
+		e.land(f)
+		f.mark(cells.Held)
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A fleet is this machine and others: real queues, real jobs, real files.
-type fleet struct {
+// machines are this machine and others: real queues, real jobs, real files.
+type machines struct {
 	t     testing.TB
 	dir   string
 	here  *local.Local
@@ -36,7 +36,7 @@ type fleet struct {
 	opts  planner.Options
 }
 
-func newFleet(t testing.TB, hcl string) *fleet {
+func newMachines(t testing.TB, hcl string) *machines {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -46,14 +46,14 @@ func newFleet(t testing.TB, hcl string) *fleet {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(spool) })
-	f := &fleet{t: t, dir: t.TempDir(), far: newFar(t), disk: &disk{}}
+	f := &machines{t: t, dir: t.TempDir(), far: newFar(t), disk: &disk{}}
 	f.here = local.NewWith(host.Options{Spool: spool, Command: []string{os.Args[0]}, Env: []string{beQueue + "=1"}, Idle: 200 * time.Millisecond})
 	t.Cleanup(func() { f.here.Close() })
 	f.file("c.muster.hcl", "campaign \"c\" {}\n"+hcl)
 	return f
 }
 
-func (f *fleet) file(name, text string) {
+func (f *machines) file(name, text string) {
 	f.t.Helper()
 	if strings.HasSuffix(name, ".sh") {
 		program.Write(f.t, filepath.Join(f.dir, name), text)
@@ -65,7 +65,7 @@ func (f *fleet) file(name, text string) {
 }
 
 // read is a file of a host's home, "" if there is none.
-func (f *fleet) read(host, name string) string {
+func (f *machines) read(host, name string) string {
 	path := filepath.Join(f.dir, name)
 	if host != "" {
 		path = filepath.Join(f.far.root, host, name)
@@ -74,14 +74,14 @@ func (f *fleet) read(host, name string) string {
 	return string(b)
 }
 
-func (f *fleet) provider(backendType string) (providers.Provider, error) {
+func (f *machines) provider(backendType string) (providers.Provider, error) {
 	if backendType == "far" {
 		return f.far, nil
 	}
 	return f.here, nil
 }
 
-func (f *fleet) plan(st *state.State) (*lang.Campaign, *planner.Plan) {
+func (f *machines) plan(st *state.State) (*lang.Campaign, *planner.Plan) {
 	f.t.Helper()
 	c, diags := lang.Load(lang.LoadOptions{Dir: f.dir, Schemas: map[string]offer.Schema{"local": local.Schema(), "far": farSchema()}})
 	if diags.HasErrors() {
@@ -95,7 +95,7 @@ func (f *fleet) plan(st *state.State) (*lang.Campaign, *planner.Plan) {
 	return c, p
 }
 
-func (f *fleet) apply(ctx context.Context) Outcome {
+func (f *machines) apply(ctx context.Context) Outcome {
 	f.t.Helper()
 	m := f.disk.open(nil)
 	c, plan := f.plan(m.st)
@@ -115,7 +115,7 @@ func (f *fleet) apply(ctx context.Context) Outcome {
 	return o
 }
 
-func (f *fleet) state() *state.State {
+func (f *machines) state() *state.State {
 	st := &state.State{Version: state.SchemaVersion}
 	for _, ev := range f.disk.events {
 		st.Apply(ev)
@@ -123,7 +123,7 @@ func (f *fleet) state() *state.State {
 	return st
 }
 
-func (f *fleet) done(o Outcome, n int) {
+func (f *machines) done(o Outcome, n int) {
 	f.t.Helper()
 	if o.Done != n || o.Stopped != None {
 		f.t.Fatalf("outcome %+v\nnotes:\n%s\nstate: %s", o, strings.Join(f.notes, "\n"), text(f.state().Jobs))
@@ -170,7 +170,7 @@ phase "sum" {
 
 func TestFilesMoveToWhereTheyAreRead(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, spread)
+	f := newMachines(t, spread)
 	_, plan := f.plan(&state.State{})
 	var rows []string
 	for _, tr := range plan.Transfers {
@@ -205,7 +205,7 @@ func TestFilesMoveToWhereTheyAreRead(t *testing.T) {
 
 func TestBrokenTransferGoesOnWhereItStopped(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, spread)
+	f := newMachines(t, spread)
 	path := filepath.Join(f.far.root, "a/w/out/a2.txt")
 	f.far.dropAt[path] = 1
 	f.done(f.apply(t.Context()), 7)
@@ -219,7 +219,7 @@ func TestBrokenTransferGoesOnWhereItStopped(t *testing.T) {
 
 func TestWhatLiesInTheWayOfACopyIsMovedAside(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, spread)
+	f := newMachines(t, spread)
 	old := filepath.Join(f.far.root, "b/work/y/out/a1.txt")
 	if err := os.MkdirAll(filepath.Dir(old), 0o755); err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestWhatLiesInTheWayOfACopyIsMovedAside(t *testing.T) {
 
 func TestResumeTriesATransferAgain(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, spread+`
+	f := newMachines(t, spread+`
 phase "hang" {
   job {
     command = "while [ ! -e go ]; do sleep 0.02; done; touch ${output.o}"
@@ -279,7 +279,7 @@ phase "hang" {
 
 func TestInputWhoseBackendIsAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, spread)
+	f := newMachines(t, spread)
 	f.conf = func(c *Config) { c.Mode = Once }
 	ctx, stop := context.WithCancel(t.Context())
 	f.conf = func(c *Config) {

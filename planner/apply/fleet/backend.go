@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/planner/apply/freight"
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/providers"
+)
+
+// reachBound are the tries after which a backend counts as away: what was
+// minted for it goes elsewhere, and jobs that it may have are unknown.
+const reachBound = 6
+
+// A Contact is one configured place in this run.
+type Contact struct {
+	line.Place
+	Lines []*Backend
+
+	given   int // jobs that it has, on all its queues
+	watched bool
+	cursor  string // of what was folded
+	durable string // of what is durable
+	asking  bool   // what it has, now
+	volumes volumes
+}
+
+// A Backend is one queue of a configured place, and what of ours is there:
+// the place itself, or one of its hosts where each has a queue of its own.
+type Backend struct {
+	*Contact
+	line.Feed
+	line.Calls
+	Pool  string // "" for all
+	Ord   int
+	Berth *freight.Berth // the same, for files
+	Down  string         // why it cannot be asked, "" when it can
+	Full  string         // why nothing may start there until its volume has room
+
+	outbox []*Flight // minted, to be submitted
+	quiet  time.Time // nothing is submitted before; after an error
+	tries  int
+	silent int  // look-ups in a row that could not say of some job
+	told   bool // in this run, whether it may start jobs
+	held   bool // what it was told
+}
+
+// Title is how a backend is spoken of.
+func (b *Backend) Title() string { return "backend." + providers.At(b.Name, b.Pool) }
+
+// Answers reports whether it did when it was last asked.
+func (b *Backend) Answers() bool { return b.Provider != nil && b.tries == 0 }
+
+// Away reports whether a backend cannot be asked, and has been given time.
+func (b *Backend) Away() bool { return b.Provider == nil || b.tries >= reachBound }
+
+// Starts reports whether a backend starts jobs by itself.
+func (b *Backend) Starts() bool { return b.Can.HostQueue || b.Can.Dependencies }
+
+// Takes reports whether a backend takes one more job of a pool now.
+func (fl *Fleet) Takes(b *Backend, pool string) bool {
+	if !b.Answers() || fl.Time.Now().Before(b.quiet) {
+		return false
+	}
+	return b.Feed.Takes(&b.Place, pool, fl.Stays, b.given)
+}
+
+// Sending reports whether a call is under way, or something waits to be sent;
+// not what waits when nothing may be sent any more.
+func (fl *Fleet) Sending(mute bool) bool {
+	for _, b := range fl.Queues {
+		if !b.Idle() || len(b.outbox) > 0 && !mute && b.tries < reachBound {
+			return true
+		}
+	}
+	return false
+}
+
+// Outgoing reports whether something depends on what is not durable yet.
+func (fl *Fleet) Outgoing() bool {
+	for _, b := range fl.Queues {
+		if len(b.outbox) > 0 || b.Queued() {
+			return true
+		}
+	}
+	return false
+}

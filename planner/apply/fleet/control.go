@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"context"
+
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/providers"
+)
+
+// Tell says to a backend's queue whether it may start jobs of this campaign,
+// unless it knows.
+func (fl *Fleet) Tell(b *Backend, hold bool) {
+	if b.Provider == nil || b.told && b.held == hold || !b.Starts() {
+		return
+	}
+	b.told, b.held = true, hold
+	r := providers.ControlRequest{Hold: &hold}
+	if b.Can.HostQueue { // it goes on with muster off
+		limit := fl.Campaign.MaxParallel
+		if limit <= 0 {
+			limit = -1
+		}
+		r.Cap = &limit
+	}
+	fl.control(b, r)
+}
+
+// TellAll says it to every queue; that it may start, only to those that were
+// told otherwise.
+func (fl *Fleet) TellAll(hold bool) {
+	for _, b := range fl.Queues {
+		if hold || b.told {
+			fl.Tell(b, hold)
+		}
+	}
+}
+
+// TakeOver tells the queues that have jobs of this campaign who drives it now:
+// from then on they refuse what a muster that was overtaken still sends.
+func (fl *Fleet) TakeOver(hold bool) {
+	for _, f := range fl.flights {
+		fl.Tell(f.B, hold)
+	}
+}
+
+// HoldJobs holds or releases jobs in the queue of a backend.
+func (fl *Fleet) HoldJobs(b *Backend, tokens []string, hold bool) {
+	fl.control(b, providers.ControlRequest{Hold: &hold, Tokens: tokens})
+}
+
+// Resume lets every queue start jobs of phases again.
+func (fl *Fleet) Resume(phases []string) {
+	for _, b := range fl.Queues {
+		if b.Provider != nil && b.Starts() {
+			fl.control(b, providers.ControlRequest{Resume: phases})
+		}
+	}
+}
+
+func (fl *Fleet) control(b *Backend, r providers.ControlRequest) {
+	r.Backend, r.Fence, r.Holder = b.Name, fl.Fence, fl.Holder
+	var err error
+	b.Call(func() {
+		ctx, cancel := context.WithTimeout(fl.Ctx, line.AskTimeout)
+		defer cancel()
+		err = b.Provider.Control(ctx, r)
+	}, func() {
+		if err == nil || line.ClassOf(err) == "" {
+			return
+		}
+		if line.ClassOf(err) == providers.StaleFence {
+			fl.Hear(Overtaken{b, err})
+			return
+		}
+		if r.Hold != nil && len(r.Tokens) == 0 {
+			b.told = false // it is told again before it is given anything
+		}
+		if r.Hold == nil || *r.Hold || line.ClassOf(err) != providers.Unreachable {
+			fl.Note(b.Title(), b.Title()+" did not take the hold: "+err.Error(), true)
+		}
+	})
+}

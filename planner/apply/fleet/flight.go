@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/providers"
+)
+
+// An End is what follows when a flight that is being cancelled has ended.
+type End uint8
+
+// The ends.
+const (
+	Stays  End = iota // it is not being cancelled
+	Rerun             // start anew: the work is another
+	Again             // start anew: the same work, asked for differently
+	Behind            // start anew when what it was queued behind is done, which failed
+	Hold              // stay cancelled, by a person
+	Forget            // not wanted any more
+)
+
+// Anew reports whether the job starts again.
+func (k End) Anew() bool { return k == Rerun || k == Again || k == Behind }
+
+// A Flight is one token from its intent to its end.
+type Flight struct {
+	Key   string // in State.Jobs
+	Addr  string
+	Token string
+	B     *Backend
+	Pool  string
+	N     int // launch
+	First int // launch that this token began with
+
+	Status cells.Status
+	Job    *providers.Job // until its backend has it
+	Handle string
+	Kept   bool // its backend keeps it, as its scheduler takes no more now: it needs muster to be submitted
+	End    End
+
+	told    bool            // the cancel is under way
+	missed  int             // look-ups in a row that did not find it
+	seconds map[string]bool // other jobs under the same token, as their backend names them
+}
+
+// EndAs has a flight cancelled with the next Cancel.
+func (f *Flight) EndAs(k End) { f.End, f.told = k, false }
+
+// LaunchToken is the token of a flight's launch.
+func (f *Flight) LaunchToken(n int) string { return sheet.LaunchToken(f.Token, n-f.First, n) }
+
+// Adopt counts a flight as its backend's.
+func (fl *Fleet) Adopt(f *Flight) {
+	fl.flights[f.Token] = f
+	f.B.Give(f.Pool, 1)
+	f.B.given++
+}
+
+// Land takes a flight out: its attempt is over, or never was.
+func (fl *Fleet) Land(f *Flight) {
+	delete(fl.flights, f.Token)
+	f.B.Give(f.Pool, -1)
+	f.B.given--
+}
+
+// flying reports whether a flight is neither over nor replaced.
+func (fl *Fleet) flying(f *Flight) bool { return fl.flights[f.Token] == f }
+
+func (fl *Fleet) move(f *Flight, s cells.Status) {
+	f.Status = s
+	fl.Hear(Moved{f})
+}
+
+// proceed goes on with a flight that was found and is not over.
+func (fl *Fleet) proceed(f *Flight) {
+	if fl.flying(f) && f.Status == cells.Unknown {
+		fl.move(f, cells.Queued)
+	}
+}
+
+// on are the flights of a backend, by key.
+func (fl *Fleet) on(b *Backend) (out []*Flight) {
+	for _, f := range fl.flights {
+		if f.B == b {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Flight) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+func tokens(fs []*Flight) []string {
+	out := make([]string, len(fs))
+	for i, f := range fs {
+		out[i] = f.Token
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package fleet
+
+import (
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// News is what a fleet learnt: of a flight, of a queue, or of who drives it.
+type News interface{ news() }
+
+// Of a flight.
+type (
+	// Accepted is an intent that its backend has: it is queued there.
+	Accepted struct{ *Flight }
+	// Moved is a flight whose status changed for it was found, or cannot be.
+	Moved struct{ *Flight }
+	// Seen is what became of a flight's launch N.
+	Seen struct {
+		*Flight
+		O *offer.Observation
+	}
+	// Late is the end of a launch that is heard of after a later one.
+	Late struct {
+		*Flight
+		O      *offer.Observation
+		Launch int
+	}
+	// Absent is an intent that surely did not arrive.
+	Absent struct{ *Flight }
+	// Refused is one that its backend does not take.
+	Refused struct {
+		*Flight
+		Err *providers.Error
+	}
+	// Unsent is an intent that never left, taken out of the outbox.
+	Unsent struct {
+		*Flight
+		Why string
+	}
+	// Cancelling is a flight whose backend is told to end it.
+	Cancelling struct{ *Flight }
+	// Gone is one that was to be cancelled, and that its backend does not have;
+	// Why is "" when it ended as it was told to.
+	Gone struct {
+		*Flight
+		Why string
+	}
+)
+
+// Of anything else.
+type (
+	// Met says that a place told anew what it has, or that a queue was added.
+	Met struct{}
+	// Room says that a queue's volume was looked at; Was is what Full was.
+	Room struct {
+		*Backend
+		Was string
+	}
+	// Tripped is a phase that a place starts no more jobs of.
+	Tripped struct{ Phase, By, Why string }
+	// Overtaken says that a backend serves a later holder of the lease.
+	Overtaken struct {
+		*Backend
+		Err error
+	}
+)
+
+func (Accepted) news()   {}
+func (Moved) news()      {}
+func (Seen) news()       {}
+func (Late) news()       {}
+func (Absent) news()     {}
+func (Refused) news()    {}
+func (Unsent) news()     {}
+func (Cancelling) news() {}
+func (Gone) news()       {}
+func (Met) news()        {}
+func (Room) news()       {}
+func (Tripped) news()    {}
+func (Overtaken) news()  {}

@@ -1,0 +1,158 @@
+package fleet
+
+import (
+	"errors"
+	"time"
+
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/providers"
+)
+
+const batchMax = 500 // jobs of one Submit call
+
+// Mint puts a flight into the outbox of its backend.
+func (fl *Fleet) Mint(f *Flight) {
+	fl.move(f, cells.Submitting)
+	f.B.outbox = append(f.B.outbox, f)
+}
+
+// Send hands over what was minted. It is called only when all intents are
+// durable. Backends are told first whether all is held: a hold of an earlier run
+// may still be in their queues. It returns when something may be sent that
+// waits for a time.
+func (fl *Fleet) Send(held bool) (wake time.Time) {
+	for _, b := range fl.Queues {
+		if b.Calling() || len(b.outbox) == 0 || b.Provider == nil {
+			continue
+		}
+		if fl.Time.Now().Before(b.quiet) {
+			wake = earliest(wake, b.quiet)
+			continue
+		}
+		fl.Tell(b, held)
+		n := min(len(b.outbox), batchMax)
+		if b.Can.Arrays {
+			n = len(b.outbox) // like jobs are one array, and the whole DAG is in before its roots start
+		}
+		batch := b.outbox[:n:n]
+		b.outbox = append([]*Flight(nil), b.outbox[n:]...)
+		fl.submit(b, batch)
+	}
+	return wake
+}
+
+func (fl *Fleet) submit(b *Backend, batch []*Flight) {
+	r := providers.SubmitRequest{Backend: b.Name, Fence: fl.Fence, Holder: fl.Holder, Batch: batch[0].Token, Jobs: make([]providers.Job, len(batch))}
+	for i, f := range batch {
+		r.Jobs[i] = *f.Job
+	}
+	var res []providers.Submitted
+	var err error
+	b.Call(func() { res, err = b.Provider.Submit(fl.Ctx, r) }, func() { fl.submitted(b, batch, res, err) })
+}
+
+// submitted folds the answer to a Submit call.
+func (fl *Fleet) submitted(b *Backend, batch []*Flight, res []providers.Submitted, err error) {
+	if err == nil && len(res) != len(batch) {
+		err = providers.Errorf(providers.Internal, "backend.%s answered for %d of %d jobs", b.Name, len(res), len(batch))
+	}
+	if err != nil {
+		fl.submitFailed(b, batch, err)
+		return
+	}
+	fl.Reachable(b)
+	b.tries = 0
+	for i, f := range batch {
+		if !fl.flying(f) {
+			continue // already over: its watch was faster
+		}
+		if res[i].Err != nil {
+			fl.rejected(f, res[i].Err)
+			continue
+		}
+		fl.accepted(f, res[i].Handle)
+	}
+}
+
+func (fl *Fleet) accepted(f *Flight, handle string) {
+	counted := f.Job == nil && !f.Kept
+	f.Kept = handle == "" && f.B.Can.Arrays
+	if !counted && !f.Kept {
+		fl.Handed++
+	}
+	f.Job, f.Handle = nil, handle
+	if f.Status == cells.Submitting {
+		fl.Hear(Accepted{f})
+	}
+}
+
+// submitFailed is for a call as a whole. Whether its jobs arrived is not
+// known, so they are looked for before they are sent again.
+func (fl *Fleet) submitFailed(b *Backend, batch []*Flight, err error) {
+	switch line.ClassOf(err) {
+	case "":
+		return // the run is over
+	case providers.StaleFence:
+		fl.Hear(Overtaken{b, err})
+		return
+	case providers.Auth, providers.Quota, providers.Invalid, providers.NotFound:
+		var pe *providers.Error
+		errors.As(err, &pe)
+		for _, f := range batch {
+			fl.rejected(f, pe)
+		}
+		return
+	}
+	fl.failed(b, err)
+	b.quiet = fl.Time.Now().Add(line.Backoff(b.tries))
+	fl.Later(line.Backoff(b.tries), func() { fl.lookFor(b, batch) })
+}
+
+// failed counts a call about jobs that failed.
+func (fl *Fleet) failed(b *Backend, err error) {
+	fl.Unreachable(b, err)
+	if b.tries++; b.tries == reachBound {
+		fl.Withdraw(b, b.Title()+" cannot be reached")
+	}
+}
+
+// rejected is for one job that its backend does not take.
+func (fl *Fleet) rejected(f *Flight, err *providers.Error) {
+	switch err.Class {
+	case providers.StaleFence:
+		fl.Hear(Overtaken{f.B, err})
+	case providers.Unreachable, providers.Internal:
+		fl.submitFailed(f.B, []*Flight{f}, err)
+	default:
+		if fl.flying(f) {
+			fl.Hear(Refused{f, err})
+		}
+	}
+}
+
+// Withdraw takes back what was minted for a backend and never left.
+func (fl *Fleet) Withdraw(b *Backend, why string) {
+	unsent := b.outbox
+	b.outbox = nil
+	for _, f := range unsent {
+		fl.Hear(Unsent{f, why})
+	}
+}
+
+// DropEnding takes out, of all that was minted and never left, what is to be
+// cancelled.
+func (fl *Fleet) DropEnding() (dropped []*Flight) {
+	for _, b := range fl.Queues {
+		keep := b.outbox[:0]
+		for _, f := range b.outbox {
+			if f.End == Stays {
+				keep = append(keep, f)
+			} else {
+				dropped = append(dropped, f)
+			}
+		}
+		b.outbox = keep
+	}
+	return dropped
+}
