@@ -96,6 +96,35 @@ func TestUnknownJobsCountAtTheirCeiling(t *testing.T) {
 	}
 }
 
+// TestWhatIsInFlightCostsAsItsPlace: whole nodes where the site charges them,
+// and what was set aside where nobody can say what the place charges.
+func TestWhatIsInFlightCostsAsItsPlace(t *testing.T) {
+	t.Parallel()
+	c := load(t, func(c *lang.Campaign) {
+		c.Budgets = []lang.Budget{{Name: "b", Limits: map[string]string{"usd": "100"}}}
+	},
+		phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1", gpus: 1, wall: "2h"})
+	in := rented(input(c, applied(t, c, state.Running)), "1")
+	in.Pools[0].WholeNode, in.Pools[0].GPUs = true, 4
+	for _, j := range in.State.Jobs {
+		j.Attempts[0].Ceiling = state.Amounts{"usd": "7", "gpu_hours": "2"}
+	}
+	for _, want := range []string{"24", "21"} {
+		away := want == "21"
+		if away {
+			in.Pools = nil
+			in.Observed = Observed{Refreshed: true, Unreachable: map[string]string{"local.local": "no route to host"}}
+		}
+		p, _ := Make(in)
+		if l := p.Forecast.Lines[0]; l.Unit != "usd" || l.AtMost.Text != want {
+			t.Errorf("away %t: at most %+v, not $%s", away, l.AtMost, want)
+		}
+		if p.BudgetBroken() {
+			t.Errorf("away %t: %+v", away, p.Budgets)
+		}
+	}
+}
+
 func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 	t.Parallel()
 	c := load(t, func(c *lang.Campaign) { c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab"}) },

@@ -76,27 +76,11 @@ func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
 	if dear := launches.Dearest(d); dear.Backend != "" {
 		ceiling = dear
 	}
-	hold, machines := m.kept(d)
 	turn := m.queues().Turn(d.Backend, d.Pool)
 	return forecast.Group{
-		Hold: hold, Machines: machines, Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
+		Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
 		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: w.p.Retry.Delay, Turn: turn.Each, TurnP90: turn.Late,
 	}
-}
-
-// kept is how long a rented machine is kept after its last job, and how many
-// there may be.
-func (m *maker) kept(d place.Decision) (hold time.Duration, machines int) {
-	for _, b := range m.in.Campaign.Backends {
-		if b.Address() == d.Backend && m.in.Can[b.Type].Rents {
-			machines = b.MaxParallel
-			if p := launches.Pool(m.in.Pools, d.Backend, d.Pool); p.MaxJobs > 0 && (machines == 0 || p.MaxJobs < machines) {
-				machines = p.MaxJobs
-			}
-			return b.Hold, machines
-		}
-	}
-	return 0, 0
 }
 
 // A flight is what running jobs that are alike share: where, what, and how
@@ -104,6 +88,7 @@ func (m *maker) kept(d place.Decision) (hold time.Duration, machines int) {
 type flight struct {
 	backend, pool string
 	request       int
+	usd           string // set aside for a launch
 	step          int
 	unknown       bool // its backend cannot be asked
 }
@@ -121,7 +106,7 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	if o, ok := m.in.Observed.Observation(job); ok && !o.Started.IsZero() {
 		started = o.Started
 	}
-	f := flight{backend: at.Backend, pool: at.Pool, request: r, unknown: w.pp.Kind[i] == UnknownAt}
+	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], unknown: w.pp.Kind[i] == UnknownAt}
 	step := limit / 20
 	if !started.IsZero() && step > 0 {
 		f.step = int(min(max(m.in.Now.Sub(started), 0), limit) / step)
@@ -132,13 +117,11 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	if len(*groups) >= forecast.Never-1 {
 		return uint16(len(*groups) - 1)
 	}
-	d := place.Decision{Backend: at.Backend, Pool: at.Pool, Shape: w.reqs[r].Shape, Segments: 1}
-	for _, p := range m.in.Pools {
-		if p.Backend == at.Backend && p.Name == at.Pool {
-			d.Price, d.WholeNode = p.Price, p.WholeNode
-		}
-	}
+	d, known := m.placeInput(nil).At(at.Backend, at.Pool, m.placeGroup(w, w.reqs[r], 1))
 	g := m.forecastGroup(w, d)
+	if !known && (at.Ceiling[place.USD] != "" || !m.rents(at.Backend)) {
+		g.Aside = at.Ceiling
+	}
 	if f.unknown { // nobody can say how far it is: it counts at its ceiling
 		g.Runtime = forecast.Whole(limit)
 	}

@@ -124,7 +124,7 @@ func rehearsalText(p *planner.Plan, stage *rehearse.Stage, r rehearsal, runs []r
 	}
 	b.WriteString("\n  Drawn from:\n")
 	for _, text := range append(stage.Assumed(), "waits in queues as quoted, boots as quoted and billed; smokes say what they are expected to",
-		"not played: time to move files and to ship source, what rented machines are billed while they are kept after their last job, strangers in the queue beyond the quoted wait, price changes") {
+		"not played: time to move files and to ship source, strangers in the queue beyond the quoted wait, price changes") {
 		for i, line := range term.Wrap(text, max(style.Width, 60)-6) {
 			indent := "    "
 			if i > 0 {

@@ -73,6 +73,10 @@ func at(m map[string]sums, key string) sums {
 // add counts n jobs of a group in.
 func (s sums) add(g Group, n int) {
 	jobs := decimal.NewFromInt(int64(n))
+	if len(g.Aside) > 0 {
+		s.aside(g, jobs)
+		return
+	}
 	s.run(expected, g.Decision, g.billed(g.Runtime.Expected), g.rounds(), jobs, g.Runtime.Mark)
 	s.run(p90, g.Decision, g.billed(g.Runtime.Average(g.alike)), g.rounds(), jobs, g.Runtime.Mark)
 	if again := g.again(); again > 0 {
@@ -81,9 +85,6 @@ func (s sums) add(g Group, n int) {
 		s.run(expected, g.Decision, g.lost(false), nil, jobs.Mul(few), g.Runtime.Mark)
 		s.run(p90, g.Decision, g.lost(true), nil, jobs.Mul(many), g.Runtime.Mark)
 	}
-	kept := decimal.NewFromInt(int64(g.machines(n)))
-	s.keep(expected, g.Decision, g.Hold, kept)
-	s.keep(p90, g.Decision, g.Hold, kept)
 	d := g.Decision
 	if g.Dearest.Backend != "" {
 		d = g.Dearest
@@ -92,12 +93,24 @@ func (s sums) add(g Group, n int) {
 	if len(g.Shapes) > 0 && mark == Known {
 		for _, d.Shape = range g.Shapes {
 			s.level(atMost, d, d.Shape.Walltime, jobs, mark)
-			s.keep(atMost, d, g.Hold, jobs)
 		}
 		return
 	}
-	s.keep(atMost, d, g.Hold, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))))
 	s.level(atMost, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
+}
+
+// aside adds jobs at what was set aside for them: one launch, at most all.
+func (s sums) aside(g Group, jobs decimal.Decimal) {
+	_, mark := g.Runtime.ceiling()
+	for unit, text := range g.Aside {
+		v, err := decimal.NewFromString(text)
+		if err != nil {
+			continue
+		}
+		s.at(unit).plus(expected, v.Mul(jobs), Estimated)
+		s.at(unit).plus(p90, v.Mul(jobs), Estimated)
+		s.at(unit).plus(atMost, v.Mul(jobs).Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
+	}
 }
 
 // alikeIn is of how many jobs alike the runtimes of each phase average out: of
@@ -149,28 +162,6 @@ func (g Group) rounds() (out []float64) {
 	return out
 }
 
-// keep adds machines that are kept for a time after their last job. At most
-// counts one for each launch.
-func (s sums) keep(i int, d place.Decision, hold time.Duration, machines decimal.Decimal) {
-	if hold <= 0 {
-		return
-	}
-	cost, _ := place.Cost(d.Shape, d.Price, d.WholeNode, hold)
-	for _, unit := range []string{place.USD, place.ServiceUnits} {
-		if v, ok := cost[unit]; ok {
-			s.at(unit).plus(i, v.Mul(machines), Known)
-		}
-	}
-}
-
-// machines is how many machines n jobs of a group may be on at once.
-func (g Group) machines(n int) int {
-	if g.Machines > 0 {
-		return min(n, g.Machines)
-	}
-	return n
-}
-
 // ceiling is the longest one launch can take; Unknown when no walltime is
 // stated.
 func (r Runtime) ceiling() (time.Duration, Mark) {
@@ -182,7 +173,7 @@ func (r Runtime) ceiling() (time.Duration, Mark) {
 
 // level adds launches of a duration to one of the three columns.
 func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
-	cost, priced := place.Charged(d.Shape, d.Price, d.WholeNode, t, d.Around())
+	cost, priced := place.Charged(d.Shape, d.Price, d.WholeNode, t, d.Around(), d.Hold)
 	for unit, v := range cost {
 		if i == atMost {
 			v = v.RoundCeil(billionths) // as the engine counts every launch

@@ -79,9 +79,10 @@ type Group struct {
 	Delay    time.Duration // before the next launch
 	Turn     time.Duration // from the end of a job to the start of the next in its place
 	TurnP90  time.Duration // what nine in ten of these stay below; 0 = Turn
-	Hold     time.Duration // a rented machine is kept after its last job
-	Machines int           // most machines at once; 0 = one a job
 	Running  time.Duration // how long its jobs have run already
+	// Aside is what was set aside for a launch, by unit, of jobs whose place
+	// cannot be asked what it charges; nil elsewhere.
+	Aside map[string]string
 	// InFlight says that the jobs are with their backend: they hold what they
 	// take, and wait for no gate and no producer.
 	InFlight bool

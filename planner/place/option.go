@@ -88,8 +88,8 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	if o.rental {
 		o.hold = in.hold(p.Backend)
 	}
-	o.price = NodePrice(p, o.price)
-	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait))
+	o.price = NodePrice(p, sound(o.price))
+	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait), o.hold)
 	return o
 }
 

@@ -54,18 +54,26 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 var gbMonth = decimal.NewFromInt(730e9)
 
 // Charged is Cost of a launch that is billed for longer than it runs: while its
-// machine boots, is kept, or it waits where the site bills that. Hours are of
-// work; only money and service units are charged for the rest.
-func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around time.Duration) (amounts map[string]decimal.Decimal, known bool) {
+// machine boots, while it waits where the site bills that, and while its machine
+// is kept after it, which is billed by itself. Hours are of work; only money and
+// service units are charged for the rest.
+func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known bool) {
 	amounts, known = Cost(s, p, wholeNode, run)
-	if around <= 0 {
-		return amounts, known
-	}
-	all, _ := Cost(s, p, wholeNode, run+around)
-	for _, unit := range []string{USD, ServiceUnits} {
-		if v, ok := all[unit]; ok {
-			amounts[unit] = v
+	charge := func(billed time.Duration, beside bool) {
+		all, _ := Cost(s, p, wholeNode, billed)
+		for _, unit := range []string{USD, ServiceUnits} {
+			if v, ok := all[unit]; ok && beside {
+				amounts[unit] = amounts[unit].Add(v)
+			} else if ok {
+				amounts[unit] = v
+			}
 		}
+	}
+	if around > 0 {
+		charge(run+around, false)
+	}
+	if hold > 0 {
+		charge(hold, true)
 	}
 	return amounts, known
 }
@@ -73,17 +81,24 @@ func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around time.Dura
 // AtMost is the most that one launch may be charged: its whole walltime, what
 // is billed around it, and the machine that is kept after it.
 func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Duration) (amounts map[string]decimal.Decimal, known bool) {
-	amounts, known = Charged(s, p, wholeNode, s.Walltime, around)
-	if hold <= 0 {
-		return amounts, known
-	}
-	kept, _ := Cost(s, p, wholeNode, hold)
-	for _, unit := range []string{USD, ServiceUnits} {
-		if v, ok := kept[unit]; ok {
-			amounts[unit] = amounts[unit].Add(v)
+	return Charged(s, p, wholeNode, s.Walltime, around, hold)
+}
+
+// mostRate is the highest rate that is believed, for an hour or a month.
+var mostRate = decimal.New(1, 9)
+
+// sound is a price as it is told, or an unknown one where a rate of it cannot be
+// read, is negative, or is no price at all: such a rate would count as nothing.
+func sound(p offer.Price) offer.Price {
+	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerGBMonth, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
+		if rate == "" {
+			continue
+		}
+		if r, err := decimal.NewFromString(rate); err != nil || r.IsNegative() || r.Exponent() > 9 || r.GreaterThan(mostRate) {
+			return offer.Price{}
 		}
 	}
-	return amounts, known
+	return p
 }
 
 // Around is how long a launch on a place is billed before it runs.

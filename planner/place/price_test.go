@@ -73,3 +73,15 @@ func TestWholeNodes(t *testing.T) {
 		t.Errorf("%+v", mixed)
 	}
 }
+
+// TestRateThatIsNoPriceIsUnknown: a rate that cannot be read or is negative
+// makes the price unknown, never nothing or a gain.
+func TestRateThatIsNoPriceIsUnknown(t *testing.T) {
+	t.Parallel()
+	for rate, known := range map[string]bool{"0.35": true, "0": true, "-0.35": false, "cheap": false, "1e400": false, "NaN": false} {
+		p := sound(offer.Price{Known: true, USDPerHour: rate})
+		if p.Known != known {
+			t.Errorf("%s: known %t", rate, p.Known)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -106,6 +107,11 @@ func (c *config) check(name string) error {
 			return wrong("the numbers of pool %q cannot be negative", p.Name)
 		case p.WaitP90 != 0 && p.WaitP90 < p.Wait:
 			return wrong("wait_p90 of pool %q is less than wait", p.Name)
+		}
+		for _, rate := range []json.Number{p.USDPerGPU, p.USD, p.SUPerGPU, p.SUPerCPU, p.SUPerNode} {
+			if strings.HasPrefix(rate.String(), "-") {
+				return wrong("a price of pool %q is negative", p.Name)
+			}
 		}
 		seen[p.Name] = true
 	}

@@ -3,6 +3,9 @@
 package ledger
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/planner/place"
@@ -21,15 +24,19 @@ const (
 )
 
 // Amounts are quantities by unit, in billionths: exact where decimals are,
-// and cheap enough to sum at every submission.
+// and cheap enough to sum at every submission. What is more than fits, nine
+// thousand million of a unit, stays at beyond.
 type Amounts [len(units)]int64
+
+// beyond is more than any account covers.
+const beyond = math.MaxInt64
 
 const billionths = 9 // decimal places
 
 // Add counts other amounts in, a number of times.
 func (a *Amounts) Add(b Amounts, times int64) {
 	for u := range a {
-		a[u] += b[u] * times
+		a[u] = plus(a[u], scaled(b[u], times))
 	}
 }
 
@@ -58,7 +65,46 @@ func priced(cost map[string]decimal.Decimal) (a Amounts) {
 	return a
 }
 
-func up(d decimal.Decimal) int64 { return d.Shift(billionths).Ceil().IntPart() }
+var most = decimal.New(beyond, 0)
+
+func up(d decimal.Decimal) int64 {
+	if d = d.Shift(billionths).Ceil(); d.GreaterThan(most) {
+		return beyond
+	}
+	return d.IntPart()
+}
+
+func plus(a, b int64) int64 {
+	switch sum := a + b; {
+	case a > 0 && b > 0 && sum < 0:
+		return beyond
+	case a < 0 && b < 0 && sum >= 0:
+		return -beyond
+	default:
+		return sum
+	}
+}
+
+func scaled(a, times int64) int64 {
+	high, low := bits.Mul64(magnitude(a), magnitude(times))
+	switch negative := (a < 0) != (times < 0); {
+	case (high > 0 || low > beyond) && negative:
+		return -beyond
+	case high > 0 || low > beyond:
+		return beyond
+	case negative:
+		return -int64(low)
+	default:
+		return int64(low)
+	}
+}
+
+func magnitude(v int64) uint64 {
+	if v < 0 {
+		return uint64(-v)
+	}
+	return uint64(v)
+}
 
 // Text is the amounts as the state keeps them; what is zero is left out.
 func (a Amounts) Text() state.Amounts {

@@ -143,7 +143,7 @@ func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, n
 		if a.has[u] && open[u] {
 			return fmt.Sprintf("%s limits %s, and what %s takes of it is not known: its place states no price, or it has no walltime", a.name, units[u], address)
 		}
-		if a.has[u] && a.used[u]+a.flying[u]+rest[u] > a.limit[u] {
+		if after := plus(plus(a.used[u], a.flying[u]), rest[u]); a.has[u] && (after > a.limit[u] || after == beyond) {
 			return fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s %s", a.name, address,
 				billion(a.used[u]), billion(a.flying[u]), billion(rest[u]), billion(a.limit[u]), units[u])
 		}
@@ -159,9 +159,9 @@ func (bs *Books) Warnings() (out []string) {
 			continue
 		}
 		for u := range units {
-			if a.has[u] && a.limit[u] > 0 && float64(a.used[u]+a.flying[u]) >= a.warnAt*float64(a.limit[u]) {
+			if a.has[u] && a.limit[u] > 0 && float64(plus(a.used[u], a.flying[u])) >= a.warnAt*float64(a.limit[u]) {
 				a.warned = true
-				out = append(out, fmt.Sprintf("%s: %s of %s %s spent or in flight", a.name, billion(a.used[u]+a.flying[u]), billion(a.limit[u]), units[u]))
+				out = append(out, fmt.Sprintf("%s: %s of %s %s spent or in flight", a.name, billion(plus(a.used[u], a.flying[u])), billion(a.limit[u]), units[u]))
 				break
 			}
 		}

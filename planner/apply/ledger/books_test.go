@@ -44,6 +44,37 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 	}
 }
 
+// TestAmountsBeyondCount: what is too large to be counted is not taken for
+// little, or for less than nothing.
+func TestAmountsBeyondCount(t *testing.T) {
+	t.Parallel()
+	it, now := Item{Phase: "a"}, time.Now()
+	for _, c := range []struct {
+		name, limit, spent string
+		job                Dues
+		fits               bool
+	}{
+		{"a limit beyond all", "1e18", "0", due("40"), true},
+		{"a job beyond all", "100", "0", due("1e10"), false},
+		{"a job beyond all under such a limit", "1e18", "0", due("1e10"), false},
+		{"many launches that come to more than all", "100", "0", Dues{Each: usd("5e9"), Left: 3}, false},
+		{"what is spent and the job together", "100", "9e9", due("9e9"), false},
+	} {
+		var b Books
+		b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": c.limit}})
+		b.Enter(it, usd(c.spent), Amounts{})
+		if b.Afford(it, "phase.a", c.job, now) != c.fits {
+			t.Errorf("%s: fits %t: %s", c.name, !c.fits, b.Why)
+		}
+	}
+	if got := hours(1<<40, 1<<62); got != beyond {
+		t.Errorf("%d", got)
+	}
+	if got := hours(3, 90*time.Minute); got != 4_500_000_000 {
+		t.Errorf("%d", got)
+	}
+}
+
 func TestDeadlineStopsStarts(t *testing.T) {
 	t.Parallel()
 	var b Books
@@ -128,7 +159,7 @@ func TestBilledAsTheBackendSays(t *testing.T) {
 }
 
 // TestRentalsArePaidAroundTheirJobs: a launch's ceiling holds the boot before
-// and the hold after it, as the plan counts them.
+// and the hold after it, as the plan counts them, and so does what it cost.
 func TestRentalsArePaidAroundTheirJobs(t *testing.T) {
 	t.Parallel()
 	tariff := Tariff{Price: offer.Price{Known: true, USDPerHour: "6"}, Around: 15 * time.Minute, Hold: 15 * time.Minute}
@@ -136,7 +167,7 @@ func TestRentalsArePaidAroundTheirJobs(t *testing.T) {
 	if got := tariff.Ceiling(s)["usd"]; got != "9" {
 		t.Errorf("at most $%s, not 9", got)
 	}
-	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "4.5", "cpu_hours": "0.5"}) || !known {
+	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "6", "cpu_hours": "0.5"}) || !known {
 		t.Errorf("half an hour costs %v", spent.Text())
 	}
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known boo
 		a[gpuHours] = hours(int64(s.GPUs), elapsed)
 		return a, t.Price.Known
 	}
-	cost, known := place.Charged(s, t.Price, t.WholeNode, elapsed, t.Around)
+	cost, known := place.Charged(s, t.Price, t.WholeNode, elapsed, t.Around, t.Hold)
 	return priced(cost), known
 }
 
@@ -90,10 +91,15 @@ func (t Tariff) Open(s offer.Shape) (open [len(units)]bool) {
 	return open
 }
 
+// hours are n of something for d, in billionths of an hour, which are 3,600
+// nanoseconds each.
 func hours(n int64, d time.Duration) int64 {
-	const perHour = int64(time.Hour)
-	h, rest := n*int64(d)/perHour, n*int64(d)%perHour
-	return h*1e9 + int64(float64(rest)/float64(perHour)*1e9)
+	high, low := bits.Mul64(uint64(max(n, 0)), uint64(max(d, 0)))
+	if high >= 3600/2 {
+		return beyond
+	}
+	out, _ := bits.Div64(high, low, 3600)
+	return int64(out)
 }
 
 func (t Tariff) charges() bool {

@@ -1,0 +1,14 @@
+package place
+
+// At is what a group is charged on a pool where it was placed before; ok is
+// false where the pool is not known, as those of a backend that cannot be asked.
+func (in Input) At(backend, pool string, g Group) (d Decision, ok bool) {
+	d = Decision{Backend: backend, Pool: pool, Shape: g.Shape, Segments: 1}
+	for _, o := range in.options(g, []string{backend}, indexQuotes(in.Quotes)) {
+		if o.pool.Name == pool {
+			d.Price, d.WholeNode, d.Wait, d.Boot, d.Hold = o.price, o.pool.WholeNode, o.wait, o.boot, o.hold
+			return d, true
+		}
+	}
+	return d, false
+}
