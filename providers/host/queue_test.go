@@ -14,7 +14,7 @@ import (
 
 func TestOneJob(t *testing.T) {
 	w := newWorld(t)
-	j := w.job("echo hello > out; echo said; echo bad >&2", "out")
+	j := w.job("echo hello > out; echo said; echo bad >&2; sleep 0.5", "out")
 	w.submit(j)
 	o := w.wait(j)[0]
 	if o.Status != offer.Completed || o.Exit == nil || *o.Exit != 0 {
@@ -26,7 +26,8 @@ func TestOneJob(t *testing.T) {
 	if len(o.Outputs) != 1 || !o.Outputs[0].OK || o.Outputs[0].Size != 6 {
 		t.Errorf("outputs: %+v", o.Outputs)
 	}
-	if o.Usage == nil || o.Usage.CPU < 0 || o.Usage.MaxRSS <= 0 {
+	// A shell and a sleep, and nothing of the queue's own memory.
+	if o.Usage == nil || o.Usage.CPU < 0 || o.Usage.MaxRSS <= 0 || o.Usage.MaxRSS > 16<<20 || o.Usage.GPUMaxMem != -1 {
 		t.Errorf("usage: %+v", o.Usage)
 	}
 }

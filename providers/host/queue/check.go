@@ -34,6 +34,7 @@ type check struct {
 	waited    bool // status and usage are the kernel's word
 	status    unix.WaitStatus
 	usage     unix.Rusage
+	peak      *process.Peak // of what was waited for
 	expired   bool
 	rebooted  bool
 	cancelled bool
@@ -68,7 +69,7 @@ func (q *queue) newCheck(j *job) *check {
 
 // checkOf is the check of a start; it needs nothing of the job's own.
 func (q *queue) checkOf(s *start) *check {
-	return &check{job: s.job, spec: s.spec, attempt: s.attempt, restart: s.restart, launch: s.launch, folder: s.folder, oomKill: s.oomKill, killed: q.killed, xids: s.job.xids, gpus: q.gpus.reader, obs: s.obs}
+	return &check{job: s.job, spec: s.spec, peak: &s.peak, attempt: s.attempt, restart: s.restart, launch: s.launch, folder: s.folder, oomKill: s.oomKill, killed: q.killed, xids: s.job.xids, gpus: q.gpus.reader, obs: s.obs}
 }
 
 // light reports whether the check of an attempt is quickly done: a few small
@@ -265,7 +266,7 @@ func (c *check) used() *offer.Usage {
 		u.CPU, u.MaxRSS = of.CPU, of.Peak
 	case c.waited:
 		u.CPU = time.Duration(c.usage.Utime.Nano() + c.usage.Stime.Nano())
-		u.MaxRSS = c.usage.Maxrss << 10 // getrusage(2): kilobytes
+		u.MaxRSS = c.peak.Bytes(c.usage.Maxrss)
 	default:
 		u.CPU = of.CPU
 	}

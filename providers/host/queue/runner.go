@@ -24,6 +24,7 @@ func (q *queue) runStart(ctx context.Context, s *start) {
 	}
 	c.proc = s.proc
 	c.marks = s.marks
+	s.peak.Watch(s.proc.PID)
 	if !s.await(c) {
 		return // not for us to say any more; the next queue will
 	}
@@ -87,6 +88,7 @@ func (s *start) await(c *check) bool {
 		for unix.Waitid(unix.P_PID, s.proc.PID, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 		}
 	}
+	s.peak.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pid, s.ended = 0, true

@@ -38,6 +38,7 @@ type start struct {
 	oomKill int64
 	again   bool // it may have been begun before
 	proc    process.ID
+	peak    process.Peak
 	simple  bool // its folder may be used again
 	err     error
 	// unwritten says why the spool took no log or folder: not the job's fault.

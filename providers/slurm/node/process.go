@@ -49,10 +49,15 @@ func (s *start) launch(argv, env []string) (*process, error) {
 		return nil, fmt.Errorf("start /bin/sh: %w", err)
 	}
 	s.pid = pid
+	s.peak.Watch(pid)
 	p := &process{pid: pid, done: make(chan syscall.WaitStatus, 1)}
 	go func() {
 		var status syscall.WaitStatus
 		var usage syscall.Rusage
+		var info unix.Siginfo
+		for unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		}
+		s.peak.Stop()
 		for {
 			_, err := syscall.Wait4(pid, &status, 0, &usage)
 			if !errors.Is(err, syscall.EINTR) {

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
+	proc "github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/verify"
@@ -36,6 +37,7 @@ type start struct {
 	oom     int64
 	pid     int
 	usage   *syscall.Rusage
+	peak    proc.Peak
 
 	expired bool // its walltime is over, as the wrapper reckons
 	told    bool // Slurm asked it to end
@@ -284,7 +286,7 @@ func (s *start) used() *offer.Usage {
 	u := &offer.Usage{Elapsed: time.Since(s.begin.At), CPU: -1, MaxRSS: -1, GPUMaxMem: -1}
 	if r := s.usage; r != nil {
 		u.CPU = time.Duration(r.Utime.Nano() + r.Stime.Nano())
-		u.MaxRSS = r.Maxrss << 10 // getrusage(2): kilobytes
+		u.MaxRSS = s.peak.Bytes(r.Maxrss)
 	}
 	u.GPUSeconds = float64(len(s.begin.GPUs)) * u.Elapsed.Seconds()
 	if b := s.batch.Bounds().Billing; b > 0 { // as accounting would have it, which may be closed, late or none

@@ -1,0 +1,113 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Peak finds out how much memory a child and what it waited for had resident,
+// the largest single process of them.
+//
+// The kernel counts that for whoever waits, and is right where it was more
+// than the starting process has itself: exec(2) carries the peak of the memory
+// that it leaves, which until then is the starter's, over to the child. Below
+// that, looks at the living processes tell, if they came late enough.
+type Peak struct {
+	mu    sync.Mutex
+	pid   int // 0: over
+	begun time.Time
+	last  time.Time // of the last look that told something
+	ended time.Time
+	seen  int64 // bytes
+	next  *time.Timer
+}
+
+// Looks come at growing intervals, so that the last is in the last third of the
+// child's life even where the machine is busy.
+const (
+	peakFirst = 20 * time.Millisecond
+	peakMost  = 10 * time.Second
+	peakPart  = 5 // of its life till then
+	peakLast  = 3
+)
+
+// Watch begins to look at a child that has not been waited for.
+func (p *Peak) Watch(pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pid, p.begun = pid, time.Now()
+	p.next = time.AfterFunc(peakFirst, p.look)
+}
+
+// Stop ends the looks of a Watch; it comes before the child is waited for, after
+// which its number may be another's.
+func (p *Peak) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pid, p.ended = 0, time.Now()
+	p.next.Stop()
+}
+
+func (p *Peak) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid == 0 {
+		return
+	}
+	if n := resident(p.pid); n > 0 {
+		p.seen, p.last = max(p.seen, n), time.Now()
+	}
+	p.next.Reset(min(max(time.Since(p.begun)/peakPart, peakFirst), peakMost))
+}
+
+// Bytes is the peak of a child that has ended, of which the kernel says maxrss
+// (in KiB, as getrusage(2) has it); -1 = unknown.
+func (p *Peak) Bytes(maxrss int64) int64 {
+	var own unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && maxrss > own.Maxrss {
+		return maxrss << 10
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seen == 0 || p.ended.Sub(p.last) > p.ended.Sub(p.begun)/peakLast {
+		return -1
+	}
+	return p.seen
+}
+
+// resident is the most memory, in bytes, that one of a process and its living
+// descendants has had resident; 0 = unknown. proc(5): VmHWM; children, where
+// the kernel has it (CONFIG_PROC_CHILDREN).
+func resident(pid int) (most int64) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	status, err := os.ReadFile(dir + "/status")
+	if err != nil {
+		return 0
+	}
+	if _, rest, ok := bytes.Cut(status, []byte("\nVmHWM:")); ok {
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		if f := bytes.Fields(line); len(f) == 2 {
+			n, _ := strconv.ParseInt(string(f[0]), 10, 64)
+			most = n << 10
+		}
+	}
+	lists, err := filepath.Glob(dir + "/task/*/children")
+	if err != nil || len(lists) == 0 {
+		return 0
+	}
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for _, f := range bytes.Fields(text) {
+			if child, err := strconv.Atoi(string(f)); err == nil {
+				most = max(most, resident(child))
+			}
+		}
+	}
+	return most
+}
