@@ -51,7 +51,7 @@ func (l *loader) columns(p *phaseBuild, s *expr.Scope) (out []*column, base Requ
 	}
 	add(res, "cpus", func(r *Request, v cty.Value) error { return setInt(&r.Shape.CPUs, v, 1) })
 	add(res, "memory", func(r *Request, v cty.Value) error { return setSize(&r.Shape.Memory, v) })
-	add(res, "gpus", func(r *Request, v cty.Value) error { return setInt(&r.Shape.GPUs, v, 0) })
+	add(res, "gpus", func(r *Request, v cty.Value) error { return setGPUs(&r.Shape.GPUs, v) })
 	add(res, "disk", func(r *Request, v cty.Value) error { return setSize(&r.Shape.Disk, v) })
 	add(res, "nodes", func(r *Request, v cty.Value) error { return setInt(&r.Shape.Nodes, v, 1) })
 	add(res, "walltime", func(r *Request, v cty.Value) error { return setWalltime(&r.Shape.Walltime, v) })
@@ -82,6 +82,16 @@ func (p *phaseBuild) ask(plain bool, name string, at hcl.Range) {
 		p.Asks = map[string]hcl.Range{}
 	}
 	p.Asks[name] = at
+}
+
+// setGPUs tells Slurm's form, gpus = "a100:2", apart.
+func setGPUs(n *int, v cty.Value) error {
+	if text, err := value.Text(v); err == nil && v.Type() == cty.String {
+		if model, count, ok := strings.Cut(text, ":"); ok {
+			return fmt.Errorf("a number is needed, this is a string: write gpus = %s, and gpu { models = [%q] } for the model", count, strings.ToUpper(model))
+		}
+	}
+	return setInt(n, v, 0)
 }
 
 func setInt(into *int, v cty.Value, least int) (err error) {

@@ -103,6 +103,7 @@ func (l *loader) template(p *phaseBuild, s *expr.Scope, e hcl.Expression, what s
 	for _, sym := range t.Symbols() {
 		if !secret[sym.String()] && sym.Root != "cell" {
 			l.Perhaps.Errorat(sym.Range, "This is known only in the job", "%s is known where the job runs; %s must be known before.", sym, what)
+			p.failed = true
 			return nil
 		}
 	}

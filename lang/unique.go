@@ -7,10 +7,13 @@ import (
 	"path"
 	"slices"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/lang/distinct"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/output"
 	"github.com/muster-run/muster/lang/wording"
 )
 
@@ -137,6 +140,10 @@ func (l *loader) uniquePaths() {
 func (l *loader) goodPath(c *texts, text []byte, k int) bool {
 	bad := ""
 	switch {
+	case bytes.HasPrefix(text, []byte("${")): // how a value that is no text stands in canonical text
+		bad = "is no text"
+	case c.output.Kind == output.Glob && !doublestar.ValidatePattern(string(text)):
+		bad = "is not a glob: a bracket or a brace is not closed"
 	case len(text) == 0 || string(text) == ".":
 		bad = "is the workdir itself"
 	case text[0] == '/' || text[0] == '~':

@@ -29,7 +29,7 @@ func Pick(r *decode.Reader, p Of, b *syntax.Block) []int {
 		return first(p.Grid)
 	}
 	v, ok := r.Eval(e)
-	if !ok || !p.Full {
+	if !ok {
 		return first(p.Grid)
 	}
 	v, _ = v.UnmarkDeep()
@@ -52,6 +52,9 @@ func Pick(r *decode.Reader, p Of, b *syntax.Block) []int {
 	}
 	if v.LengthInt() == 0 {
 		r.Wrong(e, "cells", "The list is empty, so no cell would be tried. Name a cell, or leave the %s block out.", b.Spec.Name)
+	}
+	if !p.Full {
+		return first(p.Grid) // which cells there are is not known
 	}
 	var out []int
 	for _, x := range v.AsValueSlice() {

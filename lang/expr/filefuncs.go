@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -104,7 +105,7 @@ func templateFile(d disk, funcs func() map[string]function.Function) function.Fu
 		}
 		v, mds := Eval(e, &hcl.EvalContext{Variables: vars, Functions: funcs()})
 		if mds.HasErrors() {
-			return cty.DynamicVal, function.NewArgErrorf(0, "%v", mds.Err())
+			return cty.DynamicVal, function.NewArgErrorf(0, "%s", strings.TrimSuffix(mds.Err().Error(), "."))
 		}
 		return v, nil
 	}

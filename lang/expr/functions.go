@@ -2,6 +2,7 @@ package expr
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync"
 
@@ -130,10 +131,18 @@ func numbered(f function.Function, size func([]cty.Value) float64) function.Func
 			if size != nil && size(args) > maxText {
 				return cty.NilVal, errTooLong
 			}
-			return f.Call(args)
+			v, err := f.Call(args)
+			if errors.As(err, new(function.PanicError)) {
+				return cty.NilVal, errNoResult
+			}
+			return v, err
 		},
 	})
 }
+
+// errNoResult stands for go-cty's account of a panic: what its functions
+// panic on is a result that is no number, as of log(-1, 10).
+var errNoResult = errors.New("there is no such number for these arguments")
 
 // argument converts one argument to the type a function wants, as HCL would,
 // but with the language's text for numbers.

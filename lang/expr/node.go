@@ -21,12 +21,23 @@ func inside(e hclsyntax.Expression) hclsyntax.Expression {
 // rule, an object with a key attribute its key, a list of files its paths.
 type numberText struct {
 	hclsyntax.Expression
-	of hclsyntax.Expression
+	of   hclsyntax.Expression
+	name string // as written, if it is one
 }
 
 func (n *numberText) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, ds := n.of.Value(ctx)
-	if ds.HasErrors() || v.Type() == cty.String {
+	if ds.HasErrors() {
+		return v, ds
+	}
+	if v.IsNull() {
+		what := n.name
+		if what == "" {
+			what = "The value"
+		}
+		return cty.UnknownVal(cty.String), append(ds, problem("A null in a text", what+` is null, and no text holds a null. Give it a value, or say what stands there then: ${coalesce(…, "none")}.`, n.of.Range()))
+	}
+	if v.Type() == cty.String {
 		return v, ds
 	}
 	switch of := n.of.(type) {

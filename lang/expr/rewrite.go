@@ -173,13 +173,17 @@ func (r *rewriter) part(p hclsyntax.Expression, rewrite func(hclsyntax.Expressio
 
 // keyed rewrites what becomes text: template parts and object keys.
 func (r *rewriter) keyed(p hclsyntax.Expression) hclsyntax.Expression {
-	if lit, ok := p.(*hclsyntax.LiteralValueExpr); ok {
+	if lit, ok := p.(*hclsyntax.LiteralValueExpr); ok && !lit.Val.IsNull() {
 		if t, err := textOf(lit.Val); err == nil {
 			return &hclsyntax.LiteralValueExpr{Val: t, SrcRange: lit.SrcRange}
 		}
 	}
+	name := ""
+	if t, ok := p.(*hclsyntax.ScopeTraversalExpr); ok {
+		name = t.Traversal.RootName() + steps(t.Traversal[1:])
+	}
 	x := r.expr(p, false)
-	return &numberText{inside(x), x}
+	return &numberText{inside(x), x, name}
 }
 
 // compared rewrites an operand of a comparison, or an index.
@@ -202,6 +206,9 @@ func (r *rewriter) binary(n *hclsyntax.BinaryOpExpr) hclsyntax.Expression {
 	switch n.Op {
 	case hclsyntax.OpAdd, hclsyntax.OpSubtract, hclsyntax.OpMultiply, hclsyntax.OpDivide, hclsyntax.OpModulo:
 		c.LHS, c.RHS = r.expr(n.LHS, true), r.expr(n.RHS, true)
+		if n.Op == hclsyntax.OpModulo {
+			c.Op = opModulo
+		}
 	case hclsyntax.OpLogicalAnd, hclsyntax.OpLogicalOr:
 		c.LHS, c.RHS = r.expr(n.LHS, false), r.expr(n.RHS, false)
 	default:

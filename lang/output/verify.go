@@ -48,7 +48,7 @@ func verify(r *decode.Reader, b *syntax.Block) []Verify {
 		case err != nil:
 			r.Wrong(e, "verify", "%s.", wording.Capitalised(err.Error()))
 		case s == "command":
-			r.Wrong(e, "verify", "Which command? Write verify = { command = \"python check.py\" }.")
+			r.Wrong(e, "verify", "Which command? It is run with the path as $1: verify = { command = \"python check.py \\\"$1\\\"\" }.")
 		case s == "min_size" && b.Expr("min_size") == nil:
 			r.Wrong(e, "verify", "How large? Write min_size = \"1MiB\" beside verify.")
 		case !slices.Contains(checks, s):

@@ -132,6 +132,11 @@ func (s *Source) Parse(name string, src []byte) (*hclsyntax.Body, bool) {
 		return nil, false
 	}
 	file, hds := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+	if d, ok := foreign(name, text); ok && hds.HasErrors() {
+		s.Broken, s.Lost = true, true
+		s.Sure.Append(d)
+		return nil, false
+	}
 	s.Sure.Append(syntaxHints(hds, text)...)
 	if hds.HasErrors() {
 		s.Broken = true

@@ -32,7 +32,7 @@ phase "a" {
     }
     output "w" { 
       path = "w"
-      verify = ["json", "command"] # ERROR: Which command? Write verify = { command = "python check.py" }.
+      verify = ["json", "command"] # ERROR: Which command? It is run with the path as $1: verify = { command = "python
     }
     metric "m" { # ERROR: Write exactly one of json, column and regex in metric "m".
       output = "oo" # ERROR: The job has no output "oo".

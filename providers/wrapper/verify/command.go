@@ -56,7 +56,7 @@ func runCommand(ctx context.Context, f *file, command string, limit time.Duratio
 	if line := said.last(); line != "" {
 		return fmt.Errorf("%w: %s", err, line)
 	}
-	return err
+	return fmt.Errorf("%w, and it said nothing; it was run as: sh -c '%s' sh %s", err, command, f.path)
 }
 
 // A tail keeps the last bytes that were written to it.

@@ -291,7 +291,7 @@ func TestCommand(t *testing.T) {
 		`test "$PWD" -ef "$(dirname "$1")"`:        "ok",
 		`echo first; echo "bad magic" >&2; exit 3`: "command: exit status 3: bad magic",
 		`printf 'red \033[31malert\n'; exit 1`:     "command: exit status 1: red",
-		`kill -9 $$`:                               "command: signal: killed",
+		`kill -9 $$`:                               "command: signal: killed, and it said nothing; it was run as: sh -c 'kill -9 $$' sh " + filepath.Join(dir, "a"),
 		`no-such-loader "$1"`:                      "command: exit status 127",
 		``:                                         "command: there is no command to run",
 	} {
