@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	encoding "encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -114,12 +115,11 @@ func (h *host) put(ctx context.Context, a *absent) error {
 	return nil
 }
 
+// describe is for a binary that a host has unpacked: its size is what gzip
+// ends with. RFC 1952, section 2.3.1
 func (b *binary) describe() string {
-	text, err := b.text()
-	if err != nil {
-		return "sha256 " + b.digest[:16]
-	}
-	return units.FormatSize(int64(len(text))) + ", sha256 " + b.digest[:16] + "…"
+	size := encoding.LittleEndian.Uint32(b.packed[len(b.packed)-4:])
+	return units.FormatSize(int64(size)) + ", sha256 " + b.digest[:16] + "…"
 }
 
 var (
@@ -174,7 +174,8 @@ func (h *host) send(ctx context.Context, b *binary, way copying) (path string, e
 		return "", err
 	case exit.Code == 45:
 		return "", errNoGzip
-	case exit.Code == 43, exit.Code == 48: // cut short, and yet the line held: another writes to the same place
+	case exit.Code == 43, exit.Code == 48, // cut short, and yet the line held: another writes to the same place
+		exit.Code == 42 && !way.alone: // or removed what this one was to write to
 		return "", errDamaged
 	case exit.Code == 0 && exit.Signal == "" && path != "":
 		return path, nil
