@@ -16,7 +16,10 @@ type sample struct {
 	past     int // values of r that are run first
 	held     int // values of r that are held back
 	parallel int // max_parallel; 0 = as many as there is room for
-	phases   []phase
+	// unseen is the least N that the history has nothing of; 0 = it has of all.
+	unseen    float64
+	strangers int // GPUs that others hold from before the history to the end
+	phases    []phase
 }
 
 // A phase's jobs take what takes says, spread by a lognormal factor.
@@ -26,6 +29,7 @@ type phase struct {
 	takes  func(at map[string]float64) float64 // seconds
 	spread float64                             // standard deviation of the logarithm
 	fails  float64                             // share of jobs whose first launch fails, half-way
+	delay  string                              // before the next launch; "" = none
 	cpus   int
 	gpus   int
 	reads  string // phase it reads, cell by cell
@@ -96,7 +100,11 @@ func (p phase) write(b *strings.Builder, backend string, repeats int) {
 	}
 	fmt.Fprintf(b, "    command = \"%stest $MUSTER_ATTEMPT != 1 || test ! -e times/%s.fails || { sleep $(cat times/%s.fails); exit 75; }; sleep $(cat times/%s); echo done > ${output.x}\"\n", read, file, file, file)
 	fmt.Fprintf(b, "    resources {\n      cpus = %d\n      gpus = %d\n      memory = \"100MiB\"\n      walltime = \"10m\"\n    }\n    output \"x\" { path = \"out/%s\" }\n  }\n", max(p.cpus, 1), p.gpus, file)
-	b.WriteString("  retry {\n    on = [\"again\"]\n    max_attempts = 3\n  }\n}\n")
+	b.WriteString("  retry {\n    on = [\"again\"]\n    max_attempts = 3\n")
+	if p.delay != "" {
+		fmt.Fprintf(b, "    delay = %q\n", p.delay)
+	}
+	b.WriteString("  }\n}\n")
 }
 
 // sorted are the names of the axes.

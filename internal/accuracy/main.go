@@ -21,19 +21,26 @@ func main() {
 	muster := flag.String("muster", "bin/muster", "the `PROGRAM` to try")
 	on := flag.String("on", "local", "`SITE` to run on: local, or slurm, the cluster that Slurm's commands reach")
 	seed := flag.Uint64("seed", 1, "of the campaigns' runtimes")
+	others := flag.Bool("others", false, "ten other campaigns, by which no model was made")
 	only := flag.String("only", "", "one campaign, by `NAME`")
 	keep := flag.Bool("keep", false, "keep the working directory, and say where it is")
 	flag.Parse()
-	if err := run(*muster, *on, *only, *seed, *keep); err != nil {
+	if err := run(*muster, *on, *only, *seed, *others, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
 }
 
-func run(muster, on, only string, seed uint64, keep bool) error {
+func run(muster, on, only string, seed uint64, others, keep bool) error {
 	at, ok := sites[on]
 	if !ok {
 		return fmt.Errorf("-on %s: no such site; write local or slurm", on)
+	}
+	campaigns := at.campaigns
+	if others {
+		if campaigns = at.others; campaigns == nil {
+			return fmt.Errorf("-others: there are none for %s", on)
+		}
 	}
 	program, err := filepath.Abs(muster)
 	if err != nil {
@@ -51,7 +58,7 @@ func run(muster, on, only string, seed uint64, keep bool) error {
 	fmt.Printf("%-12s %5s %5s  %8s %8s %8s %6s %4s  %8s %8s %8s %6s %4s\n", "campaign", "past", "jobs", "expected", "p90", "actual", "error", "held", "expected", "p90", "actual", "error", "held")
 	fmt.Printf("%-12s %5s %5s  %-37s  %s\n", "", "", "", "walltime, seconds", "cost, "+at.unit)
 	var times, cost score
-	for i, c := range at.campaigns() {
+	for i, c := range campaigns() {
 		if only != "" && c.name != only {
 			continue
 		}

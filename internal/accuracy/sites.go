@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
+	"strings"
 	"time"
 )
 
@@ -12,6 +14,9 @@ type site struct {
 	settles   time.Duration // after the history: what ended holds no place any more
 	block     func(dir string) string
 	campaigns func() []sample
+	others    func() []sample // more, with -others; nil = none
+	// crowd has strangers hold so many GPUs until leave is called.
+	crowd func(gpus int) (leave func(), err error)
 }
 
 // hourly is the price of an hour: one unit a second, so that hundredths show.
@@ -27,9 +32,34 @@ var sites = map[string]site{
 	// The cluster is whichever Slurm's commands reach; internal/lab/slurm-up
 	// brings one up.
 	"slurm": {
-		name: "slurm.lab", unit: "service_units", settles: 5 * time.Second, campaigns: clusterCampaigns,
+		name: "slurm.lab", unit: "service_units", settles: 5 * time.Second, campaigns: clusterCampaigns, others: otherCampaigns, crowd: strangers,
 		block: func(dir string) string {
 			return fmt.Sprintf("backend \"slurm\" \"lab\" {\n  workdir = %q\n  price   = { service_units_per_cpu_hour = %d, service_units_per_gpu_hour = %d }\n}\n", dir, hourly, 10*hourly)
 		},
 	},
+}
+
+// strangers hold GPUs of the cluster, each by a job of its own.
+func strangers(gpus int) (leave func(), err error) {
+	var ids []string
+	leave = func() { _ = exec.Command("scancel", ids...).Run() }
+	for range gpus {
+		out, err := exec.Command("sbatch", "--parsable", "--partition=aa100", "--gres=gpu:1", "--time=60", "--output=/dev/null", "--wrap", "sleep 3600").Output()
+		if err != nil {
+			leave()
+			return nil, fmt.Errorf("sbatch a stranger's job: %w", err)
+		}
+		ids = append(ids, strings.TrimSpace(string(out)))
+	}
+	for {
+		out, err := exec.Command("squeue", "-h", "-t", "PD", "-j", strings.Join(ids, ",")).Output()
+		if err != nil {
+			leave()
+			return nil, fmt.Errorf("squeue strangers' jobs: %w", err)
+		}
+		if len(out) == 0 {
+			return leave, nil
+		}
+		time.Sleep(time.Second)
+	}
 }

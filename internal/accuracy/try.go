@@ -26,18 +26,15 @@ func (s sample) try(at site, muster, dir string, seed uint64) (outcome, error) {
 	if err := s.write(at, dir, seed); err != nil {
 		return outcome{}, err
 	}
-	m := program{muster, dir, at.unit}
-	past := []string{"apply", "-auto-approve"}
-	for r := range s.past {
-		for _, p := range s.phases {
-			any := ""
-			for _, axis := range p.sorted() {
-				any += axis + "=*,"
-			}
-			past = append(past, fmt.Sprintf("-target=phase.%s[\"%sr=%d\"]", p.name, any, r))
+	if s.strangers > 0 {
+		leave, err := at.crowd(s.strangers)
+		if err != nil {
+			return outcome{}, err
 		}
+		defer leave()
 	}
-	if _, err := m.run(past...); err != nil {
+	m := program{muster, dir, at.unit}
+	if _, err := m.run(append([]string{"apply", "-auto-approve"}, s.targets()...)...); err != nil {
 		return outcome{}, err
 	}
 	time.Sleep(at.settles)
@@ -66,6 +63,37 @@ func (s sample) try(at site, muster, dir string, seed uint64) (outcome, error) {
 		err = fmt.Errorf("the apply ended, and %d jobs are left", left.jobs)
 	}
 	return out, err
+}
+
+// targets select the history.
+func (s sample) targets() (out []string) {
+	for r := range s.past {
+		for _, p := range s.phases {
+			cells := []string{""}
+			for _, axis := range p.sorted() {
+				values := []string{"*"}
+				if axis == "N" && s.unseen > 0 {
+					values = nil
+					for _, v := range p.axes[axis] {
+						if v < s.unseen {
+							values = append(values, fmt.Sprint(v))
+						}
+					}
+				}
+				var more []string
+				for _, c := range cells {
+					for _, v := range values {
+						more = append(more, c+axis+"="+v+",")
+					}
+				}
+				cells = more
+			}
+			for _, c := range cells {
+				out = append(out, fmt.Sprintf("-target=phase.%s[\"%sr=%d\"]", p.name, c, r))
+			}
+		}
+	}
+	return out
 }
 
 // A program is muster in a campaign's directory.

@@ -3,20 +3,22 @@ package forecast
 import (
 	"slices"
 	"time"
+
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A builder makes the nodes of a simulation at one quantile.
 type builder struct {
 	*sim
 	in     *Input
-	deal   deal              // of chance
-	runs   map[string]int    // phase → its run node
-	whole  map[string]int    // pool → devices of one node
+	deal   deal           // of chance
+	runs   map[string]int // phase → its run node
+	offers map[string]offer.Pool
 	submit map[string]*int64 // pool → jobs that may be handed to it still
 }
 
 func build(in *Input, d deal) *sim {
-	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: d.handOver(in.HandOver)}, in: in, deal: d, runs: map[string]int{}, whole: map[string]int{}, submit: map[string]*int64{}}
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: d.handOver(in.HandOver)}, in: in, deal: d, runs: map[string]int{}, offers: map[string]offer.Pool{}, submit: map[string]*int64{}}
 	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {
@@ -27,7 +29,7 @@ func build(in *Input, d deal) *sim {
 	for _, p := range in.Pools {
 		key := poolKey(p.Backend, p.Name)
 		c := poolCapacity(p, ours[key])
-		b.pools[key], b.whole[key] = &c, p.GPUs
+		b.pools[key], b.offers[key] = &c, p
 		switch {
 		case p.MaxSubmit > 0:
 			b.submit[key] = limit(p.MaxSubmit)
@@ -41,12 +43,17 @@ func build(in *Input, d deal) *sim {
 	return b.sim
 }
 
-// inFlight sums the devices that our own running jobs hold, by pool.
+// inFlight sums what our own running jobs hold, by pool.
 func inFlight(in *Input) map[string]int64 {
 	out := map[string]int64{}
+	at := map[string]offer.Pool{}
+	for _, p := range in.Pools {
+		at[poolKey(p.Backend, p.Name)] = p
+	}
 	eachGroup(*in, func(_ string, g Group, n int) {
 		if g.InFlight {
-			out[poolKey(g.Decision.Backend, g.Decision.Pool)] += int64(g.Decision.Shape.GPUs * n)
+			key := poolKey(g.Decision.Backend, g.Decision.Pool)
+			out[key] += Held(at[key], g.Decision.Shape) * int64(n)
 		}
 	})
 	return out
@@ -153,7 +160,7 @@ func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 		pool = &capacity{unlimited, unlimited, unlimited, unlimited}
 		b.pools[key.pool] = pool
 	}
-	key.need = pool.counted(need(d, b.whole[key.pool]))
+	key.need = pool.counted(need(b.offers[key.pool], d))
 	pool.atLeast(key.need)
 	at, ok := lines[key]
 	if !ok {

@@ -10,18 +10,14 @@ import (
 // unlimited stands for a resource nobody has stated a limit of.
 const unlimited = math.MaxInt64 / 4
 
-// A capacity is what a pool can run at once. Cores and memory count only
-// where the pool is one machine; a scheduler's nodes are its own business.
+// A capacity is what a pool can run at once.
 type capacity struct{ jobs, gpus, cpus, memory int64 }
 
-// need is what one job of a decision takes of its pool. Where a site gives
-// whole nodes, their devices are taken, too.
-func need(d place.Decision, devicesOfNode int) capacity {
-	n := capacity{1, int64(d.Shape.GPUs), int64(max(d.Shape.CPUs, 1)), d.Shape.Memory}
-	if d.WholeNode {
-		n.gpus = max(n.gpus, int64(max(d.Shape.Nodes, 1)*devicesOfNode))
-	}
-	return n
+// need is what one job of a decision takes of its pool.
+func need(p offer.Pool, d place.Decision) capacity {
+	p.WholeNode = d.WholeNode
+	r := p.Takes(d.Shape)
+	return capacity{1, int64(r.Devices), int64(r.Cores), r.Memory}
 }
 
 // counted leaves out of a need what the pool does not limit, so that jobs that
@@ -64,26 +60,49 @@ func (c capacity) room(n capacity) int64 {
 }
 
 // poolCapacity is what we may use of a pool: what is free now where that is
-// known, for others' jobs are not ours to end, and what our own jobs hold.
+// known, for others' jobs are not ours to end, and what our own jobs hold, both
+// in devices, or in cores where the pool has none.
 func poolCapacity(p offer.Pool, ours int64) capacity {
 	c := capacity{unlimited, unlimited, unlimited, unlimited}
 	if p.MaxJobs > 0 {
 		c.jobs = int64(p.MaxJobs)
 	}
-	if p.GPUs > 0 || p.GPUModel != "" {
-		if free := freeDevices(p, ours); free > 0 {
-			c.gpus = free
-		}
+	free := freeUnits(p, ours)
+	if free > 0 && p.HasDevices() {
+		c.gpus = free
 	}
-	if oneMachine(p) {
+	if p.OneMachine() {
 		if p.CPUs > 0 {
 			c.cpus = int64(p.CPUs)
 		}
 		if p.Memory > 0 {
 			c.memory = p.Memory
 		}
+		return c
+	}
+	// Of nodes a part is free, and of their cores and memory the same part.
+	node := int64(p.CPUs)
+	if p.HasDevices() {
+		node = int64(p.GPUs)
+	}
+	if free <= 0 || node <= 0 {
+		return c
+	}
+	if p.CPUs > 0 {
+		c.cpus = free * int64(p.CPUs) / node
+	}
+	if p.Memory > 0 {
+		c.memory = int64(float64(p.Memory) / float64(node) * float64(free))
 	}
 	return c
+}
+
+// Held is what a job of a shape holds of a pool, as poolCapacity counts it.
+func Held(p offer.Pool, s offer.Shape) int64 {
+	if p.HasDevices() {
+		return int64(s.GPUs)
+	}
+	return int64(max(s.CPUs, 1))
 }
 
 // A Room is what of a pool we may use at once; 0 where nothing limits it.
@@ -92,7 +111,7 @@ type Room struct {
 	Memory               int64
 }
 
-// RoomOf is the room of a pool on which our own jobs hold so many devices.
+// RoomOf is the room of a pool of which our own jobs hold so much; see Held.
 func RoomOf(p offer.Pool, ours int64) Room {
 	c := poolCapacity(p, ours)
 	limit := func(n int64) int64 {
@@ -117,14 +136,15 @@ func AtOnce(p offer.Pool, d place.Decision) int64 {
 // whether anything is known that bounds them.
 func Bound(p offer.Pool, d place.Decision) (jobs int64, bounded bool) {
 	c := poolCapacity(p, 0)
-	n := c.counted(need(d, p.GPUs))
+	n := c.counted(need(p, d))
 	c.atLeast(n)
 	room := c.room(n)
 	return max(room, 1), room < unlimited
 }
 
-// freeDevices is how many devices we may use at once; 0 = not known.
-func freeDevices(p offer.Pool, ours int64) int64 {
+// freeUnits is how many devices we may use at once, or cores of a pool without
+// any; 0 = not known.
+func freeUnits(p offer.Pool, ours int64) int64 {
 	free := int64(p.Total)
 	switch {
 	case p.Idle > 0:
@@ -135,11 +155,8 @@ func freeDevices(p offer.Pool, ours int64) int64 {
 	case p.Total > p.Others:
 		free = int64(p.Total - p.Others)
 	}
-	if oneMachine(p) && p.GPUs > 0 && (free <= 0 || free > int64(p.GPUs)) {
+	if p.OneMachine() && p.GPUs > 0 && (free <= 0 || free > int64(p.GPUs)) {
 		free = int64(p.GPUs)
 	}
 	return free
 }
-
-// oneMachine reports whether a pool's cores and memory are all there is.
-func oneMachine(p offer.Pool) bool { return p.Word == "machine" || p.Word == "GPU" || p.Word == "host" }

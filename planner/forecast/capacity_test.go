@@ -19,13 +19,16 @@ func TestPoolCapacity(t *testing.T) {
 		{"nothing known", offer.Pool{Idle: -1}, 0, capacity{u, u, u, u}},
 		{"a machine's cores and memory", offer.Pool{Word: "machine", CPUs: 4, Memory: 8, Idle: 4, Total: 4}, 0, capacity{u, u, 4, 8}},
 		{"a machine's slots", offer.Pool{Word: "machine", CPUs: 4, MaxJobs: 2}, 0, capacity{2, u, 4, u}},
-		{"a scheduler's nodes are its own business", offer.Pool{Word: "partition", CPUs: 64, Memory: 8, Total: 300}, 0, capacity{u, u, u, u}},
+		{"a partition of which no cores are told", offer.Pool{Word: "partition", CPUs: 64, Memory: 8, Idle: -1}, 0, capacity{u, u, u, u}},
+		{"a partition's cores, and the memory beside them", offer.Pool{Word: "partition", CPUs: 64, Memory: 128, Idle: -1, Total: 256}, 0, capacity{u, u, 256, 512}},
+		{"those that are free, and those that are ours", offer.Pool{Word: "partition", CPUs: 64, Memory: 128, Idle: 96, Total: 256}, 32, capacity{u, u, 128, 256}},
 		{"6 of 8 GPUs free", offer.Pool{Word: "machine", GPUs: 8, Idle: 6, Total: 8, Others: 2}, 0, capacity{u, 6, u, u}},
 		{"4 free, 2 ours, 2 others'", offer.Pool{Word: "machine", GPUs: 8, Idle: 4, Total: 8, Others: 2}, 2, capacity{u, 6, u, u}},
 		{"all ours", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8}, 8, capacity{u, 8, u, u}},
 		{"none free, 5 others'", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 5}, 3, capacity{u, 3, u, u}},
 		{"all others': they leave some day", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 8}, 0, capacity{u, 8, u, u}},
 		{"12 idle of a partition's 33", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, u, u}},
+		{"and the cores beside them", offer.Pool{Word: "partition", CPUs: 64, GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, 256, u}},
 		{"all free, of which some were ours a moment ago", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 6, Total: 6}, 4, capacity{u, 6, u, u}},
 		{"idle unknown", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1, Total: 33}, 0, capacity{u, 33, u, u}},
 		{"nothing known of GPUs", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1}, 0, capacity{u, u, u, u}},
@@ -63,6 +66,13 @@ func TestNarrowPool(t *testing.T) {
 		{"cores bind", lab, []Group{{}, gpu(1, 8, 1)}, []uint16{1, 1, 1}, 20},
 		{"memory binds", lab, []Group{{}, gpu(1, 1, 40)}, []uint16{1, 1}, 20},
 		{"the large one waits, the small one goes ahead", lab, []Group{{}, gpu(4, 1, 1), gpu(2, 1, 1)}, []uint16{1, 1, 2}, 20},
+		{"jobs of two on nodes of three", partition(3, 64, 6), []Group{{}, gpu(2, 1, 1)}, []uint16{1, 1, 1}, 20},
+		{"what is left of a node takes small ones", partition(4, 64, 8), []Group{{}, gpu(2, 1, 1), gpu(1, 1, 1)}, []uint16{1, 1, 1, 2, 2}, 10},
+		{"half of a node's cores each", partition(3, 64, 6), []Group{{}, gpu(1, 32, 1)}, []uint16{1, 1, 1, 1, 1}, 20},
+		{"a partition without GPUs, by cores", partition(0, 64, 128), []Group{{}, gpu(0, 32, 1)}, []uint16{1, 1, 1, 1, 1}, 20},
+		{"more than half of a node's cores each", partition(0, 64, 128), []Group{{}, gpu(0, 40, 1)}, []uint16{1, 1, 1}, 20},
+		{"memory keeps a node from a second", partition(0, 64, 128), []Group{{}, gpu(0, 1, 40)}, []uint16{1, 1, 1}, 20},
+		{"over two nodes each", partition(0, 64, 128), []Group{{}, over(2, gpu(0, 80, 1))}, []uint16{1, 1}, 20},
 		{"whole nodes", offer.Pool{Backend: "ssh.lab", Word: "partition", GPUs: 4, GPUModel: "A100", Idle: 8, Total: 8}, []Group{{}, wholeNode(gpu(1, 1, 1))}, []uint16{1, 1, 1}, 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,6 +83,21 @@ func TestNarrowPool(t *testing.T) {
 			}
 		})
 	}
+}
+
+// partition has nodes of so many GPUs and cores, and 64 bytes, of which so many
+// devices, or cores without any, are free.
+func partition(gpus, cores, free int) offer.Pool {
+	p := offer.Pool{Backend: "ssh.lab", Word: "partition", CPUs: cores, Memory: 64, GPUs: gpus, Idle: free, Total: free}
+	if gpus > 0 {
+		p.GPUModel = "A100"
+	}
+	return p
+}
+
+func over(nodes int, g Group) Group {
+	g.Decision.Shape.Nodes = nodes
+	return g
 }
 
 func wholeNode(g Group) Group {

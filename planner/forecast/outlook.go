@@ -20,14 +20,14 @@ func Outlook(in Input) (end time.Duration, lines []Line) {
 // has; false for others.
 func OneMore(pools []offer.Pool, at, devices int) ([]offer.Pool, bool) {
 	p := pools[at]
-	if freeDevices(p, 0) <= 0 {
+	if freeUnits(p, 0) <= 0 {
 		return nil, false
 	}
 	p.Total += devices
 	if p.Idle >= 0 {
 		p.Idle += devices
 	}
-	if oneMachine(p) {
+	if p.OneMachine() {
 		p.GPUs += devices
 	}
 	out := slices.Clone(pools)

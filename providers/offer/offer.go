@@ -54,9 +54,11 @@ type Pool struct {
 	StandsFor []string
 	Arrays    bool // runs job arrays
 
-	Idle  int // devices or slots free now; -1 = unknown
-	Total int // devices or slots in all; 0 = unknown
-	// Others is how many devices or slots strangers hold now.
+	// What is free now and what there is in all counts devices, and cores where a
+	// pool has none.
+	Idle  int // -1 = unknown
+	Total int // 0 = unknown
+	// Others is how many of these strangers hold now.
 	Others int
 	Wait   time.Duration // expected queue wait now, when the backend knows one; -1 = unknown
 

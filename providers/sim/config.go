@@ -160,8 +160,8 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	if word == "" {
 		word = "partition"
 	}
-	if out.Slots == 0 && out.Devices == 0 {
-		out.Slots = nodes * p.CPUs
+	if p.Slots == 0 && p.GPUs == 0 { // its cores are what jobs share
+		out.Cores, out.Bytes = nodes*p.CPUs, int64(nodes)*p.Memory
 	}
 	if word == "offer" && p.MaxSubmit == 0 { // there is no queue: a job has its machine or is not handed over
 		p.MaxSubmit = cmp.Or(out.Slots, nodes)
@@ -175,7 +175,7 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 		Wait: seconds(p.Wait), Price: price, WholeNode: p.WholeNode, Source: "declared", Filesystem: Type,
 	}
 	if out.Devices == 0 {
-		out.Total = out.Slots
+		out.Total = out.Cores
 	}
 	return out
 }

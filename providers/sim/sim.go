@@ -112,8 +112,8 @@ func (s *Sim) Pools(_ context.Context, backend string) ([]offer.Pool, error) {
 		switch at := w.pools[p.Name]; {
 		case p.Devices > 0:
 			out[i].Idle = max(at.devices, 0)
-		case p.Slots > 0:
-			out[i].Idle = max(at.slots, 0)
+		case p.Cores > 0:
+			out[i].Idle = max(at.cores, 0)
 		}
 	}
 	return out, nil

@@ -88,6 +88,7 @@ func job(token string, edit ...func(*providers.Job)) providers.Job {
 func TestPlacesBehaveAsDeclared(t *testing.T) {
 	t.Parallel()
 	gpus := func(n int) func(*providers.Job) { return func(j *providers.Job) { j.Shape.GPUs, j.Pool = n, "g" } }
+	cores := func(n int) func(*providers.Job) { return func(j *providers.Job) { j.Shape.CPUs = n } }
 	for name, c := range map[string]struct {
 		block string
 		jobs  []providers.Job
@@ -98,6 +99,10 @@ func TestPlacesBehaveAsDeclared(t *testing.T) {
 			[]string{"0h a running", "1h a completed", "1h b running", "2h b completed"}},
 		"GPUs of all nodes, those that need alike in one line": {`{"pool":[{"name":"g","nodes":2,"gpus":2}],"jobs":[{"runtime":3600}]}`, []providers.Job{job("a", gpus(2)), job("b", gpus(1)), job("c", gpus(2))}, nil,
 			[]string{"0h a running", "0h c running", "1h a completed", "1h c completed", "1h b running", "2h b completed"}},
+		"the cores of its nodes": {`{"pool":[{"nodes":2,"cpus":8}],"jobs":[{"runtime":3600}]}`, []providers.Job{job("a", cores(5)), job("b", cores(5)), job("c", cores(5))}, nil,
+			[]string{"0h a running", "0h b running", "1h a completed", "1h b completed", "1h c running", "2h c completed"}},
+		"two GPUs of a node's three": {`{"pool":[{"name":"g","nodes":2,"gpus":3}],"jobs":[{"runtime":3600}]}`, []providers.Job{job("a", gpus(2)), job("b", gpus(2)), job("c", gpus(2))}, nil,
+			[]string{"0h a running", "0h b running", "1h a completed", "1h b completed", "1h c running", "2h c completed"}},
 		"a wait, and a boot": {`{"pool":[{"wait":7200,"boot":3600}],"jobs":[{"runtime":3600}]}`, []providers.Job{job("a")}, nil,
 			[]string{"2h a running", "4h a completed"}},
 		"the walltime kills": {`{"jobs":[{"runtime":36000}]}`, []providers.Job{job("a")}, nil,

@@ -34,8 +34,8 @@ type Pool struct {
 
 	Slots   int   // jobs
 	Devices int   // GPUs, of all nodes
-	Cores   int   // counted only where the pool is one machine
-	Bytes   int64 // of memory, likewise
+	Cores   int   // of all nodes
+	Bytes   int64 // of memory, of all nodes
 }
 
 // A Present is a job that a site has from before.

@@ -304,19 +304,13 @@ func (w *world) lineOf(j *job) *line {
 // need is what a job takes of the pool: what the pool does not count is left
 // out, so that jobs that differ in it stand in one line.
 func (p *place) need(j *providers.Job) lineKey {
-	k := lineKey{pool: p.Name, phase: j.Phase, gpus: j.Shape.GPUs}
-	if p.WholeNode {
-		k.gpus = max(k.gpus, max(j.Shape.Nodes, 1)*p.GPUs)
-	}
-	if p.Devices == 0 {
-		k.gpus = 0
-	}
-	k.gpus = min(k.gpus, p.Devices)
-	if p.Cores > 0 && (k.gpus == 0 || j.Shape.CPUs > 1) {
-		k.cpus = min(max(j.Shape.CPUs, 1), p.Cores)
+	takes := p.Takes(j.Shape)
+	k := lineKey{pool: p.Name, phase: j.Phase, gpus: min(takes.Devices, p.Devices)}
+	if p.Cores > 0 && (k.gpus == 0 || takes.Cores > 1) {
+		k.cpus = min(takes.Cores, p.Cores)
 	}
 	if p.Bytes > 0 {
-		k.bytes = min(j.Shape.Memory, p.Bytes)
+		k.bytes = min(takes.Memory, p.Bytes)
 	}
 	return k
 }

@@ -12,17 +12,17 @@ import (
 // site stands in for a backend: its pools as the plan saw them.
 func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int) sim.Site {
 	out := sim.Site{Can: can, Model: s.model(nth), Known: s.known, Present: s.present[b.Name]}
-	ours := map[string]int64{}
-	for _, p := range s.present[b.Name] {
-		if p.Running {
-			ours[p.Job.Pool] += int64(p.Job.Shape.GPUs)
-		}
-	}
 	for _, p := range s.in.Pools {
 		if p.Backend != b.Name {
 			continue
 		}
-		room := forecast.RoomOf(p, ours[p.Name])
+		ours := int64(0)
+		for _, running := range s.present[b.Name] {
+			if running.Running && running.Job.Pool == p.Name {
+				ours += forecast.Held(p, running.Job.Shape)
+			}
+		}
+		room := forecast.RoomOf(p, ours)
 		out.Pools = append(out.Pools, sim.Pool{Pool: p, Boot: s.boot(b.Name, p.Name), Slots: room.Jobs, Devices: room.Devices, Cores: room.Cores, Bytes: room.Memory})
 	}
 	if len(out.Pools) == 0 { // it could not be asked

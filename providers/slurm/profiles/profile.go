@@ -170,7 +170,7 @@ type qos struct {
 func (s site) pool(profile, backend string, b partition) (offer.Pool, error) {
 	p := offer.Pool{
 		Backend: backend, Name: b.Name, Word: "partition", CPUs: b.CPUs, MaxNodes: b.MaxNodes, MinNodes: 1,
-		Testing: b.Testing, StandsFor: b.StandsFor, Arrays: true, Idle: -1, Wait: -1, Total: b.Nodes,
+		Testing: b.Testing, StandsFor: b.StandsFor, Arrays: true, Idle: -1, Wait: -1, Total: b.Nodes * b.CPUs,
 		Verified: s.Verified, Source: "profile " + profile, Notes: b.Notes,
 	}
 	if p.MaxNodes == 0 {

@@ -1,0 +1,40 @@
+package offer
+
+// OneMachine reports whether a pool's cores and memory are all there is, and
+// not those of one node of many.
+func (p Pool) OneMachine() bool { return p.Word == "machine" || p.Word == "GPU" || p.Word == "host" }
+
+// HasDevices reports whether what is free of a pool, and what there is in all,
+// counts devices; else it counts cores.
+func (p Pool) HasDevices() bool { return p.GPUs > 0 || p.GPUModel != "" }
+
+// A Room is what a job takes of a pool, or a pool has.
+type Room struct {
+	Devices, Cores int
+	Memory         int64 // bytes
+}
+
+// Takes is what a job of a shape takes of a pool. On nodes it is as much as
+// makes them full when no other like it fits: of nodes with three devices a job
+// of two takes three. Where a site gives whole nodes, it takes those.
+func (p Pool) Takes(s Shape) Room {
+	r := Room{s.GPUs, max(s.CPUs, 1), s.Memory}
+	nodes := max(s.Nodes, 1)
+	if p.WholeNode {
+		r.Devices, r.Cores = max(r.Devices, nodes*p.GPUs), max(r.Cores, nodes*p.CPUs)
+	}
+	if p.OneMachine() {
+		return r
+	}
+	return Room{filling(r.Devices, p.GPUs, nodes), filling(r.Cores, p.CPUs, nodes), filling(r.Memory, p.Memory, nodes)}
+}
+
+// filling is what jobs that take so much, over so many nodes, use up of nodes
+// that have a little more than some of them take.
+func filling[T int | int64](takes, node T, nodes int) T {
+	each := (takes + T(nodes) - 1) / T(nodes)
+	if each <= 0 || node < each {
+		return takes
+	}
+	return node / (node / each) * T(nodes)
+}

@@ -1,0 +1,31 @@
+package offer
+
+import "testing"
+
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	node := Pool{Word: "partition", CPUs: 64, Memory: 256, GPUs: 3}
+	whole := node
+	whole.WholeNode = true
+	for _, c := range []struct {
+		name  string
+		pool  Pool
+		shape Shape
+		want  Room
+	}{
+		{"one of three devices", node, Shape{GPUs: 1, CPUs: 1}, Room{1, 1, 0}},
+		{"two of three: nothing is left for another two", node, Shape{GPUs: 2, CPUs: 8}, Room{3, 8, 0}},
+		{"40 of 64 cores", node, Shape{CPUs: 40, Memory: 100}, Room{0, 64, 128}},
+		{"20 of 64 cores: three fit", node, Shape{CPUs: 20}, Room{0, 21, 0}},
+		{"over two nodes", node, Shape{CPUs: 80, GPUs: 4, Nodes: 2}, Room{6, 128, 0}},
+		{"more than a node has is not rounded", node, Shape{CPUs: 100}, Room{0, 100, 0}},
+		{"a node of which nothing is known", Pool{Word: "partition"}, Shape{CPUs: 5, GPUs: 2, Memory: 7}, Room{2, 5, 7}},
+		{"a machine gives what is asked for", Pool{Word: "machine", CPUs: 64, GPUs: 3}, Shape{CPUs: 40, GPUs: 2}, Room{2, 40, 0}},
+		{"whole nodes", whole, Shape{CPUs: 1, GPUs: 1, Nodes: 2}, Room{6, 128, 0}},
+		{"no cores stated is one", node, Shape{}, Room{0, 1, 0}},
+	} {
+		if got := c.pool.Takes(c.shape); got != c.want {
+			t.Errorf("%s: %+v, not %+v", c.name, got, c.want)
+		}
+	}
+}
