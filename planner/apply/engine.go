@@ -59,7 +59,9 @@ type engine struct {
 	fleet    *fleet.Fleet       // what backends have
 	flights  map[string]*flight // by token
 	byJob    map[string]*flight // by state address
-	budgets  budgets
+	budgets  ledger.Books
+	prices   ledger.Prices
+	billed   func(address, token string) int // the last launch in the ledger
 	holds    brake.Holds
 	retries  retryQueue
 	rate     brake.Rate
@@ -77,7 +79,6 @@ type engine struct {
 	removed   int    // outputs that a destroy deleted
 	undeleted int    // and that it could not
 	first     string // first thing that needs muster, in a hand-over
-	spent     ledger.Amounts
 }
 
 // newEngine is an engine before its first turn. Its calls outlive ctx: those
@@ -97,8 +98,8 @@ func newEngine(ctx context.Context, c Config) *engine {
 	}
 	e := &engine{
 		Config: c, st: c.Session.State(), inbox: make(chan func(), inboxSize),
-		byName:  map[string]*phase{},
-		flights: map[string]*flight{}, byJob: map[string]*flight{},
+		byName: map[string]*phase{},
+		prices: ledger.Prices{}, flights: map[string]*flight{}, byJob: map[string]*flight{},
 	}
 	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	e.freight, e.fleet = e.newFreight(), e.newFleet()

@@ -23,11 +23,7 @@ type flight struct {
 	max   int // launches that it may come to, all in all
 
 	where *place.Decision
-	due   ledger.Dues // what it may still cost, in every budget's units
-	paid  int         // the last launch whose cost is in the ledger
-	// guessed are launches that were entered at their ceiling, for nothing was
-	// heard of their end.
-	guessed map[int]ledger.Amounts
+	tab   ledger.Tab // what it cost, and may still cost
 
 	by       string // who cancelled it
 	imported bool   // it was started without muster
@@ -42,7 +38,7 @@ func (e *engine) adopt(f *flight) {
 	if f.p != nil {
 		f.p.inflight++
 	}
-	e.budgets.take(f)
+	e.budgets.Open(&f.tab)
 }
 
 // land takes a flight out: its attempt is over, or never was.
@@ -58,7 +54,7 @@ func (e *engine) land(f *flight) {
 	if f.p != nil {
 		f.p.inflight--
 	}
-	e.budgets.give(f)
+	e.budgets.Close(&f.tab)
 }
 
 // mark moves a flight, and its cell, to a status.
@@ -76,7 +72,6 @@ func (f *flight) mark(s cells.Status) {
 
 // loadFlights makes a flight of every job that a backend has or may have.
 func (e *engine) loadFlights() {
-	paid := e.lastBilled()
 	for _, j := range e.st.InFlight() {
 		a := j.Last()
 		b := (*fleet.Backend)(nil)
@@ -106,8 +101,8 @@ func (e *engine) loadFlights() {
 				e.plannedEnd(f)
 			}
 		}
-		f.paid = paid[billed{f.Key, short(f.Token)}]
-		f.due = e.budgets.ceilingOf(f, a.Ceiling)
+		f.tab.Paid = e.billed(f.Key, f.Token)
+		e.setAside(f, a.Ceiling)
 		e.adopt(f)
 	}
 }

@@ -43,8 +43,9 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 		return
 	}
 	spent := e.bill(f, o, n)
-	if guess, ok := f.guessed[n]; ok {
-		spent = e.correct(f, o, n, guess)
+	if en, ok := e.budgets.Correct(&f.tab, e.launched(f, o, n), e.Clock()); ok {
+		spent = &en
+		e.warnOfBudgets()
 	}
 	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Waiting, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: spent, At: e.Clock()})
 }

@@ -41,6 +41,7 @@ func (e *engine) adoptImport(p *phase, cell int32) {
 		e.emit(state.Intended{Job: e.record(f, req, p.Label(int(cell))), Fresh: true, At: e.Clock(),
 			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.Name, Plan: e.approval, Fence: e.Session.Fence(), Why: imported}})
 		e.emit(state.Submitted{Address: address, Token: im.ID, Handle: im.ID, At: e.Clock()})
+		e.openTab(f)
 		e.adopt(f)
 	}
 }

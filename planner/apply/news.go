@@ -118,7 +118,7 @@ func (e *engine) resubmit(f *flight) {
 			return
 		}
 		f.Job = job
-		if f.dearer() {
+		if f.tab.Dearer(f.Job.Shape) {
 			e.withdraw(f, f.B.Title()+" asks more for it than when it was minted")
 			return
 		}

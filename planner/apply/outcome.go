@@ -113,7 +113,7 @@ func (e *engine) outcome() Outcome {
 	o := e.counts()
 	o.Stopped, o.Why = e.halted, e.why
 	o.Deleted, o.Undeleted = e.removed, e.undeleted
-	o.Handed, o.First, o.Spent = e.fleet.Handed, e.first, e.spent.Text()
+	o.Handed, o.First, o.Spent = e.fleet.Handed, e.first, e.budgets.Spent.Text()
 	if o.Stopped == None {
 		switch {
 		case e.Mode == Detach:

@@ -257,8 +257,8 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 		return refused
 	}
 	f.Job = job
-	f.due = e.budgets.ceilingOf(f, nil)
-	if !e.budgets.afford(e, f) {
+	e.setAside(f, nil)
+	if !e.afford(f) {
 		if e.cheaper(f) {
 			return refused
 		}
@@ -271,7 +271,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 	rec.Status = ""
 	e.emit(state.Intended{Job: rec, Fresh: fresh, At: e.Clock(), Attempt: state.Attempt{
 		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
-		Ceiling: f.due.One, Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, job.Shape), Replaces: job.MoveAside,
+		Ceiling: f.tab.One, Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, job.Shape), Replaces: job.MoveAside,
 	}})
 	if e.err != nil {
 		return full

@@ -79,7 +79,7 @@ func (e *engine) cheaper(f *flight) bool {
 		}
 		there := flight{Flight: fleet.Flight{Addr: f.Addr, N: f.N, First: f.First, B: e.fleet.At(c.Backend, c.Pool), Pool: c.Pool},
 			p: f.p, cell: f.cell, plan: f.plan, max: f.max, where: placedOn(d, c, "re-placed: "+why)}
-		if there.due = e.budgets.ceilingOf(&there, nil); !e.budgets.afford(e, &there) {
+		if e.setAside(&there, nil); !e.afford(&there) {
 			continue
 		}
 		e.budgets.Short, e.budgets.Why = false, ""

@@ -159,7 +159,7 @@ func (e *engine) verdict(f *flight, o *offer.Observation) relaunch.Action {
 
 // paid reports whether a launch costs money.
 func (e *engine) paid(f *flight) bool {
-	return f.B.Can.Rents || f.where != nil && f.tariff().Paid()
+	return f.B.Can.Rents || f.tab.Tariff != nil && f.tab.Tariff.Paid()
 }
 
 // askCheckpoint looks whether the checkpoint moved: a walltime hit without

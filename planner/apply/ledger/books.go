@@ -34,6 +34,7 @@ type Books struct {
 	accounts []*account
 	Short    bool
 	Why      string
+	Spent    Amounts // by this run
 }
 
 // Budget opens an account for a campaign's budget.
@@ -82,8 +83,8 @@ func (a *account) counts(it Item) bool {
 	return a.phases == nil && a.backends == nil || a.phases[it.Phase] || a.backends[it.Backend]
 }
 
-// Enter counts what a launch spent; most is the ceiling it was admitted at.
-func (bs *Books) Enter(it Item, spent, most Amounts) {
+// enter counts what a launch spent; most is the ceiling it was admitted at.
+func (bs *Books) enter(it Item, spent, most Amounts) {
 	for _, a := range bs.accounts {
 		switch {
 		case !a.counts(it):
@@ -106,8 +107,8 @@ func capped(spent, ceiling Amounts) Amounts {
 	return spent
 }
 
-// Fly counts what is in flight, at its ceiling; negative times take it away.
-func (bs *Books) Fly(it Item, what Amounts, times int64) {
+// fly counts what is in flight, at its ceiling; negative times take it away.
+func (bs *Books) fly(it Item, what Amounts, times int64) {
 	if what == (Amounts{}) {
 		return
 	}

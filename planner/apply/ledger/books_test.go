@@ -20,7 +20,7 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 	b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": "10"}, AppliesTo: []string{"phase.a"}, WarnAt: 0.8})
 	b.Ceiling("plan", state.Amounts{"usd": "5"})
 	it, now := Item{Phase: "a", Backend: "x.y", Plan: "plan"}, time.Now()
-	b.Enter(it, usd("3"), usd("3"))
+	b.enter(it, usd("3"), usd("3"))
 	if !b.Afford(it, "phase.a", due("2"), now) {
 		t.Errorf("2 of what is left: %s", b.Why)
 	}
@@ -28,14 +28,14 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 		t.Errorf("a billionth too much is afforded: %q", b.Why)
 	}
 	other := Item{Phase: "a", Plan: "another"}
-	b.Fly(other, usd("6"), 1)
+	b.fly(other, usd("6"), 1)
 	if b.Afford(other, "phase.a", due("2"), now) || !strings.Contains(b.Why, `budget "b"`) {
 		t.Errorf("what flies does not count: %q", b.Why)
 	}
 	if w := b.Warnings(); len(w) != 1 || len(b.Warnings()) != 0 {
 		t.Errorf("warnings %v", w)
 	}
-	b.Fly(other, usd("6"), -1)
+	b.fly(other, usd("6"), -1)
 	if !b.Afford(other, "phase.a", due("2"), now) {
 		t.Errorf("what landed counts: %s", b.Why)
 	}

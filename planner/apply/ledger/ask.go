@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// An Ask is what has to be known to tell what a job may still cost.
+type Ask struct {
+	Where    *place.Decision // nil: only what is recorded is known
+	Recorded state.Amounts   // with its attempt; nil: nothing is
+	Planned  offer.Shape     // of a first launch
+	Now      *offer.Shape    // of the launch at hand; nil: as planned
+	Left     int             // launches
+	// Retry is the policy by which its queue launches it again, and grows it;
+	// MaxAttempts counts from the first launch, and Before are over by now.
+	Retry  lang.Retry
+	Before int
+	Pool   offer.Pool
+}
+
+// Prices are what placements cost, each worked out once.
+type Prices map[*place.Decision]Dues
+
+// Dues is what a job may still cost: as recorded with its attempt, or from its
+// placement.
+func (ps Prices) Dues(a Ask) Dues {
+	left := int64(a.Left)
+	if a.Where == nil {
+		return Dues{One: a.Recorded, Each: Parse(a.Recorded), Left: left}
+	}
+	shape := a.Planned
+	first := a.Now == nil || alike(*a.Now, shape)
+	cached := first && a.Recorded == nil
+	if d, ok := ps[a.Where]; ok && cached && len(d.Steps) == 0 {
+		d.Left = left
+		return d
+	}
+	if !first {
+		shape = *a.Now // grown
+	}
+	t := TariffOf(a.Where)
+	d := Dues{One: t.Ceiling(shape), Left: left, Open: t.Open(shape)}
+	if a.Recorded != nil {
+		d.One = a.Recorded
+	}
+	d.Each = Parse(d.One)
+	if len(a.Retry.Scale) > 0 {
+		policy := a.Retry
+		if !first {
+			policy.MaxAttempts -= a.Before // this launch is the first of those to come
+		}
+		d.Steps = t.Ceilings(launches.Shapes(shape, policy, a.Pool))
+	}
+	if cached {
+		ps[a.Where] = d
+	}
+	return d
+}
+
+// alike reports whether two shapes are charged alike.
+func alike(a, b offer.Shape) bool {
+	return a.Walltime == b.Walltime && a.GPUs == b.GPUs && a.CPUs == b.CPUs && a.Nodes == b.Nodes
+}
+
+// Dearer reports whether a launch of this shape may cost more by now than was
+// set aside for it.
+func (t *Tab) Dearer(s offer.Shape) bool {
+	if t.Tariff == nil {
+		return false
+	}
+	now := Parse(t.Tariff.Ceiling(s))
+	for u := range now {
+		if now[u] > t.Each[u] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,181 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// A Tab is what the launches of one token cost: those that are over, entered
+// once each, and those still to come, set aside at their ceiling.
+type Tab struct {
+	Item
+	Dues
+	Address string
+	Token   string
+	Pool    string
+	Tariff  *Tariff // nil: how its launches are charged is not known
+	First   int     // launch that the token began with
+	Paid    int     // the last launch that is entered
+
+	// guessed are launches that were entered at their ceiling, for nothing was
+	// heard of their end.
+	guessed map[int]Amounts
+}
+
+// A Launch is one that is over, as far as it is known.
+type Launch struct {
+	N     int
+	Shape offer.Shape   // as large as it was
+	Limit time.Duration // the longest that it may have run; 0 = not stated
+	Seen  *offer.Observation
+}
+
+// Open sets aside what is left of a tab; Close takes it away.
+func (bs *Books) Open(t *Tab) { bs.fly(t.Item, t.Rest(), 1) }
+
+// Close ends a tab.
+func (bs *Books) Close(t *Tab) {
+	bs.fly(t.Item, t.Rest(), -1)
+	t.Left = 0
+}
+
+// Bill enters what a launch cost, once. Launches before it of whose end nothing
+// was heard are entered at their ceiling; its own entry is the last.
+func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
+	for n := max(t.Paid+1, t.First); n < l.N; n++ {
+		most := bs.landOne(t)
+		if t.guessed == nil {
+			t.guessed = map[int]Amounts{}
+		}
+		t.guessed[n] = most
+		entries = append(entries, bs.book(t, n, most, most, false, at))
+	}
+	t.Paid = l.N
+	most := bs.landOne(t)
+	spent, known := t.cost(l, most)
+	return append(entries, bs.book(t, l.N, spent, most, known, at))
+}
+
+// Correct enters what a launch cost that was entered at its ceiling; ok is
+// false for any other.
+func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok bool) {
+	guess, ok := t.guessed[l.N]
+	if !ok {
+		return en, false
+	}
+	delete(t.guessed, l.N)
+	spent, known := t.cost(l, guess)
+	en = bs.book(t, l.N, spent, guess, known, at)
+	var back Amounts
+	back.Add(guess, -1)
+	bs.enter(t.Item, back, Amounts{})
+	bs.Spent.Add(guess, -1)
+	return en, true
+}
+
+// landOne takes away what was set aside for the next launch, which is over;
+// nothing when none was.
+func (bs *Books) landOne(t *Tab) (most Amounts) {
+	if t.Left <= 0 {
+		return most
+	}
+	most = t.Next()
+	t.Left--
+	bs.fly(t.Item, most, -1)
+	return most
+}
+
+// book enters an amount into every account, and makes its entry.
+func (bs *Books) book(t *Tab, n int, spent, most Amounts, known bool, at time.Time) state.Entry {
+	bs.enter(t.Item, spent, most)
+	bs.Spent.Add(spent, 1)
+	return state.Entry{Address: t.Address, Attempt: n, Token: short(t.Token), Plan: t.Plan, Backend: t.Backend, Pool: t.Pool, Phase: t.Phase,
+		At: at, Spent: spent.Text(), Unknown: !known}
+}
+
+// cost is what a launch used, as large as it was and priced as its placement,
+// unless its backend says what it charged. Where that cannot be told it counts
+// at its ceiling, and known is false.
+func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
+	elapsed, measured := elapsedOf(l.Seen, l.Limit)
+	switch {
+	case t.Tariff == nil:
+		spent, known = most, measured && len(t.One) == 0
+	case !measured:
+		spent = most
+	default:
+		spent, known = t.Tariff.Cost(l.Shape, elapsed)
+		if !known {
+			spent.Charge(most)
+		}
+	}
+	if l.Seen.Usage != nil {
+		if unit, billed, ok := Billed(l.Seen.Usage.Billed); ok {
+			spent[unit] = billed
+			known = known || measured
+		}
+	}
+	return spent, known
+}
+
+// implausible is how many walltimes a launch cannot have taken: between its
+// start and its end a clock was set.
+const implausible = 10
+
+// elapsedOf is how long a launch ran: as measured, else between its times,
+// which say nothing where a clock was set between them.
+func elapsedOf(o *offer.Observation, limit time.Duration) (elapsed time.Duration, ok bool) {
+	if o.Usage != nil && o.Usage.Elapsed >= 0 {
+		return o.Usage.Elapsed, true
+	}
+	if o.Started.IsZero() || o.Ended.IsZero() {
+		return 0, false
+	}
+	elapsed = o.Ended.Sub(o.Started)
+	return elapsed, elapsed >= 0 && (limit == 0 || elapsed <= implausible*limit)
+}
+
+// tokenDigits is how many digits of its token tell an attempt from others of
+// the same number.
+const tokenDigits = 8
+
+func short(token string) string { return token[:min(len(token), tokenDigits)] }
+
+// Recall enters what is in a state's ledger. It returns, for tokens in flight,
+// the last launch that is.
+func (bs *Books) Recall(st *state.State) (last func(address, token string) int) {
+	type tab struct{ address, token string }
+	paid := map[tab]int{}
+	for i := range st.Ledger {
+		en := &st.Ledger[i]
+		j := st.Jobs[en.Address]
+		if en.Token != "" && j != nil && j.InFlight() {
+			at := tab{en.Address, en.Token}
+			paid[at] = max(paid[at], en.Attempt)
+		}
+		bs.recall(en, j)
+	}
+	return func(address, token string) int { return paid[tab{address, short(line.Stem(token))}] }
+}
+
+func (bs *Books) recall(en *state.Entry, j *state.Job) {
+	plan, ceiling := en.Plan, state.Amounts(nil)
+	if j != nil {
+		for i := range j.Attempts {
+			if a := &j.Attempts[i]; a.N == en.Attempt && (en.Token == "" || en.Token == short(a.Token)) {
+				ceiling = a.Ceiling
+				if plan == "" {
+					plan = a.Plan
+				}
+			}
+		}
+	}
+	spent := en.Spent
+	if en.Unknown && len(spent) == 0 {
+		spent = ceiling
+	}
+	bs.enter(Item{Phase: en.Phase, Backend: en.Backend, Plan: plan}, Parse(spent), Parse(ceiling))
+}

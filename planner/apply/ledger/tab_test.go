@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+func hourly(n int, ran time.Duration) Launch {
+	return Launch{N: n, Shape: offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}, Limit: time.Hour, Seen: &offer.Observation{Usage: &offer.Usage{Elapsed: ran}}}
+}
+
+// TestALaunchThatWasNeverHeardOfCountsAtItsCeiling, until it is heard of.
+func TestALaunchThatWasNeverHeardOfCountsAtItsCeiling(t *testing.T) {
+	t.Parallel()
+	var bs Books
+	bs.Ceiling("plan", state.Amounts{"usd": "6"})
+	tab := Tab{Item: Item{Plan: "plan"}, Dues: Dues{Each: usd("2"), Left: 3}, Address: "phase.a", Token: "0123456789abcdef", First: 1,
+		Tariff: &Tariff{Price: offer.Price{Known: true, USDPerHour: "2"}}}
+	bs.Open(&tab)
+	if bs.Afford(tab.Item, "phase.b", due("0.1"), time.Time{}) {
+		t.Error("what is set aside is given away")
+	}
+	entries := bs.Bill(&tab, hourly(2, 30*time.Minute), time.Time{})
+	if len(entries) != 2 || !entries[0].Unknown || entries[0].Spent["usd"] != "2" || entries[1].Unknown || entries[1].Spent["usd"] != "1" {
+		t.Errorf("entered %+v", entries)
+	}
+	if e := entries[1]; e.Token != "01234567" || e.Attempt != 2 || tab.Left != 1 || tab.Paid != 2 {
+		t.Errorf("entry %+v, %d launches left, paid to %d", e, tab.Left, tab.Paid)
+	}
+	if en, ok := bs.Correct(&tab, hourly(1, 15*time.Minute), time.Time{}); !ok || en.Spent["usd"] != "0.5" || bs.Spent.Text()["usd"] != "1.5" {
+		t.Errorf("corrected %v: %+v; spent %v", ok, en, bs.Spent.Text())
+	}
+	if _, ok := bs.Correct(&tab, hourly(2, time.Hour), time.Time{}); ok {
+		t.Error("what was known is corrected")
+	}
+	bs.Close(&tab)
+	if !bs.Afford(tab.Item, "phase.b", due("4.5"), time.Time{}) || bs.Afford(tab.Item, "phase.b", due("4.6"), time.Time{}) {
+		t.Errorf("$1.5 of $6 are spent: %s", bs.Why)
+	}
+}
+
+func TestElapsedOf(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		o    offer.Observation
+		want time.Duration
+		ok   bool
+	}{
+		"nothing is known":          {offer.Observation{}, 0, false},
+		"as measured":               {offer.Observation{Usage: &offer.Usage{Elapsed: time.Minute}, Started: at, Ended: at.Add(time.Hour)}, time.Minute, true},
+		"between its times":         {offer.Observation{Usage: &offer.Usage{Elapsed: -1}, Started: at, Ended: at.Add(time.Hour)}, time.Hour, true},
+		"its clock was set forward": {offer.Observation{Started: at, Ended: at.Add(11 * time.Hour)}, 0, false},
+		"its clock was set back":    {offer.Observation{Started: at, Ended: at.Add(-time.Second)}, 0, false},
+	} {
+		if got, ok := elapsedOf(&c.o, time.Hour); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %s, %v", name, got, ok)
+		}
+	}
+}
+
+// TestDuesAreAsRecordedAndGrown: a price that changed meanwhile changes
+// nothing of what was admitted, and a launch that grew costs as it grew.
+func TestDuesAreAsRecordedAndGrown(t *testing.T) {
+	t.Parallel()
+	ps := Prices{}
+	d := &place.Decision{Price: offer.Price{Known: true, USDPerHour: "2"}}
+	s := offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}
+	long := s
+	long.Walltime = 3 * time.Hour
+	for name, c := range map[string]struct {
+		ask  Ask
+		want string
+	}{
+		"as placed":          {Ask{Where: d, Planned: s, Left: 2}, "4"},
+		"from what was kept": {Ask{Where: d, Planned: s, Left: 1}, "2"},
+		"as recorded":        {Ask{Where: d, Planned: s, Left: 1, Recorded: state.Amounts{"usd": "1"}}, "1"},
+		"placed nowhere":     {Ask{Left: 1, Recorded: state.Amounts{"usd": "1"}}, "1"},
+		"grown":              {Ask{Where: d, Planned: s, Now: &long, Left: 1}, "6"},
+	} {
+		if dues := ps.Dues(c.ask); dues.Rest().Text()["usd"] != c.want {
+			t.Errorf("%s: $%s, not $%s", name, dues.Rest().Text()["usd"], c.want)
+		}
+	}
+	grown := Tab{Tariff: &Tariff{Price: d.Price}, Dues: Dues{Each: usd("2")}}
+	if grown.Each[cpuHours] = 1_000_000_000; grown.Dearer(s) || !grown.Dearer(long) {
+		t.Error("three hours cost no more than one")
+	}
+}
