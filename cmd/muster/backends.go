@@ -1,12 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
-	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
@@ -47,9 +46,9 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 				}
 				views := askBackends(ctx, connect, names)
 				if *asJSON {
-					return a.encode(map[string]any{"format_version": formatVersion, "backends": views})
+					return a.encode(map[string]any{"format_version": page.FormatVersion, "backends": views})
 				}
-				a.printBackends(views)
+				a.printf("%s", page.BackendsText(views, a.out.Width))
 				return nil
 			}
 		},
@@ -62,13 +61,6 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 			return names
 		},
 	}
-}
-
-// A backendReport is one backend in `muster backends -json`.
-type backendReport struct {
-	Name    string       `json:"name"`
-	Problem string       `json:"problem,omitempty"`
-	Pools   []offer.Pool `json:"pools"`
 }
 
 func backendNames(c *lang.Campaign, args []string) ([]string, error) {
@@ -97,10 +89,10 @@ func backendNames(c *lang.Campaign, args []string) ([]string, error) {
 
 type connector func(string) (providers.Provider, error)
 
-func askBackends(ctx context.Context, connect connector, names []string) []backendReport {
-	out := make([]backendReport, len(names))
+func askBackends(ctx context.Context, connect connector, names []string) []page.Backend {
+	out := make([]page.Backend, len(names))
 	for i, name := range names {
-		out[i] = backendReport{Name: name, Pools: []offer.Pool{}}
+		out[i] = page.Backend{Name: name, Pools: []offer.Pool{}}
 		p, err := connect(name)
 		if err == nil {
 			out[i].Pools, err = p.Pools(ctx, name)
@@ -110,138 +102,6 @@ func askBackends(ctx context.Context, connect connector, names []string) []backe
 		}
 	}
 	return out
-}
-
-func (a *app) printBackends(views []backendReport) {
-	for _, v := range views {
-		a.printf("\nbackend.%s%s\n", v.Name, sharedFacts(v.Pools))
-		if v.Problem != "" {
-			a.printf("  ? cannot be asked: %s\n", term.CleanLine(v.Problem))
-			continue
-		}
-		t := term.Table{Indent: "  "}
-		for _, p := range v.Pools {
-			facts := ""
-			if sharedFacts(v.Pools) == "" {
-				facts = poolFacts(p)
-			}
-			t.Row(cmp.Or(strings.TrimSpace(p.Word+" "+p.Name), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
-		}
-		a.printf("%s", t.String())
-		for _, n := range poolNotes(v.Pools) {
-			a.printf("  %s\n", strings.Join(term.Wrap(n, a.out.Width-4), "\n    "))
-		}
-	}
-}
-
-// sharedFacts is how old the facts are when that is the same for all pools.
-func sharedFacts(pools []offer.Pool) string {
-	if len(pools) < 2 {
-		return ""
-	}
-	for _, p := range pools {
-		if poolFacts(p) != poolFacts(pools[0]) {
-			return ""
-		}
-	}
-	return "   " + poolFacts(pools[0])
-}
-
-// poolNotes are the notes of all pools, each once, with the pools it is about.
-func poolNotes(pools []offer.Pool) (lines []string) {
-	about := map[string][]string{}
-	var notes []string
-	for _, p := range pools {
-		for _, n := range p.Notes {
-			if about[n] == nil {
-				notes = append(notes, n)
-			}
-			about[n] = append(about[n], p.Name)
-		}
-	}
-	for _, n := range notes {
-		on := " on " + strings.Join(about[n], ", ")
-		if len(about[n]) == len(pools) {
-			on = ""
-		}
-		lines = append(lines, "note"+term.CleanLine(on)+": "+term.CleanLine(n))
-	}
-	return lines
-}
-
-func poolSize(p offer.Pool) string {
-	var parts []string
-	if p.CPUs > 0 {
-		parts = append(parts, fmt.Sprintf("%d cores", p.CPUs))
-	}
-	if p.Memory > 0 {
-		parts = append(parts, units.FormatSize(p.Memory))
-	}
-	if p.GPUs > 0 {
-		parts = append(parts, fmt.Sprintf("%d×%s", p.GPUs, cmp.Or(p.GPUModel, "GPU")))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func poolFree(p offer.Pool) string {
-	what := "slots"
-	if p.GPUs > 0 {
-		what = "GPUs"
-	}
-	switch {
-	case p.Idle < 0:
-		return "? free"
-	case p.Others > 0:
-		return fmt.Sprintf("%d of %d %s free, %d held by others", p.Idle, p.Total, what, p.Others)
-	case p.Total > 0:
-		return fmt.Sprintf("%d of %d %s free", p.Idle, p.Total, what)
-	}
-	return ""
-}
-
-func poolLimit(p offer.Pool) string {
-	var parts []string
-	if p.MaxTime > 0 {
-		parts = append(parts, "≤"+units.ShortDuration(p.MaxTime))
-	}
-	if p.MaxJobs > 0 {
-		parts = append(parts, units.Count(p.MaxJobs, "job")+" at once")
-	}
-	if p.Testing {
-		parts = append(parts, "for tests")
-	}
-	return strings.Join(parts, ", ")
-}
-
-func poolPrice(p offer.Pool) string {
-	r := p.Price
-	switch {
-	case !r.Known:
-		return "price unknown"
-	case r.USDPerGPUHour != "":
-		return "$" + r.USDPerGPUHour + "/GPU-hour"
-	case r.USDPerHour != "":
-		return "$" + r.USDPerHour + "/hour"
-	case r.SUPerGPUHour != "":
-		return r.SUPerGPUHour + " SU/GPU-hour"
-	case r.SUPerNodeHour != "":
-		return r.SUPerNodeHour + " SU/node-hour"
-	case r.SUPerCPUHour != "":
-		return r.SUPerCPUHour + " SU/core-hour"
-	}
-	return "no charge"
-}
-
-// poolFacts is where a pool's facts come from, and of when those are that
-// nobody has just been asked for.
-func poolFacts(p offer.Pool) string {
-	switch {
-	case p.Verified == "":
-		return p.Source
-	case p.Source == "":
-		return "facts of " + p.Verified
-	}
-	return p.Source + ", of " + p.Verified
 }
 
 // A cleanReport is one backend in `muster backends -cleanup -json`.
@@ -272,7 +132,7 @@ func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.St
 		reports = append(reports, r)
 	}
 	if asJSON {
-		if err := a.encode(map[string]any{"format_version": formatVersion, "backends": reports}); err != nil {
+		if err := a.encode(map[string]any{"format_version": page.FormatVersion, "backends": reports}); err != nil {
 			return err
 		}
 		return a.report(diags)

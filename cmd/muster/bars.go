@@ -101,7 +101,7 @@ func barStyle(s term.Style, bar bool) progress.Style {
 func (b *bars) text(p apply.PhaseProgress) string {
 	name := term.Fit(p.Phase, b.name)
 	counts := strings.Join(append([]string{fmt.Sprintf("%d of %d", p.Done, p.Total)}, phaseCounts(p)...), ", ")
-	line := name + strings.Repeat(" ", max(0, b.name-term.Width(name))+2) + joined("; ", counts, b.paces[p.Phase].text(p, b.last))
+	line := name + strings.Repeat(" ", max(0, b.name-term.Width(name))+2) + term.Join("; ", counts, b.paces[p.Phase].text(p, b.last))
 	return b.style.Text(term.Fit(line, b.message()))
 }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/muster-run/muster/cmd/muster/page"
 )
 
 func completionCommand() *command {
@@ -153,7 +155,7 @@ func (a *app) flagValues(f *flag.Flag, begun string) []string {
 	case "from":
 		return starterNames()
 	case "status":
-		return order
+		return page.Statuses
 	case "backend":
 		return []string{"local", "ssh"}
 	case "lockfile":

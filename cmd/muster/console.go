@@ -14,6 +14,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"golang.org/x/term"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	clean "github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
@@ -135,7 +136,7 @@ func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View, asJ
 	campaign := a.sources
 	s.Fail = func(l diag.List, src []byte) {
 		if asJSON {
-			a.encode(valueReport{FormatVersion: formatVersion, Expression: strings.TrimSpace(string(src)), Error: l.Err().Error()})
+			a.encode(valueReport{FormatVersion: page.FormatVersion, Expression: strings.TrimSpace(string(src)), Error: l.Err().Error()})
 		}
 		a.sources = func(name string) []byte {
 			if name == console.Filename {
@@ -174,7 +175,7 @@ type valueReport struct {
 }
 
 func (a *app) showValue(src string, v cty.Value, sensitive bool) error {
-	r := valueReport{FormatVersion: formatVersion, Expression: src, Sensitive: sensitive}
+	r := valueReport{FormatVersion: page.FormatVersion, Expression: src, Sensitive: sensitive}
 	v, _ = v.UnmarkDeep()
 	if v != cty.NilVal && v.IsWhollyKnown() {
 		r.Known = true

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/aris"
 )
@@ -99,7 +100,7 @@ func (a *app) keepCampaign(path string, content []byte) error {
 }
 
 func (a *app) convertJSON(campaign []byte, diags diag.List) error {
-	err := a.encode(map[string]any{"format_version": formatVersion, "valid": !diags.HasErrors(), "campaign": string(campaign), "diagnostics": diag.ToJSON(diags, a.sources)})
+	err := a.encode(map[string]any{"format_version": page.FormatVersion, "valid": !diags.HasErrors(), "campaign": string(campaign), "diagnostics": diag.ToJSON(diags, a.sources)})
 	if err == nil && diags.HasErrors() {
 		err = exitStatus(exitError)
 	}

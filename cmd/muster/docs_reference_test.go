@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -93,13 +94,13 @@ func TestDocsPlanJSON(t *testing.T) {
 	}
 }
 
-// members calls each for every JSON member of t and the structs of its package
-// below it.
+// members calls each for every JSON member of t and the structs below it that
+// are of pkg or a package in its folder.
 func members(t reflect.Type, pkg string, seen map[reflect.Type]bool, each func(of, name string)) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || seen[t] || !strings.HasSuffix(t.PkgPath(), pkg) {
+	if t.Kind() != reflect.Struct || seen[t] || !strings.Contains(t.PkgPath()+"/", "/"+pkg+"/") {
 		return
 	}
 	seen[t] = true
@@ -141,9 +142,9 @@ func TestDocsEvents(t *testing.T) {
 // and all of those that it prints as a struct.
 func TestDocsJSON(t *testing.T) {
 	t.Parallel()
-	page := readDoc(t, filepath.Join(repository, "docs/reference/json.md"))
+	written := readDoc(t, filepath.Join(repository, "docs/reference/json.md"))
 	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| (.*) \\|$").FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| (.*) \\|$").FindAllStringSubmatch(written, -1) {
 		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m[1], -1) {
 			rows[name[1]] = m[2]
 		}
@@ -156,11 +157,11 @@ func TestDocsJSON(t *testing.T) {
 		}
 	}
 	for command, doc := range map[string]any{
-		"init": initReport{}, "status": statusReport{}, "logs": logLine{}, "explain": explainReport{}, "outputs": outputsReport{}, "pull": pullReport{},
-		"report": campaignReport{}, "advise": adviceReport{}, "cost": costReport{}, "rehearse": rehearsalReport{}, "graph": graphReport{}, "console": valueReport{},
+		"init": initReport{}, "status": page.Status{}, "logs": logLine{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": pullReport{},
+		"report": page.Report{}, "advise": page.Advice{}, "cost": page.Cost{}, "rehearse": page.Rehearsal{}, "graph": page.Graph{}, "console": valueReport{},
 	} {
 		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, name string) {
-			if name != "format_version" && !strings.Contains(page, "`"+name+"`") {
+			if name != "format_version" && !strings.Contains(written, "`"+name+"`") {
 				t.Errorf("docs/reference/json.md does not name `%s` of %s, of %s", name, of, command)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/state"
@@ -79,7 +80,7 @@ func (e *events) ended(o apply.Outcome) {
 	e.end = map[string]any{
 		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "blocked": o.Blocked, "unknown": o.Unknown,
 		"running": o.Running, "queued": o.Queued, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "deleted": o.Deleted,
-		"first": o.First, "next": o.Next, "spent": o.Spent, "message": headline(o),
+		"first": o.First, "next": o.Next, "spent": o.Spent, "message": page.Headline(o),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/pmezard/go-difflib/difflib"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 )
 
@@ -74,7 +75,7 @@ func (f *formatter) run(a *app, args []string) error {
 	a.sources = diag.HCLSources(f.files)
 	if f.json {
 		changed := append([]formattedFile{}, f.changed...)
-		if err := a.encode(map[string]any{"format_version": formatVersion, "changed": changed, "diagnostics": diag.ToJSON(f.diags, a.sources)}); err != nil {
+		if err := a.encode(map[string]any{"format_version": page.FormatVersion, "changed": changed, "diagnostics": diag.ToJSON(f.diags, a.sources)}); err != nil {
 			return err
 		}
 	}

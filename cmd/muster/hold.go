@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply"
@@ -92,7 +93,7 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 		return usagef("%s", answer.Error)
 	}
 	if asJSON {
-		return a.encode(map[string]any{"format_version": formatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "who": who, "reason": reason})
+		return a.encode(map[string]any{"format_version": page.FormatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "who": who, "reason": reason})
 	}
 	a.printf("%s\n", diag.Sentence(answer.Text))
 	return nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/providers/launch"
 )
 
@@ -75,7 +76,7 @@ func (a *app) starter(name string, asJSON bool) error {
 		return fmt.Errorf("write the starter: %w", err)
 	}
 	if asJSON {
-		return a.encode(initReport{FormatVersion: formatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []lockedProvider{}})
+		return a.encode(initReport{FormatVersion: page.FormatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []lockedProvider{}})
 	}
 	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", nextSteps(string(src)))
 	return nil
@@ -140,7 +141,7 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly, asJSON bo
 		}
 	}
 	if asJSON {
-		return a.encode(initReport{FormatVersion: formatVersion, Campaign: c.Name, Builtin: builtin, Locked: locked})
+		return a.encode(initReport{FormatVersion: page.FormatVersion, Campaign: c.Name, Builtin: builtin, Locked: locked})
 	}
 	for _, p := range locked {
 		a.printf("provider %s %s\n", p.Name, p.Version)

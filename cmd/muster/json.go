@@ -5,10 +5,6 @@ import (
 	"io"
 )
 
-// formatVersion is the version of every JSON document but those that name
-// their own: minor versions add, major ones break (docs/compatibility.md).
-const formatVersion = "1.0"
-
 // encode prints a JSON document on one line.
 func (a *app) encode(v any) error { return a.encoder().Encode(v) }
 

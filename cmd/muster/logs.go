@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -166,7 +167,7 @@ type logLine struct {
 // its address when there are several; or as an object.
 func (a *app) logLine(j *state.Job, at *state.Attempt, several bool, o logOptions) func(w io.Writer, text string) error {
 	if o.json {
-		l := logLine{FormatVersion: formatVersion, Address: j.Key(), Attempt: at.N, Stream: "stdout"}
+		l := logLine{FormatVersion: page.FormatVersion, Address: j.Key(), Attempt: at.N, Stream: "stdout"}
 		if o.stderr {
 			l.Stream = "stderr"
 		}

@@ -104,7 +104,7 @@ func phaseText(p apply.PhaseProgress, pace string) string {
 	if waits != "" {
 		waits = "waits: " + waits
 	}
-	return "phase." + p.Phase + ": " + joined("; ", strings.Join(parts, ", "), pace, waits)
+	return "phase." + p.Phase + ": " + term.Join("; ", strings.Join(parts, ", "), pace, waits)
 }
 
 func phaseCounts(p apply.PhaseProgress) []string {

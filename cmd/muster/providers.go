@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 )
 
@@ -24,7 +25,7 @@ directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
 					return err
 				}
 				if *asJSON {
-					return a.encode(map[string]any{"format_version": formatVersion, "providers": list})
+					return a.encode(map[string]any{"format_version": page.FormatVersion, "providers": list})
 				}
 				t := term.Table{Indent: "  "}
 				for _, p := range list {

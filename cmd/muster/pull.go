@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
@@ -76,7 +77,7 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON bool, args
 		return err
 	}
 	from := origins(connect, c, st)
-	r := pullReport{FormatVersion: formatVersion, To: to, Files: []pulledFile{}, Failed: []unpulled{}}
+	r := pullReport{FormatVersion: page.FormatVersion, To: to, Files: []pulledFile{}, Failed: []unpulled{}}
 	for _, address := range s.List(c) {
 		j := st.Job(address)
 		if j == nil || j.Status != state.Completed {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/planner/apply/rehearse"
 	"github.com/muster-run/muster/providers/failure"
 )
@@ -119,9 +120,9 @@ func (a *app) rehearse(ctx context.Context, p planFlags, r rehearsal) error {
 		return err
 	}
 	if r.json {
-		return a.encode(rehearsalReportOf(w.plan, stage, r, runs))
+		return a.encode(page.RehearsalOf(w.plan, stage, r.seed, runs))
 	}
-	a.printf("%s", rehearsalText(w.plan, stage, r, runs, a.out))
+	a.printf("%s", page.RehearsalText(w.plan, stage, r.seed, runs, a.out))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/state"
 )
@@ -35,7 +36,7 @@ func stateListCommand() *command {
 					}
 				}
 				if *asJSON {
-					return a.encode(map[string]any{"format_version": formatVersion, "jobs": listed})
+					return a.encode(map[string]any{"format_version": page.FormatVersion, "jobs": listed})
 				}
 				for _, j := range listed {
 					a.printf("%s\n", term.CleanLine(j.Address))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/addr"
@@ -65,7 +66,7 @@ func (a *app) stateMv(ctx context.Context, v varFlags, dry, asJSON bool, from, t
 		}
 	}
 	if asJSON {
-		return a.encode(map[string]any{"format_version": formatVersion, "from": from, "to": target.String(), "dry_run": dry})
+		return a.encode(map[string]any{"format_version": page.FormatVersion, "from": from, "to": target.String(), "dry_run": dry})
 	}
 	a.printf("%s → %s\n\nThe same in the campaign, for review:\n\n    moved {\n      from = %s\n      to   = %s\n    }\n", from, target, from, target)
 	return nil
@@ -114,7 +115,7 @@ func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []
 		}
 	}
 	if asJSON {
-		return a.encode(map[string]any{"format_version": formatVersion, "forgotten": forgotten, "dry_run": dry})
+		return a.encode(map[string]any{"format_version": page.FormatVersion, "forgotten": forgotten, "dry_run": dry})
 	}
 	for _, key := range forgotten {
 		a.printf("- forget %s\n", term.CleanLine(key))

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -44,9 +44,9 @@ func (a *app) stateHistory(ctx context.Context, v varFlags, asJSON bool, args []
 			return true
 		}
 		if asJSON {
-			failed = enc.Encode(map[string]any{"format_version": formatVersion, "fence": r.Fence, "seq": r.Seq, "at": r.At, "kind": r.Event.Kind(), "event": r.Event})
+			failed = enc.Encode(map[string]any{"format_version": page.FormatVersion, "fence": r.Fence, "seq": r.Seq, "at": r.At, "kind": r.Event.Kind(), "event": r.Event})
 		} else {
-			a.printf("%s  %-14s %s\n", r.At.Local().Format(time.DateTime), r.Event.Kind(), term.CleanLine(historyText(r.Event)))
+			a.printf("%s  %-14s %s\n", r.At.Local().Format(time.DateTime), r.Event.Kind(), term.CleanLine(page.EventText(r.Event)))
 		}
 		return failed == nil
 	})
@@ -54,54 +54,4 @@ func (a *app) stateHistory(ctx context.Context, v varFlags, asJSON bool, args []
 		return failed
 	}
 	return err
-}
-
-// historyText is an event in one line.
-func historyText(e state.Event) string {
-	switch e := e.(type) {
-	case state.Intended:
-		return fmt.Sprintf("%s attempt %d on %s", e.Job.Address, e.Attempt.N, e.Attempt.Backend)
-	case state.Observed:
-		s := fmt.Sprintf("%s attempt %d %s", e.Address, e.Attempt.N, e.Status)
-		if e.Attempt.Class != "" {
-			s += " (" + e.Attempt.Class + ")"
-		}
-		if e.Reason != "" {
-			s += ": " + e.Reason
-		}
-		return s
-	case state.HeldJob:
-		return fmt.Sprintf("%s by %s: %s", e.Address, e.By, e.Reason)
-	case state.MovedJob:
-		return e.From + " → " + e.To
-	case state.Approved:
-		return fmt.Sprintf("plan %s by %s", e.Plan, e.Who)
-	case state.Finished:
-		return fmt.Sprintf("plan %s: %s", e.Plan, e.Outcome)
-	case state.Validated:
-		if e.Passed {
-			return e.Address + " passed"
-		}
-		return e.Address + " failed: " + e.Message
-	case state.Overrode:
-		return fmt.Sprintf("%s by %s: %s", e.Address, e.Who, e.Reason)
-	case state.HoldSet:
-		return fmt.Sprintf("%s by %s%s", orEverything(e.Address), e.Who, because(e.Reason))
-	case state.HoldClear:
-		return fmt.Sprintf("%s by %s", orEverything(e.Address), e.By)
-	case state.Paused:
-		return fmt.Sprintf("backend.%s: %s", e.Backend, e.Reason)
-	case state.Unpaused:
-		return "backend." + e.Backend
-	case state.BreakerOpened:
-		return fmt.Sprintf("phase.%s: %s", e.Phase, e.Reason)
-	}
-	return state.EventAddress(e)
-}
-
-func orEverything(address string) string {
-	if address == "" {
-		return "everything"
-	}
-	return address
 }

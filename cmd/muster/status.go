@@ -5,6 +5,8 @@ import (
 	"flag"
 	"io"
 	"time"
+
+	"github.com/muster-run/muster/cmd/muster/page"
 )
 
 func statusCommand() *command {
@@ -50,7 +52,7 @@ func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []st
 			if o.watch && a.out.TTY {
 				io.WriteString(a.stdout, "\x1b[H\x1b[2J")
 			}
-			err = a.printStatus(view, o.verbose || len(args) > 0)
+			a.printf("%s", view.Text(a.out, a.now(), o.verbose || len(args) > 0))
 		}
 		if err != nil || !o.watch || view.Active == 0 {
 			return err
@@ -61,4 +63,16 @@ func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []st
 		case <-time.After(watchEvery):
 		}
 	}
+}
+
+func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args []string, l *looker) (page.Status, error) {
+	c, st, jobs, err := a.openFor(ctx, v, args)
+	if err != nil {
+		return page.Status{}, err
+	}
+	var seen page.Seen
+	if o.refresh || o.watch {
+		seen = l.look(ctx, c, st)
+	}
+	return page.StatusOf(c, st, jobs, seen), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 )
@@ -50,7 +51,7 @@ func (a *app) validateJSON(diags diag.List) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
 	err := enc.Encode(map[string]any{
-		"format_version": formatVersion, "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, a.sources),
+		"format_version": page.FormatVersion, "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, a.sources),
 	})
 	if err == nil && errors > 0 {
 		err = exitStatus(exitError)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"runtime"
+
+	"github.com/muster-run/muster/cmd/muster/page"
 )
 
 func versionCommand() *command {
@@ -15,7 +17,7 @@ func versionCommand() *command {
 			asJSON := fs.Bool("json", false, "print as JSON")
 			return func(_ context.Context, a *app, _ []string) error {
 				if *asJSON {
-					return a.encode(map[string]string{"format_version": formatVersion, "muster": version, "platform": platform(), "go": runtime.Version()})
+					return a.encode(map[string]string{"format_version": page.FormatVersion, "muster": version, "platform": platform(), "go": runtime.Version()})
 				}
 				a.printf("muster %s\non %s\n", version, platform())
 				return nil

@@ -126,3 +126,9 @@ func TestFold(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestJoin(t *testing.T) {
+	if got := Join("; ", "", "a", "", "b"); got != "a; b" {
+		t.Errorf("got %q", got)
+	}
+}

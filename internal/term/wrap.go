@@ -1,6 +1,9 @@
 package term
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Wrap folds s at spaces into lines of at most width columns. A word that is
 // longer is cut.
@@ -44,4 +47,9 @@ func Fold(text string, width int) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Join puts parts together and leaves out what is empty.
+func Join(sep string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
 }

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"fmt"
@@ -11,41 +11,43 @@ import (
 	"github.com/muster-run/muster/internal/units"
 )
 
-// order is how statuses are listed.
-var order = []string{"completed", "running", "verifying", "queued", "submitting", "waiting", "pending", "failed", "held", blocked, "cancelled", "unknown"}
+// Statuses is how statuses are listed.
+var Statuses = []string{"completed", "running", "verifying", "queued", "submitting", "waiting", "pending", "failed", "held", blocked, "cancelled", "unknown"}
 
 // shownJobs is how many jobs of one status are listed unless every one is
 // asked for.
 const shownJobs = 10
 
-func (a *app) printStatus(r statusReport, every bool) error {
-	a.printf("\ncampaign %q\n\n%s", r.Campaign, phaseTable(r.Phases, a.out.Width))
+// Text is the page of `muster status` at a time; every: with each job.
+func (r Status) Text(style term.Style, now time.Time, every bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\ncampaign %q\n\n%s", r.Campaign, phaseTable(r.Phases, style.Width))
 	if r.selected != "" {
-		a.printf("\n%s\n", r.selected)
+		fmt.Fprintf(&b, "\n%s\n", r.selected)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Unreachable)) {
-		a.printf("\n? backend.%s cannot be asked: %s\n", name, term.CleanLine(r.Unreachable[name]))
+		fmt.Fprintf(&b, "\n? backend.%s cannot be asked: %s\n", name, term.CleanLine(r.Unreachable[name]))
 	}
 	for _, text := range r.Findings {
-		a.printf("\n! %s\n", strings.Join(term.Wrap(term.CleanLine(text), a.out.Width-2), "\n  "))
+		fmt.Fprintf(&b, "\n! %s\n", strings.Join(term.Wrap(term.CleanLine(text), style.Width-2), "\n  "))
 	}
 	for _, p := range r.Pauses {
-		a.printf("\n! nothing starts on backend.%s since %s, until there is room: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
+		fmt.Fprintf(&b, "\n! nothing starts on backend.%s since %s, until there is room: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
 	}
-	a.printf("%s", a.jobTable(r.Jobs, every))
+	b.WriteString(jobTable(r.Jobs, now, style.Width, every))
 	for _, h := range r.Holds {
-		a.printf("\n! hold on %s by %s%s; clear it: muster resume\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason))
+		fmt.Fprintf(&b, "\n! hold on %s by %s%s; clear it: muster resume\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason))
 	}
-	return nil
+	return b.String()
 }
 
 // phaseTable is a line a phase; what does not fit beside it goes on below.
-func phaseTable(phases []phaseStatus, width int) string {
+func phaseTable(phases []PhaseStatus, width int) string {
 	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right}}
 	var rest []string
 	for _, p := range phases {
 		var parts []string
-		for _, s := range order {
+		for _, s := range Statuses {
 			if n := p.Counts[s]; n > 0 && s != "completed" {
 				parts = append(parts, fmt.Sprintf("%d %s", n, s))
 			}
@@ -80,15 +82,15 @@ func because(reason string) string {
 
 // jobTable lists jobs by status: a line each, and below it why it stands so,
 // where that does not fit beside it.
-func (a *app) jobTable(jobs []jobStatus, every bool) string {
+func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 	jobs = slices.Clone(jobs)
-	slices.SortStableFunc(jobs, func(x, y jobStatus) int { return slices.Index(order, x.Status) - slices.Index(order, y.Status) })
+	slices.SortStableFunc(jobs, func(x, y JobStatus) int { return slices.Index(Statuses, x.Status) - slices.Index(Statuses, y.Status) })
 	if !every {
 		jobs = gathered(jobs)
 	}
-	seen, now := map[string]int{}, a.now()
+	seen := map[string]int{}
 	t := term.Table{Indent: "  "}
-	var shown []jobStatus
+	var shown []JobStatus
 	for _, j := range jobs {
 		if j.Status == "completed" && !every {
 			continue
@@ -105,9 +107,9 @@ func (a *app) jobTable(jobs []jobStatus, every bool) string {
 	b := strings.Builder{}
 	b.WriteString("\n")
 	for i, line := range strings.Split(strings.TrimSuffix(t.String(), "\n"), "\n") {
-		b.WriteString(a.withReasons(line, reasons(shown[i], now)))
+		b.WriteString(withReasons(line, width, reasons(shown[i], now)))
 	}
-	for _, s := range order {
+	for _, s := range Statuses {
 		if n := seen[s]; n > shownJobs && !every {
 			fmt.Fprintf(&b, "  %s: %d more; -verbose shows every job\n", s, n-shownJobs)
 		}
@@ -116,9 +118,9 @@ func (a *app) jobTable(jobs []jobStatus, every bool) string {
 }
 
 // gathered puts blocked jobs that wait for the same into one line.
-func gathered(jobs []jobStatus) []jobStatus {
+func gathered(jobs []JobStatus) []JobStatus {
 	first := map[string]int{} // by reason, where in out
-	var out []jobStatus
+	var out []JobStatus
 	for _, j := range jobs {
 		if i, ok := first[j.Reason]; ok && j.Status == blocked {
 			out[i].alike++
@@ -132,7 +134,7 @@ func gathered(jobs []jobStatus) []jobStatus {
 	return out
 }
 
-func (j jobStatus) more() string {
+func (j JobStatus) more() string {
 	if j.alike == 0 {
 		return ""
 	}
@@ -144,14 +146,14 @@ const reasonLines = 4
 
 // withReasons puts a single reason beside a line if both fit, else reasons
 // below it.
-func (a *app) withReasons(line string, reasons []string) string {
-	if len(reasons) == 1 && term.Width(line)+2+term.Width(reasons[0]) <= a.out.Width {
+func withReasons(line string, width int, reasons []string) string {
+	if len(reasons) == 1 && term.Width(line)+2+term.Width(reasons[0]) <= width {
 		return line + "  " + reasons[0] + "\n"
 	}
 	const indent = "      "
-	text := term.Fit(line, a.out.Width) + "\n"
+	text := term.Fit(line, width) + "\n"
 	for _, r := range reasons {
-		lines := term.Wrap(r, a.out.Width-len(indent))
+		lines := term.Wrap(r, width-len(indent))
 		if len(lines) > reasonLines {
 			lines = append(lines[:reasonLines], "…")
 		}
@@ -161,7 +163,7 @@ func (a *app) withReasons(line string, reasons []string) string {
 }
 
 // since is how long a job has stood as it does.
-func since(j jobStatus, now time.Time) string {
+func since(j JobStatus, now time.Time) string {
 	if j.Since.IsZero() {
 		return ""
 	}
@@ -172,7 +174,7 @@ func since(j jobStatus, now time.Time) string {
 	return d + " ago"
 }
 
-func placed(j jobStatus) string {
+func placed(j JobStatus) string {
 	s := j.Backend
 	if j.Pool != "" {
 		s += ", " + j.Pool
@@ -185,12 +187,12 @@ func placed(j jobStatus) string {
 
 // reasons are the lines about why a job stands as it does: how it ended and
 // what for, and the last line of its log.
-func reasons(j jobStatus, now time.Time) (lines []string) {
+func reasons(j JobStatus, now time.Time) (lines []string) {
 	tail := ""
 	if len(j.Tail) > 0 {
 		tail = j.Tail[len(j.Tail)-1]
 	}
-	ended := joined(", ", j.Class, exitText(j))
+	ended := term.Join(", ", j.Class, exitText(j))
 	reason := j.Reason // of a held job it says all three
 	for _, known := range []string{ended, j.Class} {
 		reason = strings.TrimPrefix(strings.TrimPrefix(reason, known), ": ")
@@ -209,7 +211,7 @@ func reasons(j jobStatus, now time.Time) (lines []string) {
 	if j.Start.After(now) {
 		start = "expected to start in " + units.FormatDuration(j.Start.Sub(now).Round(time.Second))
 	}
-	for _, line := range []string{joined("; ", joined(": ", ended, reason), start, again), tail} {
+	for _, line := range []string{term.Join("; ", term.Join(": ", ended, reason), start, again), tail} {
 		if line = term.CleanLine(strings.TrimSpace(line)); line != "" {
 			lines = append(lines, line)
 		}
@@ -217,12 +219,7 @@ func reasons(j jobStatus, now time.Time) (lines []string) {
 	return lines
 }
 
-// joined leaves out what is empty.
-func joined(sep string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
-}
-
-func exitText(j jobStatus) string {
+func exitText(j JobStatus) string {
 	switch {
 	case j.Signal != "":
 		return j.Signal

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/view"
 )
 
-func markdownReport(r campaignReport) string {
+// Markdown is the page of `muster report`.
+func (r Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", r.Campaign)
 	if r.Description != "" {
@@ -39,7 +39,7 @@ func markdownReport(r campaignReport) string {
 	if len(r.Results) > 0 {
 		b.WriteString("\n## Results\n\n")
 		for _, v := range r.Results {
-			b.WriteString("- " + resultText(lang.ResultValue{Name: v.Name, Known: v.Known, Done: v.Done, Total: v.Total, JSON: string(v.Value), Error: v.Error}) + "\n")
+			b.WriteString("- " + v.text() + "\n")
 		}
 	}
 	return b.String()
@@ -66,7 +66,7 @@ func useRows(history []historyReport) [][]string {
 }
 
 // troubles lists jobs that did not succeed at their first attempt.
-func troubles(r campaignReport) [][]string {
+func troubles(r Report) [][]string {
 	rows := [][]string{{"job", "attempts", "failures", "now"}}
 	for _, j := range r.Jobs {
 		if len(j.Failures) > 0 {

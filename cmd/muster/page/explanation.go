@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An explainReport is the JSON of `muster explain -json`.
-type explainReport struct {
+// An Explanation is the JSON of `muster explain -json`.
+type Explanation struct {
 	FormatVersion string           `json:"format_version"`
 	Address       string           `json:"address"`
 	Name          string           `json:"name,omitempty"`
@@ -57,10 +57,10 @@ type explainWaiting struct {
 	First string `json:"first,omitempty"` // of the open ones
 }
 
-func explainReportOf(x explain.Job) explainReport {
+func ExplanationOf(x explain.Job) Explanation {
 	d := x.Decision
-	r := explainReport{
-		FormatVersion: formatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),
+	r := Explanation{
+		FormatVersion: FormatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),
 		Result: x.Result.String(), Request: x.Request.String(), Fields: []explainField{},
 		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
 		Ceiling: x.Ceiling, Priced: x.Priced, Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,

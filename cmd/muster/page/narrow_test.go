@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // TestPhaseTableInNarrowTerminals: what a phase's jobs are doing stays in its
 // column.
 func TestPhaseTableInNarrowTerminals(t *testing.T) {
-	phases := []phaseStatus{
+	phases := []PhaseStatus{
 		{Phase: "prep", Jobs: 40, Counts: map[string]int{"completed": 40}},
 		{Phase: "train", Jobs: 320, Counts: map[string]int{"completed": 133, "running": 2, "queued": 3, "submitting": 1, "pending": 162, "failed": 16, "held": 3}},
 	}

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/planner/view"
 )
 
-// adviceText is the page of `muster advise`.
-func adviceText(r advice.Report, width int) string {
+// AdviceText is the page of `muster advise`.
+func AdviceText(r advice.Report, width int) string {
 	var b strings.Builder
 	var phases []historyReport
 	for _, h := range r.Phases {

@@ -1,7 +1,6 @@
-package main
+package page
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/muster-run/muster/internal/term"
@@ -11,9 +10,7 @@ import (
 // Hosts are pools: what is free, who holds the rest, and which cannot be
 // asked stand beside each.
 func TestBackendsOfSeveralHosts(t *testing.T) {
-	var out bytes.Buffer
-	a := &app{stdout: &out, out: term.Style{UTF8: true, Width: term.MaxWidth}}
-	a.printBackends([]backendReport{
+	got := BackendsText([]Backend{
 		{Name: "ssh.lab", Pools: []offer.Pool{
 			{Word: "host", Name: "a", CPUs: 64, GPUs: 8, GPUModel: "A100", Idle: 5, Total: 8, Others: 2, Source: "live", Price: offer.Price{Known: true},
 				Notes: []string{"GPU 3 is held by python of ada (pid 4711)"}},
@@ -21,7 +18,7 @@ func TestBackendsOfSeveralHosts(t *testing.T) {
 		}},
 		{Name: "slurm.alpine", Problem: "sinfo: command not found"},
 		{Name: "local.local", Pools: []offer.Pool{{Word: "machine", CPUs: 2, Idle: 1, Total: 2, MaxJobs: 2, Source: "live", Price: offer.Price{Known: true, USDPerHour: "0.60"}}}},
-	})
+	}, term.MaxWidth)
 	want := `
 backend.ssh.lab   live
   host a  64 cores, 8×A100  5 of 8 GPUs free, 2 held by others    no charge
@@ -35,7 +32,7 @@ backend.slurm.alpine
 backend.local.local
   machine  2 cores  1 of 2 slots free  2 jobs at once  $0.60/hour  live
 `
-	if got := out.String(); got != want {
+	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -1,7 +1,6 @@
-package main
+package page
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,14 +13,14 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A statusReport is the JSON of `muster status -json`.
-type statusReport struct {
+// A Status is the JSON of `muster status -json`.
+type Status struct {
 	FormatVersion string        `json:"format_version"`
 	Campaign      string        `json:"campaign"`
 	Lineage       string        `json:"lineage,omitempty"`
 	Active        int           `json:"active"`
-	Phases        []phaseStatus `json:"phases"`
-	Jobs          []jobStatus   `json:"jobs"`
+	Phases        []PhaseStatus `json:"phases"`
+	Jobs          []JobStatus   `json:"jobs"`
 	Holds         []state.Hold  `json:"holds,omitempty"`
 	Pauses        []state.Pause `json:"pauses,omitempty"`
 	// Unreachable says of backends that cannot be asked why not; -refresh.
@@ -32,14 +31,14 @@ type statusReport struct {
 	selected string
 }
 
-type phaseStatus struct {
+type PhaseStatus struct {
 	Phase  string         `json:"phase"`
 	Jobs   int            `json:"jobs"` // of the selected ones
 	Counts map[string]int `json:"counts"`
 	Note   string         `json:"note,omitempty"`
 }
 
-type jobStatus struct {
+type JobStatus struct {
 	Address string    `json:"address"`
 	Name    string    `json:"name,omitempty"`
 	Status  string    `json:"status"`
@@ -66,43 +65,35 @@ const blocked = "blocked"
 // statusMaker gathers a status phase by phase.
 type statusMaker struct {
 	st     *state.State
-	seen   seenJobs
+	seen   Seen
 	chosen chosen.Jobs
 	stuck  map[string]string // by address, what blocks it
-	report statusReport
+	report Status
 }
 
-func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args []string, l *looker) (statusReport, error) {
-	c, st, err := a.open(ctx, v)
-	if err != nil {
-		return statusReport{}, err
-	}
-	m := statusMaker{st: st, stuck: stuck.Jobs(c, st)}
-	if m.chosen, err = a.choose(c, st, args); err != nil {
-		return statusReport{}, err
-	}
-	if o.refresh || o.watch {
-		m.seen = l.look(ctx, c, st)
-	}
-	m.report = statusReport{FormatVersion: formatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []jobStatus{}, Phases: []phaseStatus{},
-		Unreachable: m.seen.unreachable}
-	for _, f := range m.seen.findings {
+// StatusOf is how the chosen jobs stand, with what the backends say where they
+// were asked.
+func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen) Status {
+	m := statusMaker{st: st, seen: seen, chosen: jobs, stuck: stuck.Jobs(c, st)}
+	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
+		Unreachable: seen.Unreachable}
+	for _, f := range seen.Findings {
 		m.report.Findings = append(m.report.Findings, f.Address+": "+f.Detail)
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Pauses)) {
 		m.report.Pauses = append(m.report.Pauses, st.Pauses[name])
 	}
-	if len(args) > 0 {
-		m.report.selected = m.chosen.Text()
+	if !jobs.All() {
+		m.report.selected = jobs.Text()
 	}
 	for _, p := range c.Phases {
 		m.phase(p)
 	}
-	return m.report, nil
+	return m.report
 }
 
 func (m *statusMaker) phase(p *lang.Phase) {
-	ps := phaseStatus{Phase: p.Name, Counts: map[string]int{}, Note: m.note(p)}
+	ps := PhaseStatus{Phase: p.Name, Counts: map[string]int{}, Note: m.note(p)}
 	for i := range p.Len() {
 		address := p.Address(i)
 		if !m.chosen.Has(address) {
@@ -127,7 +118,7 @@ func (m *statusMaker) phase(p *lang.Phase) {
 	m.report.Phases = append(m.report.Phases, ps)
 }
 
-func (m *statusMaker) list(s jobStatus) {
+func (m *statusMaker) list(s JobStatus) {
 	m.report.Jobs = append(m.report.Jobs, s)
 	if active(s.Status) {
 		m.report.Active++
@@ -179,14 +170,14 @@ func (m *statusMaker) missing(p *lang.Phase) int {
 
 func active(status string) bool { return state.Status(status).Active() }
 
-func (m *statusMaker) job(address string, j *state.Job) jobStatus {
+func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	if root := m.stuck[address]; root != "" {
-		return jobStatus{Address: address, Status: blocked, Reason: "waits for " + root}
+		return JobStatus{Address: address, Status: blocked, Reason: "waits for " + root}
 	}
 	if stuck.Unstarted(j) {
-		return jobStatus{Address: address, Status: "pending"}
+		return JobStatus{Address: address, Status: "pending"}
 	}
-	s := jobStatus{Address: address, Name: j.Name, Status: string(j.Status), Class: j.Class, Reason: j.Reason, Since: j.Updated, Retry: j.Retry}
+	s := JobStatus{Address: address, Name: j.Name, Status: string(j.Status), Class: j.Class, Reason: j.Reason, Since: j.Updated, Retry: j.Retry}
 	last := j.Last()
 	if last == nil {
 		return s

@@ -1,7 +1,6 @@
-package main
+package page
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -56,22 +55,18 @@ phase "train" {
 	} {
 		st.Jobs[j.Address] = j
 	}
-	r := costOf(c, st, now)
+	r := CostOf(c, st, now)
 	if len(r.Billed) != 1 || r.Billed[0].Jobs != 2 || r.Billed[0].PerHour["usd"] != "6" || r.Billed[0].SoFar["usd"] != "9" || r.Billed[0].AtMost["usd"] != "24" || !r.Billed[0].Since.Equal(now.Add(-2*time.Hour)) {
 		t.Errorf("%+v", r.Billed)
 	}
-	var out bytes.Buffer
-	a := &app{stdout: &out}
-	if err := a.printCost(r); err != nil {
-		t.Fatal(err)
-	}
+	text := r.Text()
 	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "a price that is not known",
 		`budget "gpus": $3.00 of $40.00`, "Approved by ada on 2026-11-20", "at most $60.00; done"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(out.String(), "r3") {
-		t.Errorf("a released machine is listed:\n%s", out.String())
+	if strings.Contains(text, "r3") {
+		t.Errorf("a released machine is listed:\n%s", text)
 	}
 }

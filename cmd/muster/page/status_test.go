@@ -1,7 +1,6 @@
-package main
+package page
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
@@ -20,23 +19,19 @@ func TestStatusOfAHostThatIsAway(t *testing.T) {
 	}
 	waits := flying(`phase.t["i=3"]`, "ssh.lab", "33")
 	waits.Status, waits.Attempts[0].Started = state.Queued, time.Time{}
-	m := statusMaker{st: &state.State{}, seen: seenJobs{
-		jobs: map[string]offer.Observation{
+	m := statusMaker{st: &state.State{}, seen: Seen{
+		Jobs: map[string]offer.Observation{
 			"22": {Token: "22", Presence: offer.Unknown, Reason: "host a cannot be reached: no route to host"},
 			"33": {Token: "33", Presence: offer.Found, Status: offer.Queued, Reason: "GPU 0 is held by python of ada (pid 4711)"},
 		},
-		unreachable: map[string]string{"ssh.far": "dial far: connection refused"},
+		Unreachable: map[string]string{"ssh.far": "dial far: connection refused"},
 	}}
-	jobs := []jobStatus{
+	jobs := []JobStatus{
 		m.job(`phase.t["i=1"]`, flying(`phase.t["i=1"]`, "ssh.far", "11")),
 		m.job(`phase.t["i=2"]`, flying(`phase.t["i=2"]`, "ssh.lab", "22")),
 		m.job(`phase.t["i=3"]`, waits),
 	}
-	var out bytes.Buffer
-	a := &app{stdout: &out, out: term.Style{UTF8: true, Width: term.MaxWidth}, now: func() time.Time { return now }}
-	if err := a.printStatus(statusReport{Campaign: "c", Jobs: jobs, Unreachable: m.seen.unreachable}, false); err != nil {
-		t.Fatal(err)
-	}
+	r := Status{Campaign: "c", Jobs: jobs, Unreachable: m.seen.Unreachable}
 	want := `
 campaign "c"
 
@@ -49,7 +44,7 @@ campaign "c"
   unknown  phase.t["i=2"]  ssh.lab  since 12m
       last heard of as running; host a cannot be reached: no route to host
 `
-	if got := out.String(); got != want {
+	if got := r.Text(term.Style{UTF8: true, Width: term.MaxWidth}, now, false); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

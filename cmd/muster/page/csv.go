@@ -1,15 +1,17 @@
-package main
+package page
 
 import (
 	"encoding/csv"
 	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
 )
 
-func (a *app) reportCSV(r campaignReport) error {
+// CSV writes one row a job, with axes and metrics as columns.
+func (r Report) CSV(to io.Writer) error {
 	axes, metrics := map[string]bool{}, map[string]bool{}
 	for _, j := range r.Jobs {
 		for k := range j.Axes {
@@ -20,7 +22,7 @@ func (a *app) reportCSV(r campaignReport) error {
 		}
 	}
 	axisNames, metricNames := slices.Sorted(maps.Keys(axes)), slices.Sorted(maps.Keys(metrics))
-	w := csv.NewWriter(a.stdout)
+	w := csv.NewWriter(to)
 	w.Write(csvColumns(axisNames, metricNames))
 	for _, j := range r.Jobs {
 		row := []string{j.Address, j.Phase}

@@ -1,0 +1,153 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Backend is one backend in `muster backends -json`.
+type Backend struct {
+	Name    string       `json:"name"`
+	Problem string       `json:"problem,omitempty"`
+	Pools   []offer.Pool `json:"pools"`
+}
+
+// BackendsText is the page of `muster backends`.
+func BackendsText(views []Backend, width int) string {
+	var b strings.Builder
+	for _, v := range views {
+		fmt.Fprintf(&b, "\nbackend.%s%s\n", v.Name, sharedFacts(v.Pools))
+		if v.Problem != "" {
+			fmt.Fprintf(&b, "  ? cannot be asked: %s\n", term.CleanLine(v.Problem))
+			continue
+		}
+		t := term.Table{Indent: "  "}
+		for _, p := range v.Pools {
+			facts := ""
+			if sharedFacts(v.Pools) == "" {
+				facts = poolFacts(p)
+			}
+			t.Row(cmp.Or(strings.TrimSpace(p.Word+" "+p.Name), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
+		}
+		fmt.Fprintf(&b, "%s", t.String())
+		for _, n := range poolNotes(v.Pools) {
+			fmt.Fprintf(&b, "  %s\n", strings.Join(term.Wrap(n, width-4), "\n    "))
+		}
+	}
+	return b.String()
+}
+
+// sharedFacts is how old the facts are when that is the same for all pools.
+func sharedFacts(pools []offer.Pool) string {
+	if len(pools) < 2 {
+		return ""
+	}
+	for _, p := range pools {
+		if poolFacts(p) != poolFacts(pools[0]) {
+			return ""
+		}
+	}
+	return "   " + poolFacts(pools[0])
+}
+
+// poolNotes are the notes of all pools, each once, with the pools it is about.
+func poolNotes(pools []offer.Pool) (lines []string) {
+	about := map[string][]string{}
+	var notes []string
+	for _, p := range pools {
+		for _, n := range p.Notes {
+			if about[n] == nil {
+				notes = append(notes, n)
+			}
+			about[n] = append(about[n], p.Name)
+		}
+	}
+	for _, n := range notes {
+		on := " on " + strings.Join(about[n], ", ")
+		if len(about[n]) == len(pools) {
+			on = ""
+		}
+		lines = append(lines, "note"+term.CleanLine(on)+": "+term.CleanLine(n))
+	}
+	return lines
+}
+
+func poolSize(p offer.Pool) string {
+	var parts []string
+	if p.CPUs > 0 {
+		parts = append(parts, fmt.Sprintf("%d cores", p.CPUs))
+	}
+	if p.Memory > 0 {
+		parts = append(parts, units.FormatSize(p.Memory))
+	}
+	if p.GPUs > 0 {
+		parts = append(parts, fmt.Sprintf("%d×%s", p.GPUs, cmp.Or(p.GPUModel, "GPU")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func poolFree(p offer.Pool) string {
+	what := "slots"
+	if p.GPUs > 0 {
+		what = "GPUs"
+	}
+	switch {
+	case p.Idle < 0:
+		return "? free"
+	case p.Others > 0:
+		return fmt.Sprintf("%d of %d %s free, %d held by others", p.Idle, p.Total, what, p.Others)
+	case p.Total > 0:
+		return fmt.Sprintf("%d of %d %s free", p.Idle, p.Total, what)
+	}
+	return ""
+}
+
+func poolLimit(p offer.Pool) string {
+	var parts []string
+	if p.MaxTime > 0 {
+		parts = append(parts, "≤"+units.ShortDuration(p.MaxTime))
+	}
+	if p.MaxJobs > 0 {
+		parts = append(parts, units.Count(p.MaxJobs, "job")+" at once")
+	}
+	if p.Testing {
+		parts = append(parts, "for tests")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func poolPrice(p offer.Pool) string {
+	r := p.Price
+	switch {
+	case !r.Known:
+		return "price unknown"
+	case r.USDPerGPUHour != "":
+		return "$" + r.USDPerGPUHour + "/GPU-hour"
+	case r.USDPerHour != "":
+		return "$" + r.USDPerHour + "/hour"
+	case r.SUPerGPUHour != "":
+		return r.SUPerGPUHour + " SU/GPU-hour"
+	case r.SUPerNodeHour != "":
+		return r.SUPerNodeHour + " SU/node-hour"
+	case r.SUPerCPUHour != "":
+		return r.SUPerCPUHour + " SU/core-hour"
+	}
+	return "no charge"
+}
+
+// poolFacts is where a pool's facts come from, and of when those are that
+// nobody has just been asked for.
+func poolFacts(p offer.Pool) string {
+	switch {
+	case p.Verified == "":
+		return p.Source
+	case p.Source == "":
+		return "facts of " + p.Verified
+	}
+	return p.Source + ", of " + p.Verified
+}

@@ -1,0 +1,192 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/state"
+)
+
+// A Cost is the JSON of `muster cost -json`; amounts are decimal text.
+type Cost struct {
+	FormatVersion string                   `json:"format_version"`
+	Campaign      string                   `json:"campaign"`
+	Total         state.Amounts            `json:"total"`
+	ByPhase       map[string]state.Amounts `json:"by_phase"`
+	ByBackend     map[string]state.Amounts `json:"by_backend"`
+	ByDay         map[string]state.Amounts `json:"by_day"`
+	Unknown       int                      `json:"unknown"` // entries billed at an amount nobody knows
+	Budgets       []budgetSpent            `json:"budgets"`
+	Rentals       []state.Rental           `json:"rentals"`
+	InFlight      int                      `json:"in_flight"`
+	Billed        []billing                `json:"billed"` // what runs now
+	Approvals     []state.Approval         `json:"approvals"`
+}
+
+// A budgetSpent is a budget and what of the ledger counts in it.
+type budgetSpent struct {
+	Name   string        `json:"name"`
+	Limits state.Amounts `json:"limits"`
+	Spent  state.Amounts `json:"spent"`
+}
+
+func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
+	r := Cost{FormatVersion: FormatVersion, Campaign: c.Name, Total: state.Amounts{},
+		ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
+		Approvals: append([]state.Approval{}, st.Approvals...)}
+	for _, b := range c.Budgets {
+		r.Budgets = append(r.Budgets, budgetSpent{b.Name, b.Limits, state.Amounts{}})
+	}
+	for _, e := range st.Ledger {
+		if e.Unknown {
+			r.Unknown++
+		}
+		r.Total.Add(e.Spent)
+		for i, b := range c.Budgets {
+			if b.Counts(e.Phase, e.Backend) {
+				r.Budgets[i].Spent.Add(e.Spent)
+			}
+		}
+		under(r.ByPhase, e.Phase).Add(e.Spent)
+		under(r.ByBackend, e.Backend).Add(e.Spent)
+		under(r.ByDay, e.At.Format("2006-01-02")).Add(e.Spent)
+	}
+	for _, rental := range st.Rentals {
+		r.Rentals = append(r.Rentals, rental)
+	}
+	slices.SortFunc(r.Rentals, func(a, b state.Rental) int { return strings.Compare(a.ID, b.ID) })
+	r.InFlight = len(st.InFlight())
+	r.Billed = billingNow(c, st, now)
+	return r
+}
+
+func under(m map[string]state.Amounts, key string) state.Amounts {
+	if m[key] == nil {
+		m[key] = state.Amounts{}
+	}
+	return m[key]
+}
+
+// Text is the page of `muster cost`.
+func (r Cost) Text() string {
+	var b strings.Builder
+	listed := unitsOf(r.Total)
+	if len(r.ByPhase) == 0 {
+		fmt.Fprintf(&b, "Nothing was spent yet.\n")
+	} else {
+		costTable(&b, "by phase", r.ByPhase, r.Total, listed)
+		costTable(&b, "by backend", r.ByBackend, r.Total, listed)
+		if len(r.ByDay) > 1 {
+			costTable(&b, "by day", r.ByDay, r.Total, listed)
+		}
+	}
+	if len(r.Budgets) > 0 && len(r.ByPhase) > 0 {
+		fmt.Fprintf(&b, "\n")
+	}
+	for _, budget := range r.Budgets {
+		for _, unit := range slices.Sorted(maps.Keys(budget.Limits)) {
+			fmt.Fprintf(&b, "  budget %q: %s of %s\n", budget.Name, orZero(unit, budget.Spent[unit]), view.Amount(unit, budget.Limits[unit]))
+		}
+	}
+	if r.Unknown > 0 {
+		fmt.Fprintf(&b, "  %s billed at an amount that is not known; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
+	}
+	writeApprovals(&b, r.Approvals)
+	r.writeBilled(&b)
+	return b.String()
+}
+
+// shownApprovals is how many approvals are listed, the last ones.
+const shownApprovals = 5
+
+// writeApprovals says who approved what costs more than this machine's hours.
+func writeApprovals(b *strings.Builder, list []state.Approval) {
+	list = slices.DeleteFunc(slices.Clone(list), func(p state.Approval) bool { return view.Amounts(p.Ceiling) == "" || onlyHours(p.Ceiling) })
+	if n := len(list) - shownApprovals; n > 0 {
+		list = list[n:]
+	}
+	for i, p := range list {
+		if i == 0 {
+			fmt.Fprintf(b, "\n")
+		}
+		outcome := cmp.Or(p.Outcome, "begun, not finished")
+		fmt.Fprintf(b, "  Approved by %s on %s: at most %s; %s\n", term.CleanLine(p.Who), p.Begun.Local().Format("2006-01-02 15:04"), view.Amounts(p.Ceiling), outcome)
+	}
+}
+
+func onlyHours(ceiling state.Amounts) bool {
+	for unit := range ceiling {
+		if unit != "cpu_hours" {
+			return false
+		}
+	}
+	return true
+}
+
+// writeBilled says what is billed right now: machines, and what runs.
+func (r Cost) writeBilled(b *strings.Builder) {
+	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return rental.Status == "released" })
+	if len(rented)+len(r.Billed) == 0 {
+		fmt.Fprintf(b, "\n  Billed right now: nothing rented, %s in flight.\n", units.Count(r.InFlight, "job"))
+		return
+	}
+	fmt.Fprintf(b, "\n  Billed right now\n")
+	t := term.Table{Indent: "    "}
+	when := func(at time.Time) string { return "since " + at.Local().Format("2006-01-02 15:04") }
+	for _, rental := range rented {
+		price, day := "at a price that is not known", ""
+		if rate, err := decimal.NewFromString(rental.PerHour); err == nil {
+			price = "$" + rental.PerHour + "/h"
+			day = amount.Words("usd", rate.Mul(decimal.NewFromInt(24)).String()) + " a day"
+		}
+		t.Row(rental.ID+" on "+rental.Backend, cmp.Or(rental.Status, "rented"), price, when(rental.Since), day)
+	}
+	for _, run := range r.Billed {
+		rate := rateText(run.PerHour)
+		if run.Unsaid > 0 {
+			rate = fmt.Sprintf("%s, and %s without a walltime at a rate that is not known", rate, units.Count(run.Unsaid, "job"))
+		}
+		t.Row(strings.TrimSuffix(run.Backend+", "+run.Pool, ", "), units.Count(run.Jobs, "job"), rate, when(run.Since), "about "+cmp.Or(view.Amounts(run.SoFar), "nothing")+" so far")
+	}
+	b.WriteString(t.String())
+}
+
+func orZero(unit, text string) string { return cmp.Or(view.Amount(unit, text), "nothing") }
+
+func unitsOf(total state.Amounts) []string {
+	var out []string
+	for _, u := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
+		if view.Amount(u, total[u]) != "" {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func costTable(b *strings.Builder, title string, rows map[string]state.Amounts, total state.Amounts, listed []string) {
+	t := term.Table{Indent: "  ", Align: slices.Repeat([]term.Align{term.Right}, len(listed)+1)}
+	t.Align[0] = term.Left
+	row := func(name string, amounts state.Amounts) {
+		cells := []string{name}
+		for _, u := range listed {
+			cells = append(cells, cmp.Or(view.Amount(u, amounts[u]), "–"))
+		}
+		t.Row(cells...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		row(cmp.Or(name, "other"), rows[name])
+	}
+	row("total", total)
+	fmt.Fprintf(b, "\n  %s\n%s", title, t.String())
+}

@@ -1,0 +1,57 @@
+package page
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/state"
+)
+
+// EventText is an event in one line.
+func EventText(e state.Event) string {
+	switch e := e.(type) {
+	case state.Intended:
+		return fmt.Sprintf("%s attempt %d on %s", e.Job.Address, e.Attempt.N, e.Attempt.Backend)
+	case state.Observed:
+		s := fmt.Sprintf("%s attempt %d %s", e.Address, e.Attempt.N, e.Status)
+		if e.Attempt.Class != "" {
+			s += " (" + e.Attempt.Class + ")"
+		}
+		if e.Reason != "" {
+			s += ": " + e.Reason
+		}
+		return s
+	case state.HeldJob:
+		return fmt.Sprintf("%s by %s: %s", e.Address, e.By, e.Reason)
+	case state.MovedJob:
+		return e.From + " → " + e.To
+	case state.Approved:
+		return fmt.Sprintf("plan %s by %s", e.Plan, e.Who)
+	case state.Finished:
+		return fmt.Sprintf("plan %s: %s", e.Plan, e.Outcome)
+	case state.Validated:
+		if e.Passed {
+			return e.Address + " passed"
+		}
+		return e.Address + " failed: " + e.Message
+	case state.Overrode:
+		return fmt.Sprintf("%s by %s: %s", e.Address, e.Who, e.Reason)
+	case state.HoldSet:
+		return fmt.Sprintf("%s by %s%s", orEverything(e.Address), e.Who, because(e.Reason))
+	case state.HoldClear:
+		return fmt.Sprintf("%s by %s", orEverything(e.Address), e.By)
+	case state.Paused:
+		return fmt.Sprintf("backend.%s: %s", e.Backend, e.Reason)
+	case state.Unpaused:
+		return "backend." + e.Backend
+	case state.BreakerOpened:
+		return fmt.Sprintf("phase.%s: %s", e.Phase, e.Reason)
+	}
+	return state.EventAddress(e)
+}
+
+func orEverything(address string) string {
+	if address == "" {
+		return "everything"
+	}
+	return address
+}

@@ -1,0 +1,63 @@
+package page
+
+import (
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// Seen is what the backends say right now, for showing only.
+type Seen struct {
+	Jobs        map[string]offer.Observation // by token
+	Unreachable map[string]string            // by backend
+	Findings    []observed.Finding           // what is not as muster left it
+}
+
+// correct brings a job's line up to what its backend says.
+func (s Seen) correct(v *JobStatus, j *state.Job) {
+	last := j.Last()
+	if last == nil || !j.InFlight() {
+		return
+	}
+	if why, away := s.Unreachable[last.Backend]; away {
+		v.unknown(why)
+		return
+	}
+	token, _, _ := strings.Cut(last.Token, "/")
+	o, ok := s.Jobs[token]
+	switch {
+	case !ok:
+		return
+	case o.Presence == offer.Unknown:
+		v.unknown(o.Reason)
+		return
+	case o.Presence == offer.Absent:
+		return
+	}
+	v.Status, v.Class, v.Exit, v.Signal = string(o.Status), o.Class, o.Exit, o.Signal
+	if o.Node != "" {
+		v.Node, v.GPUs = o.Node, o.GPUs
+	}
+	if o.Status == offer.Running && !o.Started.IsZero() {
+		v.Since = o.Started
+	}
+	if o.Reason != "" || o.Status != offer.Status(j.Status) {
+		v.Reason = o.Reason
+	}
+	v.Start = time.Time{}
+	if o.Status == offer.Queued {
+		v.Start = o.Expected
+	}
+	if len(o.Tail) > 0 && o.Status == offer.Failed {
+		v.Tail = o.Tail
+	}
+}
+
+// unknown is how a job stands whose backend, or host of it, cannot be asked.
+// What was heard last stays.
+func (v *JobStatus) unknown(why string) {
+	v.Status, v.Reason = "unknown", strings.TrimSpace("last heard of as "+v.Status+"; "+why)
+}
