@@ -144,7 +144,10 @@ func summary(p *planner.Plan) string {
 // notes are what holds of the plan as a whole, and how its budgets stand.
 func (h Human) notes(p *planner.Plan) string {
 	notes := slices.Clone(p.Notes)
-	for _, check := range p.Budgets {
+	for i, check := range p.Budgets {
+		if spent := Amounts(check.Spent); spent != "" && i < shownBudgets && p.Counts.Changes() {
+			notes = append(notes, fmt.Sprintf("budget %q: %s spent before this plan", check.Name, spent))
+		}
 		for _, text := range slices.Concat(check.Broken, check.Warn) {
 			notes = append(notes, fmt.Sprintf("budget %q: %s", check.Name, text))
 		}

@@ -12,8 +12,14 @@ import (
 )
 
 // markdownLimit keeps a comment below GitHub's 65,536 characters (GitLab
-// allows a million), with room for what a pipeline adds around it.
-const markdownLimit = 60000
+// allows a million), with room for what a pipeline adds around it. The head is
+// cut between lines, before any block is open; a block is as long as there is
+// room for.
+const (
+	markdownLimit = 60000
+	headLimit     = 48000
+	foot          = 2000 // bytes for the words and signs at the end, and around a block
+)
 
 // Markdown prints a plan for a merge request: what it does, what it may cost,
 // when it ends, what could go wrong and what a yes allows stand first, the
@@ -28,10 +34,17 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 	markdownStory(&b, p)
 	forecasts := p.Counts.Changes() && !p.RefreshOnly && !p.Destroy
 	if forecasts {
-		b.WriteString(markdownCost(p) + markdownLegend + "\n")
+		b.WriteString(markdownCost(p) + markdownLegend + markdownSpent(p) + "\n")
+		markdownWork(&b, p)
 	}
 	markdownRisks(&b, p)
 	markdownAllows(&b, p)
+	if b.Len() > headLimit {
+		head := b.String()
+		b.Reset()
+		b.WriteString(head[:strings.LastIndexByte(head[:headLimit], '\n')] + "\n\n… cut to fit a comment; `muster plan` shows the rest.\n\n")
+		markdownAllows(&b, p)
+	}
 	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
 	if forecasts {
 		fence(&b, "What costs what", false, h.costParts(p))
@@ -42,8 +55,22 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 	if p.Counts.Changes() {
 		b.WriteString("<details><summary>Words and signs</summary>\n\n" + markdownSigns + "\n</details>\n")
 	}
-	_, err := io.WriteString(w, clipMarkdown(b.String()))
+	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// markdownSpent is what of the budgets that have a column is spent already.
+func markdownSpent(p *planner.Plan) string {
+	var out []string
+	for _, c := range p.Budgets[:min(len(p.Budgets), shownBudgets)] {
+		if spent := Amounts(c.Spent); spent != "" {
+			out = append(out, fmt.Sprintf("%s of budget %s", spent, code(c.Name)))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "Spent before this plan, and not in the figures: " + strings.Join(out, "; ") + ".\n"
 }
 
 // markdownLegend is for who reads a plan for the first time.
@@ -189,8 +216,11 @@ func fence(b *strings.Builder, title string, open bool, text string) {
 	if text = strings.Trim(text, "\n"); text == "" {
 		return
 	}
-	if len(text) > fenceLimit {
-		cut := max(strings.LastIndexByte(text[:fenceLimit], '\n'), 0)
+	if room := min(fenceLimit, markdownLimit-foot-b.Len()); len(text) > room {
+		if room < foot {
+			return // nothing of it that is worth a block
+		}
+		cut := max(strings.LastIndexByte(text[:room], '\n'), 0)
 		text = text[:cut] + "\n… `muster plan` shows the rest"
 	}
 	attr := ""
@@ -202,19 +232,4 @@ func fence(b *strings.Builder, title string, open bool, text string) {
 		ticks += "`"
 	}
 	fmt.Fprintf(b, "<details%s><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n\n", attr, title, ticks, text, ticks)
-}
-
-func clipMarkdown(s string) string {
-	if len(s) <= markdownLimit {
-		return s
-	}
-	cut := strings.LastIndexByte(s[:markdownLimit], '\n')
-	s = s[:max(cut, 0)]
-	if strings.Count(s, "```")%2 == 1 {
-		s += "\n```"
-	}
-	if strings.Count(s, "<details") > strings.Count(s, "</details>") {
-		s += "\n\n</details>"
-	}
-	return s + "\n\n… cut to fit a comment; `muster show` has the whole plan.\n"
 }

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner"
@@ -86,5 +88,52 @@ func TestMarkdownUnknownCost(t *testing.T) {
 	}
 	if s := b.String(); !strings.Contains(s, "- **no upper bound** is known for money") || !strings.Contains(s, "| money | unknown |") {
 		t.Error(s)
+	}
+}
+
+// TestMarkdownNeverLeavesABlockOpen: with a head of any length the comment fits,
+// and what a yes allows stands in it.
+func TestMarkdownNeverLeavesABlockOpen(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 10, 20, 100} {
+		p := plan(t, "campaign \"c\" {}\n"+phase("train", 3, ""))
+		for i := range n {
+			in := fmt.Sprintf("phase %d ``` ````", i)
+			p.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: strings.Repeat("@", 200), Detail: strings.Repeat(strings.Repeat("#@", 200)+"\n", 9), In: in})
+			p.Notes = append(p.Notes, strings.Repeat("``` ````` ", 100))
+		}
+		var b strings.Builder
+		if err := Markdown(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		s := outsideFences(b.String())
+		if len(b.String()) > 60_000 || strings.Contains(s, "left open") || strings.Count(s, "<details") != strings.Count(s, "</details>") || !strings.Contains(s, "**What a yes allows:**") {
+			t.Errorf("%d warnings: %d bytes\n%.2000s", n, b.Len(), s)
+		}
+	}
+}
+
+// TestMarkdownSaysWhatTheJobsAre: a stranger reads what a phase runs, over
+// what, what was spent, and what failed before.
+func TestMarkdownSaysWhatTheJobsAre(t *testing.T) {
+	t.Parallel()
+	p := plan(t, "campaign \"c\" {}\n"+phase("train", 9, ""))
+	pp := p.Phases[0]
+	pp.Kind[0] = planner.None
+	ended := p.Now.Add(-time.Hour)
+	pp.Records = make([]*state.Job, 9)
+	pp.Records[0] = &state.Job{Attempts: []state.Attempt{{N: 1, Class: "oom_gpu", Ended: ended}, {N: 2, Class: "oom_gpu", Ended: ended}, {N: 3, Class: "walltime", Ended: ended}, {N: 4, Ended: ended}}}
+	p.Budgets = []planner.BudgetCheck{{Name: "paper", Limits: state.Amounts{"usd": "40"}, Spent: state.Amounts{"usd": "12.5"}}}
+	var b strings.Builder
+	if err := Markdown(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"- `train`: 8 of 9 jobs, one for each `seed` (9)", " at the longest. The first runs `", "Spent before this plan, and not in the figures: $12.50 of budget `paper`.",
+		"- **failed so far**: 3 of 4 launches of `train` (2 × oom\\_gpu, 1 × walltime)",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("does not say %q\n%s", want, b.String())
+		}
 	}
 }

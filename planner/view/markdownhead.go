@@ -144,6 +144,7 @@ func markdownDoubts(p *planner.Plan) []string {
 			}
 		}
 	}
+	out = append(out, markdownFailures(p)...)
 	away := 0
 	for _, v := range p.Backends {
 		if v.Problem == "" && v.Fallback == "" {
