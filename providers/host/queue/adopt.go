@@ -26,7 +26,7 @@ func (q *queue) adopt(lastBoot string) {
 			continue
 		}
 		keep[filepath.Base(q.folder(j))] = true
-		j.oomKill, j.xids = -1, nil
+		j.oomKill, j.before = -1, nil
 		if q.bases.get(baseKey(j)) == nil && claimed(q.folder(j)) {
 			q.bases.set(baseKey(j), verify.Baseline{})
 		}

@@ -42,6 +42,7 @@ func (q *queue) childGone(s *start, c *check) {
 	j := s.job
 	j.simple = s.simple
 	c.expired, c.cancelled = j.expired, j.cancels
+	c.gpuMax = j.used(boot.Uptime())
 	q.left(c)
 	if c.done {
 		q.checked(c)
@@ -144,6 +145,9 @@ func (j *job) signal(sig syscall.Signal) {
 func (q *queue) finish(c *check) {
 	j := c.job
 	q.touched = boot.Uptime()
+	if c.obs.Usage != nil {
+		c.obs.Usage.GPUMaxMem = c.gpuMax
+	}
 	q.releaseGPUs(j)
 	q.gone[goneKey(j.spec.Token, j.attempt())] = true
 	j.locks, j.expired = nil, false

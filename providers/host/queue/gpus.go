@@ -24,6 +24,9 @@ type devices struct {
 	err     error
 	at      time.Duration // uptime of the reading; 0 = none that still counts
 	reading bool
+	read    time.Duration     // uptime when the last reading came
+	took    time.Duration     // and how long it took
+	rest    time.Duration     // see useRest
 	freed   int               // how many jobs have given theirs back
 	held    map[string]string // device name → token
 }
@@ -216,9 +219,16 @@ func (q *queue) readGPUs() {
 	go func() {
 		ctx, stop := context.WithTimeout(context.Background(), gpuTimeout)
 		defer stop()
+		began := boot.Uptime()
 		list, err := g.reader.Devices(ctx)
+		owners := ownersOf(list)
 		q.ops <- func() {
-			g.reading, g.list, g.err, g.at = false, list, err, boot.Uptime()
+			now := boot.Uptime()
+			g.reading, g.list, g.err, g.at = false, list, err, now
+			g.read, g.took = now, now-began
+			if err == nil {
+				q.seeUse(list, owners, began)
+			}
 			if g.freed != freed { // it may be older than the end of a job
 				g.at = 0
 			}

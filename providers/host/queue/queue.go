@@ -108,7 +108,8 @@ type job struct {
 	timers  []*time.Timer
 	tries   int   // starts that did not come to a claim
 	oomKill int64 // oom_kill of the machine before it started; -1 = unknown
-	xids    marks // of its devices before it started; nil = unknown
+	before  marks // its devices before it started; nil = unknown
+	use     gpuUse
 }
 
 // memory is what the log remembers of a job beside its specification.

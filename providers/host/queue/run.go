@@ -117,6 +117,7 @@ func (q *queue) tick() {
 	q.thorough, q.full = true, nil
 	q.sweep()
 	q.watchGPUs()
+	q.lookAtUse()
 }
 
 // idle reports whether nothing is left that would happen by itself.

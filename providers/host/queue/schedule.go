@@ -193,7 +193,7 @@ func (q *queue) begin(j *job, gpus []taken) *start {
 		Cgroup: q.cgroups.Group(filepath.Base(q.folder(j)))}
 	j.locks = lockFiles(gpus)
 	j.oomKill = q.oomKills()
-	j.xids = q.gpus.mark(j.Launch.GPUs)
+	j.before, j.use = q.gpus.mark(j.Launch.GPUs), gpuUse{}
 	q.book(j, 1)
 	obs := q.observe(j)
 	j.Obs = &obs

@@ -31,7 +31,7 @@ static int nunits, told, init_answer, hang_seconds, lost[MAX];
 static struct { int index, code; } xids[MAX];
 static int nxids;
 static process_t procs[MAX];
-static int proc_device[MAX], nprocs;
+static int proc_device[MAX], proc_slice[MAX], nprocs;
 
 static int read_state(void) {
 	const char *path = getenv("MUSTER_FAKE_NVML");
@@ -53,6 +53,7 @@ static int read_state(void) {
 			x->index = i; x->slice = 1; x->total = a << 20; x->used = b << 20;
 			strcpy(x->uuid, u); strcpy(x->name, "slice"); nunits++;
 		} else if (sscanf(line, "process %d %d %llu", &i, &v, &a) == 3) {
+			if (sscanf(line, "process %*d %*d %*u %d", &proc_slice[nprocs]) != 1) proc_slice[nprocs] = -1;
 			procs[nprocs].pid = v; procs[nprocs].used = a << 20;
 			procs[nprocs].gi = procs[nprocs].ci = 0xffffffffu; proc_device[nprocs++] = i;
 		} else if (sscanf(line, "xid %d %d", &i, &v) == 2) {
@@ -112,7 +113,7 @@ ret_t nvmlDeviceGetMemoryInfo_v2(unit *x, memory2_t *m) {
 ret_t nvmlDeviceGetComputeRunningProcesses_v3(unit *x, unsigned int *n, process_t *to) {
 	unsigned int i, have = 0, room = *n;
 	for (i = 0; i < (unsigned int)nprocs; i++)
-		if (proc_device[i] == x->index) {
+		if (proc_device[i] == x->index && (!x->slice || proc_slice[i] < 0 || nth(1, x->index, proc_slice[i]) == x)) {
 			if (have < room) to[have] = procs[i];
 			have++;
 		}
@@ -133,7 +134,9 @@ ret_t nvmlEventSetFree(void *set) { (void)set; return SUCCESS; }
 ret_t nvmlDeviceRegisterEvents(unit *x, unsigned long long types, void *set) { (void)x; (void)types; (void)set; return SUCCESS; }
 ret_t nvmlEventSetWait_v2(void *set, event_t *e, unsigned int ms) {
 	(void)set; (void)ms;
-	if (read_state() || told >= nxids) return TIMEOUT;
+	if (read_state()) return TIMEOUT;
+	if (told > nxids) told = 0; /* another test's state */
+	if (told == nxids) return TIMEOUT;
 	memset(e, 0, sizeof *e);
 	e->device = nth(0, xids[told].index, 0); e->type = 8; e->data = xids[told++].code;
 	return SUCCESS;

@@ -7,11 +7,16 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu"
 )
 
-// marks are how many critical errors (Xid) each of a job's devices had told
-// when the job was started, by the device's name.
-type marks map[string]int
+// marks are how each of a job's devices was when the job was started, by the
+// device's name.
+type marks map[string]mark
 
-// mark counts the errors of devices as they were last read.
+type mark struct {
+	xids int   // critical errors (Xid) that it had told
+	used int64 // bytes in use; -1 = unknown
+}
+
+// mark takes devices as they were last read.
 func (g *devices) mark(names []string) marks {
 	if len(names) == 0 {
 		return nil
@@ -19,7 +24,7 @@ func (g *devices) mark(names []string) marks {
 	m := marks{}
 	for _, d := range g.list {
 		if slices.Contains(names, d.ID()) {
-			m[d.ID()] = len(d.Xid)
+			m[d.ID()] = mark{len(d.Xid), d.Used}
 		}
 	}
 	return m
@@ -37,8 +42,8 @@ func (m marks) since(ctx context.Context, r gpu.Reader) (xids []int) {
 		return nil // a driver that does not answer tells of no job in particular
 	}
 	for _, d := range list {
-		if n, ours := m[d.ID()]; ours && len(d.Xid) > n {
-			xids = append(xids, d.Xid[n:]...)
+		if was, ours := m[d.ID()]; ours && len(d.Xid) > was.xids {
+			xids = append(xids, d.Xid[was.xids:]...)
 		}
 	}
 	return xids

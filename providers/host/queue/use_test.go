@@ -1,0 +1,185 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// on starts a job that says the pid of its program, and waits for it.
+func on(t *testing.T, q *queue, p machine.Place, gpus int) (j providers.Job, pid string) {
+	t.Helper()
+	q.do(t.Context(), func() { q.gpus.rest = 0 }) // the stand-in for nvidia-smi takes long where much else runs
+	j = gpuJob(p, "echo $$ > pid.new; mv pid.new $MUSTER_TOKEN.pid; while [ ! -e $MUSTER_TOKEN.go ]; do sleep 0.02; done")
+	j.Shape.GPUs = gpus
+	submitInside(t, q, p, j)
+	eventually(t, q, j.Token, func(offer.Observation) bool {
+		b, _ := os.ReadFile(filepath.Join(p.Workdir, j.Token+".pid"))
+		pid = strings.TrimSpace(string(b))
+		return pid != ""
+	})
+	return j, pid
+}
+
+// looked waits until a job has been looked at so often that something told.
+func looked(t *testing.T, q *queue, token string, times int) {
+	t.Helper()
+	for range 6000 {
+		n := 0
+		q.do(context.Background(), func() { n = q.jobs[token].use.looks })
+		if n >= times {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("not looked at %d times", times)
+}
+
+// end ends a job of on, and gives what it used.
+func end(t *testing.T, q *queue, p machine.Place, j providers.Job) *offer.Usage {
+	t.Helper()
+	// However long its end takes here, it is soon after the last look.
+	q.do(t.Context(), func() { q.jobs[j.Token].Launch.Up -= int64(time.Hour) })
+	if err := os.WriteFile(filepath.Join(p.Workdir, j.Token+".go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := eventually(t, q, j.Token, is(offer.Completed))
+	if o.Usage == nil {
+		t.Fatalf("no usage: %+v", o)
+	}
+	return o.Usage
+}
+
+// What a job had in use of its devices is its own processes' alone, and the
+// most on one of them.
+func TestGPUUse(t *testing.T) {
+	state, _ := rack(3)
+	stranger := exec.Command("sleep", "1000")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stranger.Process.Kill(); stranger.Wait() })
+	onStandIns(t, state, func(t *testing.T, r gpu.Reader, set func(string)) {
+		q, p := inside(t, r)
+		two, pid := on(t, q, p, 2)
+		none, _ := on(t, q, p, 1)
+		other := fmt.Sprintf("process 1 %d 30000\n", stranger.Process.Pid)
+		set(using(using(state, 0, 4200), 1, 36000) + "process 0 " + pid + " 4096\nprocess 1 " + pid + " 5000\n" + other)
+		looked(t, q, two.Token, 1)
+		q.do(t.Context(), func() { q.jobs[two.Token].use.looks = 0 })
+		looked(t, q, two.Token, 1) // begun after the state was set
+		if u := end(t, q, p, two); u.GPUMaxMem != 5000<<20 {
+			t.Errorf("two devices: %d MiB, want 5000", u.GPUMaxMem>>20)
+		}
+		looked(t, q, none.Token, useNone)
+		if u := end(t, q, p, none); u.GPUMaxMem != 0 {
+			t.Errorf("nothing on it: %d", u.GPUMaxMem)
+		}
+	})
+}
+
+// What is on another slice of the same device is not the job's.
+func TestGPUUseOfASlice(t *testing.T) {
+	state := fmt.Sprintf("device 0 GPU-%s NVIDIA_A100-SXM4-40GB 40960 0\nslice 0 MIG-%s 20096 0\nslice 0 MIG-%s 20096 0\n", token(), token(), token())
+	onStandIns(t, state, func(t *testing.T, r gpu.Reader, set func(string)) {
+		q, p := inside(t, r)
+		a, first := on(t, q, p, 1)
+		b, second := on(t, q, p, 1)
+		lines := strings.Split(strings.TrimSpace(state), "\n")
+		set(lines[0] + "\n" + strings.TrimSuffix(lines[1], " 0") + " 3000\n" + strings.TrimSuffix(lines[2], " 0") + " 9000\n" +
+			"process 0 " + first + " 2900 0\nprocess 0 " + second + " 8900 1\n")
+		for i, j := range []providers.Job{a, b} {
+			q.do(t.Context(), func() { q.jobs[j.Token].use.looks = 0 })
+			looked(t, q, j.Token, 2)
+			if u, want := end(t, q, p, j), []int64{2900, 8900}[i]; u.GPUMaxMem != want<<20 {
+				t.Errorf("slice %d: %d MiB, want %d", i, u.GPUMaxMem>>20, want)
+			}
+		}
+	})
+}
+
+// Nobody is said to have used nothing of whom too little was seen.
+func TestGPUUseUnknown(t *testing.T) {
+	b := twoGPUs(token())
+	q, p := inside(t, b)
+	short := gpuJob(p, "true")
+	submitInside(t, q, p, short)
+	if o := eventually(t, q, short.Token, is(offer.Completed)); o.Usage.GPUMaxMem != -1 || o.Usage.GPUSeconds <= 0 {
+		t.Errorf("a short job: %+v", o.Usage)
+	}
+	hidden, _ := on(t, q, p, 1)
+	b.set(func(l []gpu.Device) { l[0].Used, l[1].Used = 30<<30, 30<<30 }) // of a process that the driver does not name
+	for q.do(t.Context(), func() {}); ; time.Sleep(10 * time.Millisecond) {
+		var at time.Duration
+		q.do(t.Context(), func() { at = q.jobs[hidden.Token].use.looked })
+		if at != 0 {
+			break
+		}
+	}
+	if u := end(t, q, p, hidden); u.GPUMaxMem != -1 {
+		t.Errorf("nobody is named: %d", u.GPUMaxMem)
+	}
+	plain := gpuJob(p, "true")
+	plain.Shape.GPUs = 0
+	submitInside(t, q, p, plain)
+	if o := eventually(t, q, plain.Token, is(offer.Completed)); o.Usage.GPUMaxMem != -1 {
+		t.Errorf("without a GPU: %+v", o.Usage)
+	}
+}
+
+func TestWhatLooksSay(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for name, c := range map[string]struct {
+		at    []time.Duration // looks of a launch that began at 100 s
+		bytes []int64
+		ended time.Duration
+		want  int64
+	}{
+		"no look":                           {nil, nil, 101 * s, -1},
+		"looks that told nothing":           {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{-1, -1, -1}, 104 * s, -1},
+		"the most of them":                  {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{5, 9, 7}, 104 * s, 9},
+		"one, near the end":                 {[]time.Duration{101 * s}, []int64{5}, 101*s + 200*time.Millisecond, 5},
+		"long before the end":               {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{5, 5, 5}, 110 * s, -1},
+		"nothing, three times":              {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{0, 0, 0}, 104 * s, 0},
+		"nothing, twice":                    {[]time.Duration{101 * s, 102 * s}, []int64{0, 0}, 102*s + 1, -1},
+		"nothing, and not known at the end": {[]time.Duration{101 * s, 102 * s, 103 * s, 110 * s}, []int64{0, 0, 0, -1}, 111 * s, -1},
+	} {
+		var u gpuUse
+		for i, at := range c.at {
+			u.see(at, c.bytes[i])
+		}
+		if got := u.bytes(100*s, c.ended); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// Looks become rarer: some dozens in an hour, however long the launch.
+func TestWhenUseIsDue(t *testing.T) {
+	t.Parallel()
+	var u gpuUse
+	looks := 0
+	for at := time.Duration(0); at < time.Hour; at += 100 * time.Millisecond {
+		if u.due(0, at) {
+			if gap := at - u.looked; gap > useMost {
+				t.Fatalf("nothing for %v at %v", gap, at)
+			}
+			u.see(at, 1)
+			looks++
+		}
+	}
+	if looks < 200 || looks > 300 {
+		t.Errorf("%d looks in an hour", looks)
+	}
+}
