@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -18,7 +19,7 @@ const mostDetails = 2000
 func (m *maker) diffPhases() {
 	for _, w := range m.works {
 		_, open := m.st.Breakers[w.p.Name]
-		forced := w.rerun != nil || len(w.holds) > 0 || open
+		forced := w.rerun != nil || len(m.holds) > 0 || open
 		for i := range w.pp.Kind {
 			job := w.record(i)
 			if job == nil && !forced {
@@ -78,7 +79,7 @@ func (m *maker) diff(w *work, i int, job *state.Job) (Kind, Detail) {
 		if f.Status == state.Cancelled && f.Class == offer.Blocked {
 			now = offer.Blocked
 		}
-		d.Reasons = append([]Reason{{"status", string(f.Was), now}}, d.Reasons...)
+		d.Reasons = append([]Reason{change.Of("status", string(f.Was), now)}, d.Reasons...)
 		if kind == None {
 			kind = Record // it ended while nobody looked: verify and record it
 		}
@@ -98,7 +99,7 @@ func (m *maker) diffNone(w *work, i int) (Kind, Detail) {
 		return HeldKind, Detail{Text: h}
 	}
 	if w.is(w.rerun, i) {
-		return Run, Detail{Reasons: []Reason{{"-rerun", "", w.p.Address(i)}}}
+		return Run, Detail{Reasons: []Reason{change.Of("-rerun", "", w.p.Address(i))}}
 	}
 	return Run, Detail{}
 }
@@ -107,10 +108,10 @@ func (m *maker) diffNone(w *work, i int) (Kind, Detail) {
 func (m *maker) diffRecord(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case f.Found && f.Duplicate == "":
-		d.Reasons = []Reason{{"intent", "submitting", "found on its backend"}}
+		d.Reasons = []Reason{change.Of("intent", "submitting", "found on its backend")}
 		return Adopt
 	case f.Absent:
-		d.Reasons = []Reason{{"intent", "submitting", "surely not on its backend"}}
+		d.Reasons = []Reason{change.Of("intent", "submitting", "surely not on its backend")}
 		return m.again(w, i, f, d)
 	case f.Unknown != "":
 		d.Text = f.Unknown
@@ -153,7 +154,7 @@ func (m *maker) again(w *work, i int, f observed.Fact, d *Detail) Kind {
 func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
+		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
 		return m.unlessHeld(w, i, d, Restart)
 	case !m.unchanged(w, i, f.Job):
 		d.Reasons, _ = m.changes(w, i, f.Job)
@@ -175,7 +176,7 @@ func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
 func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
+		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
 		return Restart
 	case !m.unchanged(w, i, f.Job):
 		d.Reasons, _ = m.changes(w, i, f.Job)
@@ -184,7 +185,7 @@ func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
 	if m.in.Observed.Going(f.Job) {
 		return Continue
 	}
-	d.Reasons = []Reason{{"class", "", f.Class}}
+	d.Reasons = []Reason{change.Of("class", "", f.Class)}
 	if !m.retries(w.p, f) {
 		d.Text = f.Failure()
 		return HeldKind
@@ -196,7 +197,7 @@ func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
 func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
+		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
 		return Run
 	case !m.unchanged(w, i, f.Job):
 		d.Reasons, _ = m.changes(w, i, f.Job)
@@ -215,7 +216,7 @@ func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 		}
 		return HeldKind
 	case f.Status == state.Failed && m.retries(w.p, f):
-		d.Reasons = []Reason{{"class", "", f.Class}}
+		d.Reasons = []Reason{change.Of("class", "", f.Class)}
 		return Retry
 	}
 	d.Text = f.Failure()
@@ -226,7 +227,7 @@ func (m *maker) diffCompleted(w *work, i int, f observed.Fact, d *Detail) Kind {
 	computed, stands := w.same[i]
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{{"-rerun", "", w.p.Address(i)}}
+		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
 		return m.unlessHeld(w, i, d, Rerun)
 	case stands && w.is(w.accept, i) && f.Job.Accepted != computed.String():
 		d.Reasons, _ = m.changes(w, i, f.Job)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -40,7 +41,7 @@ func (m *maker) looseRow(job *state.Job) {
 		r.Backend = at.Backend
 	}
 	if f.Status != f.Was {
-		r.Detail.Reasons = append(r.Detail.Reasons, Reason{"status", string(f.Was), string(f.Status)})
+		r.Detail.Reasons = append(r.Detail.Reasons, change.Of("status", string(f.Was), string(f.Status)))
 	}
 	switch r.Kind {
 	case UnknownAt:
@@ -178,7 +179,7 @@ func (m *maker) importJobs() {
 
 func (m *maker) importJob(w *work, i int, im lang.Import) {
 	o, asked := m.in.Observed.Imported[im.To]
-	d := Detail{Text: fmt.Sprintf("%s on %s", im.ID, im.Backend), Reasons: []Reason{{"import", "", im.ID}}}
+	d := Detail{Text: fmt.Sprintf("%s on %s", im.ID, im.Backend), Reasons: []Reason{change.Of("import", "", im.ID)}}
 	switch {
 	case asked && o.Presence == offer.Found:
 		w.pp.Kind[i] = Adopt

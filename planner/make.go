@@ -4,7 +4,9 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/holds"
 	"github.com/muster-run/muster/planner/hosts"
+	"github.com/muster-run/muster/planner/overflow"
 	"github.com/muster-run/muster/planner/queues"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
@@ -27,11 +29,11 @@ type maker struct {
 	ended       []*state.Job           // those of them that a destroy leaves alone
 	smokes      map[string]*state.Job
 	past        *queues.Past // nil until asked for
-	holds       []hold
+	holds       []holds.Hold
 	digest      map[*lang.Input][]string // bytes read by each group, by input
 	urgent      bool
-	overflows   bool    // phases that may overflow do
-	spills      []spill // what did
+	overflows   bool             // phases that may overflow do
+	spills      []overflow.Spill // what did
 	spots       *hosts.Spots
 	load        *hosts.Load                 // what is spread over hosts, in one arrangement
 	verdicts    map[string]state.Validation // by fingerprint
@@ -53,7 +55,6 @@ type work struct {
 	rerun          []bool // nil: none
 	accept         []bool
 	first          []Kind // as diffed, before gates and blocks
-	holds          []int  // index into maker.holds of those that concern the phase
 	ev             *evidence.Evidence
 	nowhere        bool            // a request of it fits no place
 	model          evidence.Fitted // of its runtimes, where fits
@@ -121,7 +122,7 @@ func newMaker(in Input) *maker {
 		m.byPhase[p.Name] = w
 		m.plan.Phases = append(m.plan.Phases, w.pp)
 	}
-	m.indexHolds()
+	m.holds, m.diags = holds.Of(st)
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
@@ -21,7 +22,7 @@ func (m *maker) bytesChanged(w *work, i int, job *state.Job) []Reason {
 			continue
 		}
 		if now := m.inputDigest(in, in.GroupOf(i)); now != "" && now != old {
-			out = append(out, Reason{"input." + in.Name, short(old), short(now)})
+			out = append(out, change.Of("input."+in.Name, change.Short(old), change.Short(now)))
 		}
 	}
 	return out
@@ -103,7 +104,7 @@ func (m *maker) need(from *work, producers []int, by string) {
 			continue
 		}
 		d := from.pp.Details[p]
-		d.Reasons = append(d.Reasons, Reason{"outputs", "as recorded", fmt.Sprintf("%s, and %s needs them", d.Text, by)})
+		d.Reasons = append(d.Reasons, change.Of("outputs", "as recorded", fmt.Sprintf("%s, and %s needs them", d.Text, by)))
 		d.Text, d.Destroy = "", true
 		kind := m.unlessHeld(from, p, &d, Rerun)
 		d.Destroy = kind.Destroys()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/remarks"
 )
 
@@ -15,7 +16,7 @@ func (m *maker) note() {
 	for _, w := range m.works {
 		untracked = untracked || w.p.Source == nil
 		if s := w.pp.Source; s.Dirty && w.starting() {
-			say(fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, short(s.Commit)))
+			say(fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, change.Short(s.Commit)))
 		}
 	}
 	if untracked && m.in.Campaign.Source == nil && len(m.works) > 0 {
@@ -28,7 +29,9 @@ func (m *maker) note() {
 		}
 	}
 	used, runs := m.backendsInUse(), m.anythingRuns()
-	m.noteSpills()
+	for _, s := range m.spills {
+		say(s.Note())
+	}
 	say(remarks.Elsewhere(m.queues().Phases)...)
 	m.noteMissing()
 	if runs {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
@@ -141,15 +142,6 @@ func (c Counts) Changes() bool {
 	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record+c.Delete > 0
 }
 
-// A BackendView is the line about a backend at the head of the plan.
-type BackendView struct {
-	Name     string
-	Summary  string // "6 of 8 GPUs free, 2 held by others"
-	Facts    string // "facts of 2026-05", "" for live
-	Problem  string // why it cannot be asked
-	Fallback string
-}
-
 // A PhasePlan is the plan of one phase: columns by cell, and details only
 // where there is something to say. About 60 bytes a job.
 type PhasePlan struct {
@@ -190,11 +182,7 @@ type Detail struct {
 }
 
 // A Reason is one cause as data: which field, from what, to what.
-type Reason struct {
-	Field string
-	Old   string
-	New   string
-}
+type Reason = change.Reason
 
 // A Gate is what a phase's smoke does.
 type Gate struct {
@@ -217,35 +205,4 @@ type Row struct {
 	Detail  Detail
 	Release bool // a rented resource
 	PerHour string
-}
-
-// A Transfer moves the files of one input between backends.
-type Transfer struct {
-	Phase string // consumer
-	Input string
-	From  string // backend
-	To    string
-	// FromHost and ToHost are the hosts of backends whose hosts have files of
-	// their own; "" elsewhere.
-	FromHost string `json:",omitempty"`
-	ToHost   string `json:",omitempty"`
-	Files    int
-	Bytes    int64   // -1: known after the producer
-	After    string  // producer phase
-	Cells    []int32 // producer cells
-	Push     bool
-	Output   string
-}
-
-// Text is the reason in words: "param.steps: 100 → 200".
-func (r Reason) Text() string {
-	switch {
-	case r.Old == "" && r.New == "":
-		return r.Field
-	case r.Old == "":
-		return r.Field + ": now " + r.New
-	case r.New == "":
-		return r.Field + ": was " + r.Old
-	}
-	return r.Field + ": " + r.Old + " → " + r.New
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/state"
 )
@@ -56,13 +57,13 @@ func (m *maker) news(job *state.Job) (Kind, Detail) {
 		d.Text = f.Unknown
 		return UnknownAt, d
 	case f.Found:
-		d.Reasons = []Reason{{"intent", "submitting", "found on its backend"}}
+		d.Reasons = []Reason{change.Of("intent", "submitting", "found on its backend")}
 		return Record, d
 	case f.Absent:
-		d.Reasons = []Reason{{"intent", "submitting", "surely not on its backend"}}
+		d.Reasons = []Reason{change.Of("intent", "submitting", "surely not on its backend")}
 		return Record, d
 	case f.Status != f.Was:
-		d.Reasons = []Reason{{"status", string(f.Was), string(f.Status)}}
+		d.Reasons = []Reason{change.Of("status", string(f.Was), string(f.Status))}
 		if f.Status == state.Failed || f.Status == state.Cancelled {
 			d.Text = f.Failure()
 		}
@@ -74,7 +75,7 @@ func (m *maker) news(job *state.Job) (Kind, Detail) {
 			return Missing, d
 		}
 		if slices.ContainsFunc(job.Outputs, func(o state.Output) bool { return o.Missing }) {
-			d.Reasons = []Reason{{"outputs", "missing", "as recorded"}}
+			d.Reasons = []Reason{change.Of("outputs", "missing", "as recorded")}
 			return Record, d
 		}
 	}

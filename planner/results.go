@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
@@ -147,11 +148,11 @@ func (w *work) sameRequest(i int, job *state.Job) bool {
 func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known bool) {
 	if def := m.st.Definitions[job.Definition]; def != nil {
 		if old, err := lang.FieldsOf(def, job.Axes, lang.Run); err == nil {
-			reasons, known = diffFields(old, w.p.Fields(i, lang.Run)), true
+			reasons, known = change.Fields(old, w.p.Fields(i, lang.Run)), true
 		}
 	}
 	if now := w.pp.Source.Digest; job.Source != now && (w.p.Source != nil || job.Source != "") {
-		reasons = append(reasons, Reason{"source", short(job.Source), short(now)})
+		reasons = append(reasons, change.Of("source", change.Short(job.Source), change.Short(now)))
 	}
 	for _, in := range m.hash.Inputs(w.p) {
 		hasher := m.hash
@@ -160,61 +161,28 @@ func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known
 		}
 		now := hasher.Input(in, in.GroupOf(i)).String()
 		if old, ok := job.Inputs[in.Name]; ok && old != now {
-			reasons = append(reasons, Reason{"input." + in.Name, short(old), short(now)})
+			reasons = append(reasons, change.Of("input."+in.Name, change.Short(old), change.Short(now)))
 		} else if !ok && job.Inputs != nil {
-			reasons = append(reasons, Reason{"input." + in.Name, "", in.From.Name})
+			reasons = append(reasons, change.Of("input."+in.Name, "", in.From.Name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(job.Inputs)) {
 		if !slices.ContainsFunc(w.p.Inputs, func(in *lang.Input) bool { return in.Name == name }) {
-			reasons = append(reasons, Reason{"input." + name, short(job.Inputs[name]), ""})
+			reasons = append(reasons, change.Of("input."+name, change.Short(job.Inputs[name]), ""))
 		}
 	}
 	if len(reasons) == 0 {
-		reasons = []Reason{{"result", short(job.Result), short(w.pp.Result[i].String())}}
+		reasons = []Reason{change.Of("result", change.Short(job.Result), change.Short(w.pp.Result[i].String()))}
 		return reasons, false
 	}
 	return reasons, known
-}
-
-// diffFields compares two lists of fields by name.
-func diffFields(old, now []lang.Field) []Reason {
-	var out []Reason
-	was := map[string]string{}
-	for _, f := range old {
-		was[f.Name] = f.Text
-	}
-	is := map[string]bool{}
-	for _, f := range now {
-		is[f.Name] = true
-		if t, ok := was[f.Name]; !ok || t != f.Text {
-			out = append(out, Reason{f.Name, t, f.Text})
-		}
-	}
-	for _, f := range old {
-		if !is[f.Name] {
-			out = append(out, Reason{f.Name, f.Text, ""})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Reason) int { return strings.Compare(a.Field, b.Field) })
-	return out
-}
-
-// short is enough of a digest to tell two apart.
-func short(digest string) string {
-	digest = strings.TrimPrefix(digest, "sha256:")
-	const enough = 12
-	if len(digest) > enough {
-		return digest[:enough]
-	}
-	return digest
 }
 
 // requestChanges says that the request differs. Old values are not kept in
 // the record, so the new one is named.
 func requestChanges(w *work, i int) Reason {
 	r := w.reqs[w.p.RequestOf(i, lang.Run)]
-	return Reason{"request", "", fmt.Sprintf("%d CPUs, %d GPUs, %s", r.Shape.CPUs, r.Shape.GPUs, r.Shape.Walltime)}
+	return change.Of("request", "", fmt.Sprintf("%d CPUs, %d GPUs, %s", r.Shape.CPUs, r.Shape.GPUs, r.Shape.Walltime))
 }
 
 // InputHashes are, by input, what a job depends on of its producers: their

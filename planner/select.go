@@ -97,7 +97,7 @@ func (m *maker) looseMatch(s addr.Selection) bool {
 }
 
 func matches(s addr.Selection, job *state.Job) bool {
-	phase, key, ok := split(job.Address)
+	phase, key, ok := addr.Split(job.Address)
 	return ok && s.Match(addr.Job{Phase: phase, Key: key}, job.Name)
 }
 

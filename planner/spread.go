@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/transfers"
 )
 
 // A lot is cells of one request that take about as long as one another.
@@ -140,9 +141,10 @@ func (m *maker) nearness(w *work) *hosts.Near {
 		return n // all hosts see the same files
 	}
 	for _, in := range w.p.Inputs {
+		from := m.byPhase[in.From.Name].placed()
 		have := make([]uint64, in.Groups())
 		for g := range have {
-			have[g] = m.lieTogether(m.byPhase[in.From.Name], in, g)
+			have[g] = m.lieTogether(from, in, g)
 		}
 		n.Add(in, have)
 	}
@@ -150,13 +152,13 @@ func (m *maker) nearness(w *work) *hosts.Near {
 }
 
 // lieTogether is the bit of the host that has most of a group's files.
-func (m *maker) lieTogether(from *work, in *lang.Input, g int) uint64 {
+func (m *maker) lieTogether(from *transfers.Phase, in *lang.Input, g int) uint64 {
 	var best uint64
 	most := 0
 	var count [64]int
 	for _, p := range in.Members(g) {
-		s, o, _ := m.liesOn(from, p, in.Output)
-		for _, s := range append(m.copiesOf(o), s) {
+		s, o, _ := transfers.Lies(m.spots, from, p, in.Output)
+		for _, s := range append(transfers.Copies(m.spots, o), s) {
 			if s.Pool == "" {
 				continue
 			}

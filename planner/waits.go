@@ -3,7 +3,6 @@ package planner
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
@@ -31,14 +30,13 @@ func (m *maker) rents(backend string) bool {
 
 // noteWait says where a wait comes from that nobody has quoted.
 func (m *maker) noteWait(d *place.Decision) {
-	where := strings.TrimSuffix(d.Backend+" "+d.Pool, " ")
 	switch past, ok := m.queues().Counted(d.Backend, d.Pool); {
 	case d.Backend == "":
 	case d.Wait < 0:
-		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not known and counted as none.", where))
+		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not known and counted as none.", d.Where()))
 	case ok && past == d.Wait:
 		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not quoted; %s is counted, as this campaign's jobs waited there.",
-			where, units.FormatDuration(d.Wait.Round(time.Second))))
+			d.Where(), units.FormatDuration(d.Wait.Round(time.Second))))
 	}
 }
 
@@ -59,5 +57,5 @@ func (m *maker) noteTurn(w *work, d *place.Decision) {
 		seen = fmt.Sprintf("the median of %d of this campaign", t.Times)
 	}
 	m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("On %s, %s is counted between the end of a job and the start of the next: %s.",
-		strings.TrimSuffix(d.Backend+" "+d.Pool, " "), units.FormatDuration(t.Each.Round(100*time.Millisecond)), seen))
+		d.Where(), units.FormatDuration(t.Each.Round(100*time.Millisecond)), seen))
 }

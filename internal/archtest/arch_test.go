@@ -95,8 +95,10 @@ func TestWalls(t *testing.T) {
 // pure are the rooms that only compute.
 var pure = []string{
 	"cmd/muster/chosen", "cmd/muster/page",
-	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/checklist", "planner/evidence", "planner/explain", "planner/faster", "planner/forecast", "planner/hosts", "planner/launches", "planner/observed", "planner/place", "planner/questions", "planner/queues", "planner/remarks", "planner/result",
-	"planner/stuck",
+	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/change", "planner/checklist", "planner/evidence", "planner/explain",
+	"planner/faster", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/launches", "planner/moved", "planner/observed",
+	"planner/overflow", "planner/place", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/stuck",
+	"planner/transfers",
 }
 
 // TestPureRooms holds that planning, and wording what was found, read no clock

@@ -36,6 +36,24 @@ func (j Job) Append(buf []byte) []byte {
 	return append(buf, '"', ']')
 }
 
+// Split takes an address that was printed here apart. The common case
+// allocates nothing.
+func Split(address string) (phase, key string, ok bool) {
+	rest, ok := strings.CutPrefix(address, "phase.")
+	if !ok {
+		return "", "", false
+	}
+	at := strings.IndexByte(rest, '[')
+	if at < 0 {
+		return rest, "", true
+	}
+	if strings.IndexByte(rest, '\\') < 0 && strings.HasSuffix(rest, `"]`) && len(rest) >= at+4 {
+		return rest[:at], rest[at+2 : len(rest)-2], true
+	}
+	job, err := Parse(address)
+	return job.Phase, job.Key, err == nil
+}
+
 // Parse reads a full address. The key's axes may come in any order; the
 // result has them sorted and quoted as the language says.
 func Parse(s string) (Job, error) {

@@ -163,3 +163,17 @@ func FuzzAddress(f *testing.F) {
 		Select([]string{s}, jobs())
 	})
 }
+
+// TestSplit: what is printed is taken apart again.
+func TestSplit(t *testing.T) {
+	for _, j := range []Job{{Phase: "a"}, {Phase: "a-b", Key: "n=1"}, {Phase: "a", Key: "n=1,rep=2"}, {Phase: "a", Key: `n="q]"`}, {Phase: "a", Key: `n="x\\y"`}} {
+		if phase, key, ok := Split(j.String()); !ok || phase != j.Phase || key != j.Key {
+			t.Errorf("%s: %q, %q, %t", j, phase, key, ok)
+		}
+	}
+	for _, bad := range []string{"", "a", "smoke.phase.a", `phase.a[n=1]`, `phase.a["n=1`, `phase.a[""]x`} {
+		if phase, key, ok := Split(bad); ok {
+			t.Errorf("%q: %q, %q", bad, phase, key)
+		}
+	}
+}

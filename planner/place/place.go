@@ -46,6 +46,9 @@ const (
 	Replaced = "re-placed"
 )
 
+// Where is the place in words: "slurm.alpine aa100", or the backend alone.
+func (d Decision) Where() string { return strings.TrimSuffix(d.Backend+" "+d.Pool, " ") }
+
 // Reason is what is recorded of why an attempt goes where it goes.
 func (d *Decision) Reason() string {
 	if d.Fallback != "" && !strings.HasPrefix(d.Why, Replaced) {

@@ -1,0 +1,66 @@
+// Package change is why something is done, as data: which field differs, from
+// what, to what.
+package change
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+)
+
+// A Reason is one cause: which field, from what, to what.
+type Reason struct {
+	Field string
+	Old   string
+	New   string
+}
+
+// Of is the cause that a field went from old to now.
+func Of(field, old, now string) Reason { return Reason{field, old, now} }
+
+// Text is the reason in words: "param.steps: 100 → 200".
+func (r Reason) Text() string {
+	switch {
+	case r.Old == "" && r.New == "":
+		return r.Field
+	case r.Old == "":
+		return r.Field + ": now " + r.New
+	case r.New == "":
+		return r.Field + ": was " + r.Old
+	}
+	return r.Field + ": " + r.Old + " → " + r.New
+}
+
+// Fields compares two lists of fields by name.
+func Fields(old, now []lang.Field) []Reason {
+	var out []Reason
+	was := map[string]string{}
+	for _, f := range old {
+		was[f.Name] = f.Text
+	}
+	is := map[string]bool{}
+	for _, f := range now {
+		is[f.Name] = true
+		if t, ok := was[f.Name]; !ok || t != f.Text {
+			out = append(out, Reason{f.Name, t, f.Text})
+		}
+	}
+	for _, f := range old {
+		if !is[f.Name] {
+			out = append(out, Reason{f.Name, f.Text, ""})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Reason) int { return strings.Compare(a.Field, b.Field) })
+	return out
+}
+
+// Short is enough of a digest to tell two apart.
+func Short(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	const enough = 12
+	if len(digest) > enough {
+		return digest[:enough]
+	}
+	return digest
+}

@@ -1,0 +1,114 @@
+// Package heads is what stands at the head of a plan about each backend: what
+// is free where its work goes, and whether what is known of it is old.
+package heads
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A View is the line about a backend at the head of the plan.
+type View struct {
+	Name     string
+	Summary  string // "6 of 8 GPUs free, 2 held by others"
+	Facts    string // "facts of 2026-05", "" for live
+	Problem  string // why it cannot be asked
+	Fallback string
+}
+
+// Of is the line about a backend, and the months in which what is known of its
+// pools was verified. goes are the pools that the plan's work goes to, by
+// name; none stands for all.
+func Of(backend string, pools []offer.Pool, goes map[string]bool) (v View, months []string) {
+	v.Name = backend
+	var of []offer.Pool
+	for _, p := range pools {
+		if p.Backend == backend && (goes[p.Name] || len(goes) == 0) {
+			of = append(of, p)
+		}
+	}
+	var parts []string
+	for _, p := range of {
+		if p.Testing && len(of) > 1 {
+			continue // smokes only; the line is about where the work goes
+		}
+		if s := summary(p); s != "" {
+			parts = append(parts, s)
+		}
+		if p.Verified != "" {
+			v.Facts = "facts of " + p.Verified
+			months = append(months, p.Verified)
+		}
+	}
+	v.Summary = strings.Join(parts, "; ")
+	return v, months
+}
+
+// summary is "12 A100 idle on aa100, about 25m wait", or on a single machine
+// "6 of 8 GPUs free, 2 held by others".
+func summary(p offer.Pool) string {
+	what := "slots"
+	if p.GPUs > 0 {
+		if what = p.GPUModel; what == "" {
+			what = "GPUs"
+		}
+	}
+	var s string
+	switch {
+	case p.Idle < 0 && p.Wait < 0:
+		return ""
+	case p.Idle < 0:
+		name := p.Name
+		if name == "" {
+			name = "all"
+		}
+		s = name + ": idle devices unknown"
+	case p.Name == "":
+		if p.GPUs > 0 {
+			what = "GPUs"
+		}
+		s = fmt.Sprintf("%d of %d %s free", p.Idle, max(p.Total, p.Idle), what)
+	default:
+		s = fmt.Sprintf("%d %s idle on %s", p.Idle, what, p.Name)
+	}
+	if p.Others > 0 {
+		s += fmt.Sprintf(", %d held by others", p.Others)
+	}
+	if p.Wait > 0 {
+		s += ", about " + units.ShortDuration(p.Wait) + " wait"
+	}
+	return s
+}
+
+// Old says that facts of a month about a backend were verified longer ago than
+// the policy relies on; nil while they were not.
+func Old(policy *lang.Policy, backends []*lang.Backend, backend, month string, now time.Time) *diag.Diagnostic {
+	if !policy.Stale(month, now) {
+		return nil
+	}
+	at, _ := time.Parse("2006-01", month)
+	d := &diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend,
+		Detail: fmt.Sprintf("Limits, prices and deletion rules of backend.%s were verified in %s, %s ago, which is longer than stale_after (%s). `muster backends` prints them: compare them with what the site says.",
+			backend, month, since(at, now), units.ShortDuration(policy.StaleAfter))}
+	for _, b := range backends {
+		if b.Address() == backend && !b.Implied {
+			d.Subject = b.Range.Ptr()
+		}
+	}
+	return d
+}
+
+// since is how old a fact of a month is, in months.
+func since(at, now time.Time) string {
+	n := 12*(now.Year()-at.Year()) + int(now.Month()-at.Month())
+	if n == 1 {
+		return "1 month"
+	}
+	return fmt.Sprintf("%d months", n)
+}

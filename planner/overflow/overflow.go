@@ -1,0 +1,103 @@
+// Package overflow decides how many of the jobs that would wait for one place
+// go to a second: the smallest number that ends them soonest and that the
+// budgets leave room for. What it decides it can say, beside what all of them
+// would cost and take in either place. Which jobs go is the planner's.
+package overflow
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/planner/place"
+)
+
+// A Case is the jobs of one request of a phase that may overflow.
+type Case struct {
+	Phase         string
+	First, Second place.Decision
+	Jobs          int // that start
+	Flying        int // of the phase on First already
+	Free          int // of Jobs that may go to Second
+	At, There     Queue
+	MaxParallel   int  // of the phase, over both places; 0 = no cap
+	Smoke         bool // a smoke goes ahead, where the phase goes first
+	// Afford is how many of n jobs the budgets leave room for on Second, and
+	// which budget ends it.
+	Afford func(n int) (most int, bound string)
+}
+
+// A Spill is what became of the jobs of a case.
+type Spill struct {
+	N   int    // how many go to the second place
+	Not string // why none does
+
+	phase    string
+	from, to string
+	of       int
+	end      time.Duration // as spilled, from the first start
+	alone    time.Duration // had none overflowed
+	all      time.Duration // had all of them
+	cost     string        // of the spilled at most, in words
+	first    string        // of all without overflow
+	whole    string        // of all of them there
+	bound    string        // what kept more from it, "" when more would end no sooner
+	tried    string        // the backend of the phase's smoke, "" without one
+}
+
+// Nowhere is a case without a second place.
+func Nowhere(phase, why string) Spill { return Spill{phase: phase, Not: why} }
+
+// Decide finds the smallest number of jobs that ends the case soonest.
+func (c Case) Decide() Spill {
+	s := Spill{phase: c.Phase, from: c.First.Where(), to: c.Second.Where(), of: c.Jobs}
+	if c.Smoke {
+		s.tried = c.First.Backend
+	}
+	at, there := c.At, c.There
+	if c.MaxParallel > 0 {
+		if there.Slots = min(there.Slots, int64(c.MaxParallel)-at.Slots); there.Slots <= 0 {
+			s.Not = fmt.Sprintf("max_parallel = %d is reached without it", c.MaxParallel)
+			return s
+		}
+	}
+	if c.Free == 0 {
+		s.Not = "every job of it is tried on " + s.from + " before the others start"
+		return s
+	}
+	most, bound := c.Afford(c.Free)
+	s.alone = at.End(c.Jobs + c.Flying)
+	s.end = s.alone
+	for k := 1; k <= most; k++ {
+		if end := max(at.End(c.Jobs-k+c.Flying), there.End(k)); end < s.end {
+			s.N, s.end = k, end
+		}
+	}
+	if s.N == 0 {
+		if s.Not = bound; bound == "" {
+			s.Not = "it would end no sooner"
+		}
+		return s
+	}
+	if s.N == most && most < c.Jobs {
+		s.bound = bound
+	}
+	s.all = there.End(c.Jobs)
+	s.cost, s.first, s.whole = inAll(c.Second, s.N), inAll(c.First, c.Jobs), inAll(c.Second, c.Jobs)
+	return s
+}
+
+// A Queue is how many jobs of a request run at once on a place, how long each
+// takes and how long the first waits.
+type Queue struct {
+	Slots      int64 // at least 1
+	Each, Wait time.Duration
+}
+
+// End is when so many jobs are through.
+func (q Queue) End(jobs int) time.Duration {
+	if jobs <= 0 {
+		return 0
+	}
+	rounds := (int64(jobs) + q.Slots - 1) / q.Slots
+	return q.Wait + time.Duration(rounds)*q.Each
+}

@@ -1,0 +1,162 @@
+// Package transfers lists the files that the jobs of a plan read on another
+// backend, or another host, than where they lie: one row for each input and
+// each way, each producer once however many consumers read it there.
+package transfers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/hosts"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
+)
+
+// A Transfer moves the files of one input between backends.
+type Transfer struct {
+	Phase string // consumer
+	Input string
+	From  string // backend
+	To    string
+	// FromHost and ToHost are the hosts of backends whose hosts have files of
+	// their own; "" elsewhere.
+	FromHost string `json:",omitempty"`
+	ToHost   string `json:",omitempty"`
+	Files    int
+	Bytes    int64   // -1: known after the producer
+	After    string  // producer phase
+	Cells    []int32 // producer cells
+	Push     bool
+	Output   string
+}
+
+// Ends are the two places of a transfer as they are shown.
+func (t Transfer) Ends() (from, to string) {
+	return hosts.Spot{Backend: t.From, Pool: t.FromHost}.Name(), hosts.Spot{Backend: t.To, Pool: t.ToHost}.Name()
+}
+
+// A Phase is what is asked of one phase of a plan: which cells start, and
+// where; the columns are by cell, Records nil where there is none.
+type Phase struct {
+	*lang.Phase
+	Starts     func(cell int) bool
+	Place      []uint16 // into Placements
+	Placements []place.Decision
+	Records    []*state.Job
+}
+
+func (p *Phase) decision(cell int) place.Decision {
+	if at := int(p.Place[cell]); at > 0 && at < len(p.Placements) {
+		return p.Placements[at]
+	}
+	return place.Decision{}
+}
+
+// A haul is one input's files on one way, in the making.
+type haul struct {
+	t       Transfer
+	unknown bool
+}
+
+// Of lists the transfers of one input of a phase of which something starts,
+// in order of their ways.
+func Of(spots *hosts.Spots, p, from *Phase, in *lang.Input) []Transfer {
+	if onePlace(spots, p, from) {
+		return nil
+	}
+	to := make([]hosts.Spot, len(p.Placements))
+	for i, d := range p.Placements {
+		to[i] = spots.Of(d.Backend, d.Pool)
+	}
+	type need struct {
+		group int
+		to    hosts.Spot
+	}
+	done := map[need]bool{}
+	hauls := map[[2]hosts.Spot]*haul{}
+	for i, at := range p.Place {
+		if int(at) >= len(to) || !p.Starts(i) {
+			continue
+		}
+		n := need{in.GroupOf(i), to[at]}
+		if n.to.Files == "" || done[n] {
+			continue
+		}
+		done[n] = true
+		for _, producer := range in.Members(n.group) {
+			add(hauls, spots, p, from, in, producer, n.to)
+		}
+	}
+	return rows(hauls, from.Name)
+}
+
+// onePlace is the common case: everything on one machine.
+func onePlace(spots *hosts.Spots, p, from *Phase) bool {
+	var only hosts.Spot
+	for _, d := range slices.Concat(p.Placements, from.Placements) {
+		switch s := spots.Of(d.Backend, d.Pool); {
+		case s.Files == "":
+		case only.Files == "":
+			only = s
+		case !only.Sees(s):
+			return false
+		}
+	}
+	var last lie
+	for _, job := range from.Records {
+		if job == nil || only.Files == "" {
+			continue
+		}
+		for k := range job.Outputs {
+			if at := lieOf(job, &job.Outputs[k]); at != last {
+				if last = at; !only.Sees(spots.Of(at.backend, at.pool)) {
+					return false
+				}
+			}
+		}
+		if at := job.Last(); at != nil && job.Status.Active() && !only.Sees(spots.Of(at.Backend, at.Pool)) {
+			return false
+		}
+	}
+	return true
+}
+
+// add counts what a producer's output adds to the way from where it lies.
+func add(hauls map[[2]hosts.Spot]*haul, spots *hosts.Spots, p, from *Phase, in *lang.Input, producer int, to hosts.Spot) {
+	lies, output, known := Lies(spots, from, producer, in.Output)
+	if lies.Files == "" || lies.Sees(to) || output != nil && slices.ContainsFunc(Copies(spots, output), to.Sees) {
+		return
+	}
+	key := [2]hosts.Spot{lies, to}
+	h := hauls[key]
+	if h == nil {
+		h = &haul{t: Transfer{Phase: p.Name, Input: in.Name, From: lies.Backend, FromHost: lies.Pool, To: to.Backend, ToHost: to.Pool,
+			Output: in.Output, Push: !strings.HasPrefix(to.Backend, "local.")}}
+		hauls[key] = h
+	}
+	h.t.Cells = append(h.t.Cells, int32(producer))
+	if !known {
+		h.t.Files++
+		h.unknown = true
+		return
+	}
+	h.t.Files += max(output.Files, 1)
+	h.t.Bytes += output.Size
+}
+
+func rows(hauls map[[2]hosts.Spot]*haul, producer string) []Transfer {
+	var out []Transfer
+	for _, h := range hauls {
+		if h.unknown {
+			h.t.Bytes, h.t.After = -1, producer
+		}
+		slices.Sort(h.t.Cells)
+		out = append(out, h.t)
+	}
+	slices.SortFunc(out, func(a, b Transfer) int {
+		return cmp.Or(strings.Compare(a.From, b.From), strings.Compare(a.FromHost, b.FromHost), strings.Compare(a.To, b.To), strings.Compare(a.ToHost, b.ToHost))
+	})
+	return out
+}
