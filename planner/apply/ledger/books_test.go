@@ -62,7 +62,7 @@ func TestAmountsBeyondCount(t *testing.T) {
 	} {
 		var b Books
 		b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": c.limit}})
-		b.Enter(it, usd(c.spent), Amounts{})
+		b.enter(it, usd(c.spent), Amounts{})
 		if b.Afford(it, "phase.a", c.job, now) != c.fits {
 			t.Errorf("%s: fits %t: %s", c.name, !c.fits, b.Why)
 		}
