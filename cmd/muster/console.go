@@ -20,7 +20,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/lang/console"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/results"
 	"github.com/muster-run/muster/state"
 )
 
@@ -60,7 +60,7 @@ nothing and takes no lock.`,
 
 // view is what the console sees: with an address, the job's own values.
 func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View, error) {
-	view := lang.View{Results: apply.Completed(c, st)}
+	view := lang.View{Results: results.Completed(c, st)}
 	if len(args) == 0 {
 		return view, nil
 	}

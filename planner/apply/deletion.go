@@ -1,21 +1,14 @@
 package apply
 
 import (
-	"context"
 	"fmt"
 	"path"
-	"time"
 
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
-)
-
-const (
-	deleteMax  = 1000            // outputs of one call
-	deleteTime = 2 * time.Minute // for one call
 )
 
 // deleteOutputs deletes what the plan lists, under the fence of this run, and
@@ -33,12 +26,30 @@ func (e *engine) deleteOutputs() {
 			e.undeleted += len(by[name])
 			continue
 		}
-		for ds := by[name]; len(ds) > 0; {
-			n := min(len(ds), deleteMax)
-			e.deleteSome(b, name, ds[:n])
-			ds = ds[n:]
+		e.deleteAt(b, name, by[name])
+	}
+}
+
+// deleteAt deletes outputs that lie among the files of one name.
+func (e *engine) deleteAt(b *fleet.Backend, name string, ds []planner.Deletion) {
+	files := make([]fleet.File, len(ds))
+	for i, d := range ds {
+		files[i] = fleet.File{Path: d.Path, Pattern: d.Glob}
+		if d.Workdir != "" && !path.IsAbs(d.Path) {
+			files[i].Path = path.Join(d.Workdir, d.Path)
 		}
 	}
+	e.fleet.Remove(b, name, files, func(n int, err error) {
+		these := ds[:n]
+		ds = ds[n:]
+		if err != nil {
+			e.report.note(e, "backend."+b.Name, fmt.Sprintf("outputs on backend.%s were not deleted: %v", name, err), true)
+			e.undeleted += n
+			return
+		}
+		e.removed += n
+		e.deleted(these)
+	})
 }
 
 // liesAt names whose files an output to be deleted is among.
@@ -48,44 +59,6 @@ func (e *engine) liesAt(d planner.Deletion) string {
 		return d.Backend
 	}
 	return c.Spot(j.Last().Pool).Name()
-}
-
-func (e *engine) deleteSome(b *fleet.Backend, name string, ds []planner.Deletion) {
-	var err error
-	b.Call(func() {
-		ctx, cancel := context.WithTimeout(e.ctx, deleteTime)
-		defer cancel()
-		r := providers.RemoveRequest{Backend: name, Fence: e.Session.Fence(), Holder: e.Session.Holder()}
-		for _, d := range ds {
-			file := d.Path
-			if d.Workdir != "" && !path.IsAbs(file) {
-				file = path.Join(d.Workdir, file)
-			}
-			if !d.Glob {
-				r.Paths = append(r.Paths, file)
-				continue
-			}
-			found, lerr := b.Provider.List(ctx, name, []string{file})
-			if lerr != nil {
-				err = lerr
-				return
-			}
-			for _, f := range found {
-				r.Paths = append(r.Paths, f.Path)
-			}
-		}
-		if len(r.Paths) > 0 {
-			err = b.Provider.Remove(ctx, r)
-		}
-	}, func() {
-		if err != nil {
-			e.report.note(e, "backend."+b.Name, fmt.Sprintf("outputs on backend.%s were not deleted: %v", name, err), true)
-			e.undeleted += len(ds)
-			return
-		}
-		e.removed += len(ds)
-		e.deleted(ds)
-	})
 }
 
 // deleted records that files are gone, and what they were of.

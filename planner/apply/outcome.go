@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/results"
 )
 
 // counts sums the cells by what they are at the end.
@@ -158,7 +158,9 @@ func (e *engine) outcome() Outcome {
 	slices.SortFunc(o.QueuedOn, func(a, b BackendCount) int {
 		return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Backend, b.Backend))
 	})
-	o.Results = e.results()
+	if len(e.Campaign.Results) > 0 {
+		o.Results = results.Of(e.Campaign, e.st)
+	}
 	return o
 }
 
@@ -171,15 +173,6 @@ func (e *engine) braked() string {
 		}
 	}
 	return ""
-}
-
-// results evaluates the campaign's results over what is completed. Nothing
-// fails because of them.
-func (e *engine) results() (out []lang.ResultValue) {
-	if len(e.Campaign.Results) == 0 {
-		return nil
-	}
-	return Results(e.Campaign, e.st)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,13 +1,10 @@
 package apply
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/fleet"
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
 
@@ -111,23 +108,10 @@ func (e *engine) move(p *phase, cell int32) {
 
 func (e *engine) releaseRental(r *planner.Row) {
 	b := e.fleet.At(r.Backend, "")
-	if b == nil || b.Provider == nil {
+	if b == nil {
 		return
 	}
-	rel, ok := b.Provider.(providers.Releaser)
-	if !ok {
-		return
-	}
-	var out []providers.Outcome
-	var err error
-	b.Call(func() {
-		ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
-		defer cancel()
-		out, err = rel.Release(ctx, b.Name, []string{r.Address})
-	}, func() {
-		if err == nil && len(out) > 0 && out[0].Err != nil {
-			err = out[0].Err
-		}
+	e.fleet.Release(b, r.Address, func(err error) {
 		if err != nil {
 			e.report.note(e, "backend."+b.Name, fmt.Sprintf("%s on backend.%s was not released: %v", r.Address, b.Name, err), true)
 			return

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/results"
 	"github.com/muster-run/muster/state"
 )
 
@@ -54,7 +54,7 @@ func OutputsOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Outputs {
 			r.Jobs = append(r.Jobs, o)
 		}
 	}
-	for _, v := range apply.Results(c, st) {
+	for _, v := range results.Of(c, st) {
 		r.Results = append(r.Results, resultOf(v))
 	}
 	return r

@@ -1,4 +1,6 @@
-package apply
+// Package results computes what a campaign's results come to, over the jobs that
+// a state holds as completed.
+package results
 
 import (
 	"github.com/muster-run/muster/lang"
@@ -6,9 +8,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Results evaluates a campaign's results over the jobs that a state holds as
-// completed.
-func Results(c *lang.Campaign, st *state.State) []lang.ResultValue {
+// Of evaluates a campaign's results.
+func Of(c *lang.Campaign, st *state.State) []lang.ResultValue {
 	return c.EvalResults(Completed(c, st))
 }
 
