@@ -133,9 +133,9 @@ func (g Group) left() float64 {
 	return g.Runtime.own() + g.again()
 }
 
-// golden and silver spread what follows one another evenly, however much there
-// is (a Kronecker sequence).
-var golden, silver = (math.Sqrt(5) - 1) / 2, math.Sqrt2 - 1
+// golden, silver and bronze spread what follows one another evenly, however much
+// there is (a Kronecker sequence).
+var golden, silver, bronze = (math.Sqrt(5) - 1) / 2, math.Sqrt2 - 1, (math.Sqrt(13) - 3) / 2
 
 func fraction(x float64) float64 { _, f := math.Modf(x); return f }
 
@@ -206,6 +206,7 @@ func (g *Group) drawn(z, spare float64, n int, late bool) time.Duration {
 		return r.Draw(Off{Alone: z})
 	}
 	own, common := r.own(), r.together()*z90
-	off := math.Sqrt(common*common + max(own*own*spare*spare, z90*z90*own*own/float64(n)))
+	wider := z90 * r.loose() * own * max(z, own) // the longest are off more where jobs differ more, and so is the mean
+	off := math.Sqrt(common*common + wider*wider + max(own*own*spare*spare, z90*z90*own*own/float64(n)))
 	return r.times(off + own*z - own*own/2)
 }

@@ -97,7 +97,8 @@ func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uin
 	h := fnv.New64a()
 	h.Write([]byte(phase))
 	// Evenly over the deals, and otherwise for each phase.
-	off := Off{Day: d.day(), Phase: deviation(fraction(float64(h.Sum64()%1000)/1000 + (float64(d.nth)+0.5)*golden))}
+	off := Off{Day: d.day(), Phase: deviation(fraction(float64(h.Sum64()%1000)/1000 + (float64(d.nth)+0.5)*golden)),
+		Spread: deviation(fraction(float64(h.Sum64()/1000%1000)/1000 + (float64(d.nth)+0.5)*bronze))}
 	chance := rand.New(rand.NewPCG(d.nth, h.Sum64()))
 	out := slices.Clone(of)
 	for i, at := range of {

@@ -38,7 +38,29 @@ func (r Runtime) sigma() float64 {
 	if from <= 0 || r.P90 <= from {
 		return 0
 	}
-	return math.Log(float64(r.P90)/float64(from)) / z90
+	return math.Log(float64(r.P90)/float64(from)) / r.bound()
+}
+
+// bound is how many standard deviations the 90th percentile is off the median.
+// Of few values it is Student's, for their standard deviation s is not known well
+// either: what it stands for is s·√(f/χ²) with f degrees of freedom, of which this
+// is by the median of χ² (Wilson and Hilferty 1931).
+func (r Runtime) bound() float64 {
+	if r.Seen <= 1 {
+		return z90
+	}
+	f := float64(r.Seen - 1)
+	return student90(r.Seen-1) * math.Pow(1-2/(9*f), 1.5)
+}
+
+// loose is the standard deviation of the logarithm of sigma itself: of √(f/χ²),
+// half the root of the trigamma function of f/2, which this is within 2 % of from
+// f = 2 on.
+func (r Runtime) loose() float64 {
+	if r.Seen <= 1 {
+		return 0
+	}
+	return 1 / math.Sqrt(max(2*float64(r.Seen-1)-1.5, 0.8))
 }
 
 // phase is the standard deviation of log t by which the jobs of one phase are
@@ -62,14 +84,14 @@ func (r Runtime) own() float64 { return r.sigma() * math.Sqrt(1-r.common()) }
 
 // An Off is how far a launch is off what is expected of it, in standard
 // deviations: by the day, which all phases share, with all jobs of its phase,
-// and by itself.
-type Off struct{ Day, Phase, Alone float64 }
+// by how much these differ more than those that were seen, and by itself.
+type Off struct{ Day, Phase, Spread, Alone float64 }
 
 // Draw is the runtime of one launch that is so far off. Over many jobs that are
 // not off together it has the expected mean.
 func (r Runtime) Draw(off Off) time.Duration {
-	own := r.own()
-	return r.times(r.today()*off.Day + r.phase()*off.Phase + own*off.Alone - own*own/2)
+	own, wider := r.own(), math.Exp(r.loose()*off.Spread)
+	return r.times(r.today()*off.Day + wider*(r.phase()*off.Phase+own*off.Alone) - own*own/2)
 }
 
 // times is the expected runtime times e to a power, ended at the walltime.
@@ -85,11 +107,11 @@ func (r Runtime) times(power float64) time.Duration {
 // of lognormal values is about lognormal (Fenton 1960), and the part that is
 // common to all does not average out.
 func (r Runtime) Average(jobs float64) time.Duration {
-	common := r.together()
+	own := r.own()
+	common := math.Hypot(r.together(), own*own*r.loose()) // the mean of a lognormal grows with its spread
 	if r.Seen <= 0 || common == 0 {
 		return r.P90
 	}
-	own := r.own()
 	left := math.Log(1 + (math.Exp(own*own)-1)/max(jobs, 1))
 	off := z90*math.Sqrt(left+common*common) - left/2
 	return max(min(r.times(off), r.ended(off)), r.Expected)

@@ -173,7 +173,7 @@ func (s *Stage) model(nth int) sim.Model {
 		}
 		off := forecast.Off{Day: today, Phase: unseen, Alone: sim.Normal(seed, address, n, "runtime")}
 		if runtime.Seen > 0 { // a phase that was seen is off by itself, but for the day
-			off.Phase = sim.Normal(seed, a.plan.Name, "median")
+			off.Phase, off.Spread = sim.Normal(seed, a.plan.Name, "median"), sim.Normal(seed, a.plan.Name, "spread")
 		}
 		f.Takes = runtime.Draw(off)
 		if limit := runtime.Ceiling; limit > 0 {
