@@ -48,8 +48,10 @@ type Config struct {
 
 	// Progress is called from the loop, at most every 100 ms, at notes and
 	// once at the end. It must be cheap and must not keep the value's slices.
+	// It tells nothing that a crash could take back.
 	Progress func(Progress)
-	// Event is called from the loop for every fact folded into the state.
+	// Event is called from the loop for every fact folded into the state, once
+	// the store holds it durably.
 	Event func(state.Event)
 
 	// Secrets reads a secret at submission; nil uses site.Secret.

@@ -319,7 +319,7 @@ func (e *engine) emit(ev state.Event) {
 		e.unsynced = e.Clock()
 	}
 	if e.Event != nil {
-		e.Event(ev)
+		e.report.tell(e, func() { e.Event(ev) })
 	}
 }
 
@@ -347,6 +347,7 @@ func (e *engine) sync() bool {
 		return false
 	}
 	e.unsynced = time.Time{}
+	e.report.durable()
 	e.fleet.Durable()
 	return true
 }

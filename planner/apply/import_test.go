@@ -88,7 +88,7 @@ func TestImportWhoseOutputsDoNotVerifyFails(t *testing.T) {
 func TestSecondJobOfATokenIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, one)
-	s.world.result = func(j providers.Job, _ int) result { return result{takes: 30 * time.Millisecond} }
+	s.world.result = func(j providers.Job, _ int) result { return result{hang: true} }
 	told := false
 	s.conf = func(c *Config) {
 		c.Event = func(ev state.Event) {
@@ -100,6 +100,11 @@ func TestSecondJobOfATokenIsCancelled(t *testing.T) {
 					s.world.tell(offer.Observation{Token: sub.Token, Presence: offer.Found, Handle: sub.Handle, Status: offer.Running, Attempt: 1, Duplicate: "77"})
 					s.world.tell(offer.Observation{Token: sub.Token, Presence: offer.Found, Handle: sub.Handle, Status: offer.Running, Attempt: 1, Duplicate: "77"})
 				}()
+				go s.world.until(func() bool {
+					gone := len(s.world.ended) > 0
+					s.world.jobs[sub.Token].res.hang = !gone
+					return gone
+				})
 			}
 		}
 	}

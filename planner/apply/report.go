@@ -11,8 +11,10 @@ import (
 const reportEvery = 100 * time.Millisecond
 
 // A reporter tells a watcher of the run how it stands, never more often than
-// every reportEvery but for notes.
+// every reportEvery but for notes. Nothing is told before the state holds it
+// durably: what was shown as done is done after a crash, too.
 type reporter struct {
+	untold  []func() // until then
 	started time.Time
 	last    time.Time
 	late    bool // something changed since the last report
@@ -21,9 +23,29 @@ type reporter struct {
 
 func (r *reporter) begin(e *engine) { r.started = e.Clock() }
 
-// tick reports when it is time.
+// tell tells now or, while events wait to be durable, with them.
+func (r *reporter) tell(e *engine, f func()) {
+	if e.unsynced.IsZero() {
+		f()
+		return
+	}
+	r.untold = append(r.untold, f)
+}
+
+// durable tells what waited for the state. What a store that failed does not
+// hold is never told.
+func (r *reporter) durable() {
+	told := r.untold
+	r.untold = nil
+	for _, f := range told {
+		f()
+	}
+}
+
+// tick reports when it is time. While events wait to be durable it is not: the
+// loop turns when they are, at most syncAtLeast later.
 func (r *reporter) tick(e *engine) {
-	if e.Progress == nil {
+	if e.Progress == nil || !e.unsynced.IsZero() {
 		return
 	}
 	now := e.Clock()
@@ -58,7 +80,7 @@ func (r *reporter) note(e *engine, address, text string, bad bool) {
 		text = strings.TrimLeft(rest, ": ")
 	}
 	p := Progress{At: e.Clock(), Started: r.started, Address: address, Note: text, Bad: bad, Waits: r.waits}
-	e.Progress(p)
+	r.tell(e, func() { e.Progress(p) })
 }
 
 func (r *reporter) final(e *engine) {

@@ -140,7 +140,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 		Event: func(ev state.Event) {
 			switch ev := ev.(type) {
 			case state.Observed:
-				last = v.Now()
+				last = ev.At
 				if ev.Attempt.N > 1 && ev.Status == state.Running {
 					r.Retries++
 				}
