@@ -66,6 +66,8 @@ var walls = []struct {
 	{"providers/slurm/script", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
 	{"providers/slurm/arrays", []string{"providers/slurm/login", "providers/slurm/node", "providers/slurm/cluster"}},
 	{"providers/slurm/programs", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
+	// Where cells stand is known without backends.
+	{"planner/apply/cells", []string{"planner/apply/fleet", "planner/apply/freight", "planner/apply/line", "providers"}},
 	// What backends have is told to the engine, which decides what follows.
 	{"planner/apply/fleet", []string{"planner/apply/approval", "planner/apply/brake", "planner/apply/ledger", "planner/apply/relaunch", "planner/place"}},
 }

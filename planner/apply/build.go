@@ -83,7 +83,7 @@ func (e *engine) record(f *flight, req lang.Request, label string) state.Job {
 // resultText is a cell's result hash, or its smoke's fingerprint, in hex.
 func (p *phase) resultText(cell int32, smoke bool) string {
 	if smoke {
-		return p.gate.Print(cell)
+		return p.Gate.Print(cell)
 	}
 	if int(cell) >= len(p.plan.Result) || p.plan.Result[cell].IsZero() {
 		return ""

@@ -18,52 +18,23 @@ func (e *engine) newEdge(in *lang.Input, from, to *phase) *edge {
 	return &edge{Edge: freight.NewEdge(groups, func(late []int32) { e.unpark(to, late) }), from: from, to: to}
 }
 
-// arrive tells that a producer's files are verified.
-func (e *engine) arrive(ed *edge, producer int32) {
-	for _, c := range ed.Groups.Arrive(producer) {
-		e.release(ed.to, c)
-	}
-}
-
-// release takes one of the things a cell waits for away.
-func (e *engine) release(p *phase, cell int32) {
-	if p.Waits[cell]--; p.Waits[cell] > 0 {
-		return
-	}
-	if p.At[cell] == cells.Pending {
-		e.makeReady(p, cell)
-	}
-}
-
 // unchain takes back what was handed over to come after a job that failed:
 // its queue would keep it for ever.
 func (e *engine) unchain(p *phase, cell int32) {
-	var late []*flight
-	take := func(to *phase, c int32) {
-		if to.At[c] != cells.Queued && to.At[c] != cells.Submitting {
-			return
+	late := false
+	for to, c := range p.Behind(cell) {
+		if to.At[c] != cells.Queued && to.At[c] != cells.Submitting || to.Waits[c] == 0 {
+			continue
 		}
-		if f := e.byJob[to.Address(int(c))]; f != nil && f.End == fleet.Stays && to.Waits[c] > 0 {
-			f.End = fleet.Behind
-			late = append(late, f)
-		}
-	}
-	for _, ed := range p.edges {
-		if g := ed.Group[cell]; g >= 0 {
-			for _, c := range ed.Consumers(int(g)) {
-				take(ed.to, c)
-			}
+		if f := e.byJob[e.phases[to.Ord].Address(int(c))]; f != nil && f.End == fleet.Stays {
+			f.EndAs(fleet.Behind)
+			late = true
 		}
 	}
-	for _, d := range p.after {
-		for c := range int32(len(d.At)) {
-			take(d, c)
-		}
-	}
-	if p.gate.Pilots[cell] {
+	if p.Gate.Pilots[cell] {
 		e.behindPilots(p)
 	}
-	if len(late) > 0 && e.fleet.Unanswered == 0 {
+	if late && e.fleet.Unanswered == 0 {
 		e.fleet.Cancel()
 	}
 }
@@ -75,7 +46,7 @@ func (e *engine) behindSmoke(p *phase, cell int32) {
 
 // behindPilots takes back what was handed over to come after the pilots.
 func (e *engine) behindPilots(p *phase) {
-	e.takeBack(p, func(f *flight) bool { return !f.smoke && !p.gate.Pilots[f.cell] })
+	e.takeBack(p, func(f *flight) bool { return !f.smoke && !p.Gate.Pilots[f.cell] })
 }
 
 // takeBack takes what has not started of a phase out of its queues.
@@ -94,18 +65,10 @@ func (e *engine) takeBack(p *phase, which func(*flight) bool) {
 
 // completed tells the cells that wait for this one.
 func (e *engine) completed(p *phase, cell int32) {
-	for _, ed := range p.edges {
-		if !e.freight.Together() {
+	if !e.freight.Together() {
+		for _, ed := range p.edges {
 			e.carryAhead(ed, cell)
 		}
-		e.arrive(ed, cell)
 	}
-	if p.undone--; p.undone > 0 {
-		return
-	}
-	for _, d := range p.after {
-		for c := range int32(len(d.Waits)) {
-			e.release(d, c)
-		}
-	}
+	p.Complete(cell, func(to *cells.Node, c int32) { e.makeReady(e.phases[to.Ord], c) })
 }

@@ -28,6 +28,7 @@ import (
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
@@ -54,6 +55,7 @@ type engine struct {
 
 	inbox  chan func()
 	phases []*phase
+	nodes  []*cells.Node // of the same
 	byName map[string]*phase
 
 	fleet    *fleet.Fleet       // what backends have
@@ -405,7 +407,7 @@ func (e *engine) waitsForBackend() bool {
 			continue
 		}
 		for _, p := range e.phases {
-			if p.queues[b.Ord].Len() > 0 && !p.breaker.Open && !e.holds.Phases[p.Name] && !p.gate.Failed {
+			if p.queues[b.Ord].Len() > 0 && !p.breaker.Open && !e.holds.Phases[p.Name] && !p.Gate.Failed {
 				return true
 			}
 		}

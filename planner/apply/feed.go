@@ -96,7 +96,7 @@ func (e *engine) refuseCell(p *phase, cell int32, smoke bool, why string) {
 		e.holdJob(p, cell, why)
 		return
 	}
-	p.gate.Mark(cell, cells.Held)
+	p.Gate.Mark(cell, cells.Held)
 	e.report.note(e, p.Address(int(cell)), "the smoke of "+p.Address(int(cell))+" is held: "+why, true)
 }
 
@@ -104,7 +104,7 @@ func (e *engine) refuseCell(p *phase, cell int32, smoke bool, why string) {
 func (e *engine) unpark(p *phase, late []int32) {
 	for _, c := range late {
 		if c < 0 {
-			p.gate.Retry(-1 - c)
+			p.Gate.Retry(-1 - c)
 		} else if p.At[c] == cells.Pending {
 			e.makeReady(p, c)
 		}
@@ -152,7 +152,7 @@ func (e *engine) loadCode() {
 			continue
 		}
 		p.source = p.plan.Source.Digest
-		if p.Counts[cells.Done]+p.Counts[cells.Skipped]+p.Counts[cells.SkippedDone] == len(p.At) && len(p.gate.Order) == 0 {
+		if p.Counts[cells.Done]+p.Counts[cells.Skipped]+p.Counts[cells.SkippedDone] == len(p.At) && len(p.Gate.Order) == 0 {
 			continue
 		}
 		for i := range p.plan.Placements {
@@ -160,7 +160,7 @@ func (e *engine) loadCode() {
 				e.freight.Ship(p.Phase, p.source, e.fleet.At(d.Backend, d.Pool).Berth, d.Pool)
 			}
 		}
-		if d := p.gate.Place; d != nil && e.fleet.Contacts[d.Backend] != nil {
+		if d := p.Gate.Place; d != nil && e.fleet.Contacts[d.Backend] != nil {
 			e.freight.Ship(p.Phase, p.source, e.fleet.At(d.Backend, d.Pool).Berth, d.Pool)
 		}
 	}

@@ -64,7 +64,7 @@ func (f *flight) mark(s cells.Status) {
 		return
 	}
 	if f.smoke {
-		f.p.gate.Mark(f.cell, s)
+		f.p.Gate.Mark(f.cell, s)
 		return
 	}
 	f.p.Set(f.cell, s)
@@ -117,7 +117,7 @@ func (e *engine) whereItWas(f *flight) *place.Decision {
 	if !f.smoke {
 		f.p.replace(f.cell, d)
 	} else if g := f.p.plan.Smoke; g == nil || g.Place.Backend == "" {
-		f.p.gate.Place = d
+		f.p.Gate.Place = d
 	}
 	return d
 }

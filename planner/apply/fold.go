@@ -111,7 +111,7 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 	default:
 		f.p.Set(f.cell, cells.Done)
 		e.countSuccess(f.p)
-		f.p.gate.Piloted(f.cell)
+		f.p.Gate.Piloted(f.cell)
 		e.completed(f.p, f.cell)
 	}
 }
@@ -161,10 +161,10 @@ func (e *engine) conclude1(f *flight) {
 			e.emit(state.Forgot{Address: f.Key, At: e.Clock()})
 		}
 	case f.smoke:
-		f.p.gate.Mark(f.cell, cells.Cancelled)
+		f.p.Gate.Mark(f.cell, cells.Cancelled)
 		e.behindSmoke(f.p, f.cell)
 		if f.End.Anew() {
-			f.p.gate.Retry(f.cell)
+			f.p.Gate.Retry(f.cell)
 		}
 	case f.End.Anew():
 		e.again(f)

@@ -23,7 +23,7 @@ func (e *engine) loadGates() {
 	for _, p := range e.phases {
 		g := p.plan.Smoke
 		if g != nil && g.Place.Backend != "" {
-			p.gate.Place = &g.Place
+			p.Gate.Place = &g.Place
 		}
 		if g != nil && p.Smoke != nil {
 			e.loadSmokes(p, g)
@@ -37,13 +37,13 @@ func (e *engine) loadGates() {
 // unchainGate takes back what was handed over to come after a smoke or a pilot
 // that is known not to have passed.
 func (e *engine) unchainGate(p *phase) {
-	for _, c := range p.gate.Order {
-		if p.gate.Smokes[c] == cells.Failed {
+	for _, c := range p.Gate.Order {
+		if p.Gate.Smokes[c] == cells.Failed {
 			e.behindSmoke(p, c)
 		}
 	}
-	for c := range p.gate.Pilots {
-		if s := p.At[c]; s == cells.Failed || s == cells.Held || s == cells.Cancelled {
+	for c := range p.Gate.Pilots {
+		if p.At[c].Stopped() {
 			e.behindPilots(p)
 		}
 	}
@@ -60,10 +60,10 @@ func (e *engine) loadPilots(p *phase) {
 		if e.pilotOverridden(p, c) {
 			continue
 		}
-		if p.gate.Pilots == nil {
-			p.gate.Pilots = map[int32]bool{}
+		if p.Gate.Pilots == nil {
+			p.Gate.Pilots = map[int32]bool{}
 		}
-		p.gate.Pilots[int32(c)] = true
+		p.Gate.Pilots[int32(c)] = true
 	}
 }
 
@@ -78,19 +78,19 @@ func (e *engine) pilotOverridden(p *phase, cell int) bool {
 }
 
 func (e *engine) loadSmokes(p *phase, g *planner.Gate) {
-	p.gate.Smokes, p.gate.Prints = map[int32]cells.Status{}, map[int32]string{}
+	p.Gate.Smokes, p.Gate.Prints = map[int32]cells.Status{}, map[int32]string{}
 	for i, c := range p.Smoke.Cells {
 		if i < len(g.Prints) {
-			p.gate.Prints[int32(c)] = g.Prints[i].String()
+			p.Gate.Prints[int32(c)] = g.Prints[i].String()
 		}
 	}
 	if g.Override != "" || e.overridden(p) {
 		return
 	}
 	add := func(c int, s cells.Status) {
-		if !slices.Contains(p.gate.Order, int32(c)) {
-			p.gate.Order = append(p.gate.Order, int32(c))
-			p.gate.Smokes[int32(c)] = s
+		if !slices.Contains(p.Gate.Order, int32(c)) {
+			p.Gate.Order = append(p.Gate.Order, int32(c))
+			p.Gate.Smokes[int32(c)] = s
 		}
 	}
 	for _, c := range g.Run {
@@ -101,16 +101,16 @@ func (e *engine) loadSmokes(p *phase, g *planner.Gate) {
 	}
 	for _, c := range g.Failed {
 		add(c, cells.Failed)
-		p.gate.Failed = true
+		p.Gate.Failed = true
 	}
 	for key, f := range e.byJob {
 		if f.p == p && f.smoke && strings.HasPrefix(key, "smoke.") {
 			add(int(f.cell), f.Status)
-			p.gate.Smokes[f.cell] = f.Status
+			p.Gate.Smokes[f.cell] = f.Status
 		}
 	}
-	slices.Sort(p.gate.Order)
-	for _, c := range slices.Clone(p.gate.Order) {
+	slices.Sort(p.Gate.Order)
+	for _, c := range slices.Clone(p.Gate.Order) {
 		e.judgeLate(p, c)
 	}
 }
@@ -118,8 +118,8 @@ func (e *engine) loadSmokes(p *phase, g *planner.Gate) {
 // judgeLate judges a smoke that completed in the moment a run was cut off.
 func (e *engine) judgeLate(p *phase, cell int32) {
 	rec := e.st.Jobs[e.recordKey(p, cell, true)]
-	want := p.gate.Print(cell)
-	if rec == nil || want == "" || rec.Result != want || p.gate.Smokes[cell] != cells.Pending {
+	want := p.Gate.Print(cell)
+	if rec == nil || want == "" || rec.Result != want || p.Gate.Smokes[cell] != cells.Pending {
 		return
 	}
 	if _, known := e.st.Validations[want]; known {
@@ -150,7 +150,7 @@ func (e *engine) overridden(p *phase) bool {
 // says that they may run beside one another. Nothing is started after one
 // failed.
 func (e *engine) dispatchSmokes(p *phase) {
-	g := &p.gate
+	g := &p.Gate
 	if len(g.Order) == 0 || g.Failed || g.Place == nil || e.fleet.Contacts[g.Place.Backend] == nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (e *engine) dispatchSmokes(p *phase) {
 // dispatchPilots starts pilots, and nothing else of the phase.
 func (e *engine) dispatchPilots(p *phase) {
 	for c := range int32(len(p.At)) {
-		if !p.gate.Pilots[c] || p.At[c] != cells.Ready {
+		if !p.Gate.Pilots[c] || p.At[c] != cells.Ready {
 			continue
 		}
 		d := p.decision(c)
@@ -193,7 +193,7 @@ func (e *engine) dispatchPilots(p *phase) {
 // smokePassed judges a smoke that completed by what it was expected to say.
 func (e *engine) smokePassed(f *flight, metrics map[string]string, o *offer.Observation) {
 	if f.End.Anew() {
-		f.p.gate.Retry(f.cell)
+		f.p.Gate.Retry(f.cell)
 		return
 	}
 	a := e.st.Jobs[f.Key].Last()
@@ -208,14 +208,14 @@ func (e *engine) validate(p *phase, cell int32, metrics map[string]string, a *st
 	v := e.validation(p, cell, a)
 	v.Passed, v.Metrics = true, metrics
 	e.emit(state.Validated{Validation: v})
-	p.gate.Pass(cell)
-	if !p.gate.Shut() {
+	p.Gate.Pass(cell)
+	if !p.Gate.Shut() {
 		e.report.note(e, "phase."+p.Name, "phase."+p.Name+": smoke passed", false)
 	}
 }
 
 func (e *engine) validation(p *phase, cell int32, a *state.Attempt) state.Validation {
-	v := state.Validation{Fingerprint: p.gate.Print(cell), Address: p.Address(int(cell)), At: e.Clock(), Class: e.environment(p, cell)}
+	v := state.Validation{Fingerprint: p.Gate.Print(cell), Address: p.Address(int(cell)), At: e.Clock(), Class: e.environment(p, cell)}
 	if a != nil && a.Usage != nil && a.Usage.Elapsed > 0 {
 		v.Elapsed = a.Usage.Elapsed
 	} else if a != nil && !a.Started.IsZero() && a.Ended.After(a.Started) {
@@ -229,7 +229,7 @@ func (e *engine) validation(p *phase, cell int32, a *state.Attempt) state.Valida
 func (e *engine) environment(p *phase, cell int32) string {
 	d := p.firstChoice(cell)
 	if d == nil {
-		d = p.gate.Place
+		d = p.Gate.Place
 	}
 	if d == nil {
 		return ""
@@ -260,8 +260,8 @@ func (e *engine) invalidateWith(p *phase, cell int32, message string, metrics ma
 	v := e.validation(p, cell, a)
 	v.Message, v.Metrics = message, metrics
 	e.emit(state.Validated{Validation: v})
-	p.gate.Mark(cell, cells.Failed)
-	p.gate.Failed = true
+	p.Gate.Mark(cell, cells.Failed)
+	p.Gate.Failed = true
 	e.behindSmoke(p, cell)
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
 	e.report.note(e, p.Address(int(cell)), text, true)

@@ -24,7 +24,7 @@ func (e *engine) handOver() {
 			continue
 		}
 		e.handSmokes(p)
-		if p.gate.Shut() && !e.gateRides(p) {
+		if p.Gate.Shut() && !e.gateRides(p) {
 			e.needs(fmt.Sprintf("phase.%s waits for its smoke", p.Name))
 			continue
 		}
@@ -53,13 +53,13 @@ func (e *engine) needs(what string) {
 // gateRides reports whether a phase's jobs may be queued behind its smokes:
 // only if nothing but their success is expected, on the backend where they run.
 func (e *engine) gateRides(p *phase) bool {
-	if p.gate.Failed || p.Smoke == nil || len(p.Smoke.Expect) > 0 {
+	if p.Gate.Failed || p.Smoke == nil || len(p.Smoke.Expect) > 0 {
 		return false
 	}
-	if p.gate.Place == nil {
+	if p.Gate.Place == nil {
 		return false
 	}
-	b := e.fleet.At(p.gate.Place.Backend, p.gate.Place.Pool)
+	b := e.fleet.At(p.Gate.Place.Backend, p.Gate.Place.Pool)
 	if b == nil || !b.Can.Dependencies {
 		return false
 	}
@@ -68,8 +68,8 @@ func (e *engine) gateRides(p *phase) bool {
 			return false
 		}
 	}
-	for _, c := range p.gate.Order {
-		if !p.gate.Smokes[c].InFlight() {
+	for _, c := range p.Gate.Order {
+		if !p.Gate.Smokes[c].InFlight() {
 			return false
 		}
 	}
@@ -108,14 +108,14 @@ func (e *engine) ridesAfter(p *phase, cell int32) string {
 }
 
 func (e *engine) ridesAfterPhases(p *phase, b *fleet.Backend) string {
-	for _, name := range p.DependsOn {
-		from := e.byName[name]
-		if from == nil || from.undone == 0 {
+	for _, n := range p.Awaits {
+		if n.Undone == 0 {
 			continue
 		}
+		from := e.phases[n.Ord]
 		for m := range int32(len(from.At)) {
 			if !from.At[m].Satisfied() && !e.on(from, m, b) {
-				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, name)
+				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, from.Name)
 			}
 		}
 	}
@@ -142,22 +142,8 @@ func (e *engine) after(f *flight) []string {
 			tokens = append(tokens, o.Token)
 		}
 	}
-	p := f.p
-	for _, ed := range p.inputs {
-		for _, m := range ed.In.Members(ed.In.GroupOf(int(f.cell))) {
-			if !ed.from.At[m].Satisfied() {
-				add(ed.from.Address(m))
-			}
-		}
-	}
-	for _, name := range p.DependsOn {
-		if from := e.byName[name]; from != nil && from.undone > 0 {
-			for m := range from.At {
-				if !from.At[m].Satisfied() {
-					add(from.Address(m))
-				}
-			}
-		}
+	for from, m := range f.p.Ahead(f.cell) {
+		add(e.phases[from.Ord].Address(int(m)))
 	}
 	tokens = append(tokens, e.afterGate(f)...)
 	slices.Sort(tokens)
@@ -168,7 +154,7 @@ func (e *engine) after(f *flight) []string {
 // the smokes before it, a pilot after all smokes, the rest after the pilots.
 func (e *engine) afterGate(f *flight) []string {
 	var tokens []string
-	for _, c := range f.p.gate.Order {
+	for _, c := range f.p.Gate.Order {
 		if f.smoke && (c >= f.cell || f.p.Smoke.Parallel) {
 			continue
 		}
@@ -176,10 +162,10 @@ func (e *engine) afterGate(f *flight) []string {
 			tokens = append(tokens, o.Token)
 		}
 	}
-	if f.smoke || f.p.gate.Pilots[f.cell] {
+	if f.smoke || f.p.Gate.Pilots[f.cell] {
 		return tokens
 	}
-	for c := range f.p.gate.Pilots {
+	for c := range f.p.Gate.Pilots {
 		if o := e.byJob[f.p.Address(int(c))]; o != nil && o.B == f.B {
 			tokens = append(tokens, o.Token)
 		}

@@ -138,7 +138,7 @@ func (e *engine) again(f *flight) {
 	switch {
 	case f.p == nil:
 	case f.smoke:
-		f.p.gate.Retry(f.cell)
+		f.p.Gate.Retry(f.cell)
 		e.behindSmoke(f.p, f.cell)
 	default:
 		f.p.Set(f.cell, cells.Pending)

@@ -13,7 +13,7 @@ import (
 // counts sums the cells by what they are at the end.
 func (e *engine) counts() Outcome {
 	var o Outcome
-	blocked := e.blocked()
+	blocked := cells.Blocked(e.nodes)
 	for i, p := range e.phases {
 		c := &p.Counts
 		o.Done += c[cells.Done]
@@ -27,85 +27,14 @@ func (e *engine) counts() Outcome {
 		o.Blocked += blocked[i]
 		o.Left += c[cells.Pending] + c[cells.Ready] + c[cells.Waiting] - blocked[i]
 		o.Total += len(p.At) - c[cells.Skipped] - c[cells.SkippedDone]
-		o.Smokes += p.gate.Flying()
-		for _, c := range p.gate.Order {
-			if p.gate.Smokes[c] == cells.Failed && o.Smoke == "" {
+		o.Smokes += p.Gate.Flying()
+		for _, c := range p.Gate.Order {
+			if p.Gate.Smokes[c] == cells.Failed && o.Smoke == "" {
 				o.Smoke = p.Address(int(c))
 			}
 		}
 	}
 	return o
-}
-
-// blocked counts, by phase, the cells that wait for something that will not
-// come by itself: failed, held, cancelled, skipped, or blocked in turn.
-func (e *engine) blocked() []int {
-	out := make([]int, len(e.phases))
-	var stuck map[*phase][]bool
-	for i, p := range e.phases {
-		mine := e.stuckCells(p, stuck)
-		if mine == nil {
-			continue
-		}
-		if stuck == nil {
-			stuck = map[*phase][]bool{}
-		}
-		stuck[p] = mine
-		for c, s := range p.At {
-			if mine[c] && (s == cells.Pending || s == cells.Ready) {
-				out[i]++
-			}
-		}
-	}
-	return out
-}
-
-// stuckCells marks the cells of a phase that will not complete; nil when
-// there are none.
-func (e *engine) stuckCells(p *phase, before map[*phase][]bool) []bool {
-	var out []bool
-	mark := func(c int32) {
-		if out == nil {
-			out = make([]bool, len(p.At))
-		}
-		out[c] = true
-	}
-	if p.Counts[cells.Failed]+p.Counts[cells.Held]+p.Counts[cells.Cancelled]+p.Counts[cells.Skipped] > 0 {
-		for c, s := range p.At {
-			if s == cells.Failed || s == cells.Held || s == cells.Cancelled || s == cells.Skipped {
-				mark(int32(c))
-			}
-		}
-	}
-	for _, ed := range p.inputs {
-		from := before[ed.from]
-		for m, bad := range from {
-			if g := ed.Group[m]; bad && g >= 0 {
-				for _, c := range ed.Consumers(int(g)) {
-					mark(c)
-				}
-			}
-		}
-	}
-	whole := p.gate.Failed
-	for _, name := range p.DependsOn {
-		if from := e.byName[name]; from != nil && slices.Contains(before[from], true) {
-			whole = true
-		}
-	}
-	for c := range p.gate.Pilots {
-		if s := p.At[c]; s == cells.Failed || s == cells.Held || s == cells.Cancelled {
-			whole = true
-		}
-	}
-	if whole {
-		for c := range p.At {
-			if p.At[c] == cells.Pending || p.At[c] == cells.Ready {
-				mark(int32(c))
-			}
-		}
-	}
-	return out
 }
 
 // outcome is how the run ended.

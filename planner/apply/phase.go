@@ -20,7 +20,7 @@ type phase struct {
 	*lang.Phase
 	plan *planner.PhasePlan
 
-	cells.Tally
+	cells.Node
 	before int // completed before this run
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
@@ -29,10 +29,7 @@ type phase struct {
 	inflight int     // runs and smokes handed over
 	edges    []*edge // to the phases that read its outputs
 	inputs   []*edge // by input
-	after    []*phase
-	undone   int // cells that depends_on waits for
 
-	gate     cells.Gate
 	breaker  brake.Breaker
 	stalled  stall
 	source   string // digest of its source; "" without one
@@ -46,11 +43,12 @@ type phase struct {
 // between them. Cells are not looked at yet.
 func (e *engine) loadPhases() {
 	for _, pp := range e.Plan.Phases {
-		p := &phase{Phase: pp.Phase, plan: pp, Tally: cells.NewTally(pp.Phase.Len())}
+		p := &phase{Phase: pp.Phase, plan: pp, Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
 		if length := evidence.Lengths(pp.Phase, e.recordsOf(pp)); length != nil {
 			p.length = func(cell int32) time.Duration { return length(int(cell)) }
 		}
 		e.phases = append(e.phases, p)
+		e.nodes = append(e.nodes, &p.Node)
 		e.byName[p.Name] = p
 	}
 	for _, p := range e.phases {
@@ -60,12 +58,13 @@ func (e *engine) loadPhases() {
 				continue
 			}
 			ed := e.newEdge(in, from, p)
+			cells.Connect(&ed.Groups, &from.Node, &p.Node)
 			from.edges = append(from.edges, ed)
 			p.inputs = append(p.inputs, ed)
 		}
 		for _, name := range p.DependsOn {
 			if from := e.byName[name]; from != nil {
-				from.after = append(from.after, p)
+				p.Await(&from.Node)
 			}
 		}
 	}
@@ -100,30 +99,8 @@ func (e *engine) loadCells() {
 			p.Set(i, e.begin(p, i))
 		}
 		p.before = p.Counts[cells.Done]
-		p.undone = len(p.At) - p.Counts[cells.Done] - p.Counts[cells.SkippedDone]
 	}
-	for _, p := range e.phases {
-		for _, ed := range p.inputs {
-			ed.Count(func(cell int) bool { return ed.from.At[cell].Satisfied() })
-			for g := range ed.Need {
-				if ed.Need[g] > 0 {
-					for _, c := range ed.Consumers(g) {
-						p.Waits[c]++
-					}
-				}
-			}
-		}
-	}
-	for _, p := range e.phases {
-		if p.undone == 0 {
-			continue
-		}
-		for _, d := range p.after {
-			for c := range d.Waits {
-				d.Waits[c]++
-			}
-		}
-	}
+	cells.Count(e.nodes)
 	e.unchainAll()
 }
 
@@ -139,7 +116,7 @@ func (e *engine) unchainAll() {
 			continue
 		}
 		for c, s := range p.At {
-			if s == cells.Failed || s == cells.Held || s == cells.Cancelled {
+			if s.Stopped() {
 				e.unchain(p, int32(c))
 			}
 		}

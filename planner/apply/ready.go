@@ -17,7 +17,7 @@ import (
 // makeReady puts a cell that waits for nothing into the queue of its backend,
 // unless its smoke has yet to run: then the smoke is what became ready.
 func (e *engine) makeReady(p *phase, cell int32) {
-	p.gate.Reached(cell)
+	p.Gate.Reached(cell)
 	d := p.decision(cell)
 	if d == nil || e.fleet.Contacts[d.Backend] == nil {
 		// The plan had no reason to place it. The next one has.
@@ -52,10 +52,10 @@ func (e *engine) dispatchPhase(p *phase) {
 		return
 	}
 	e.dispatchSmokes(p)
-	if p.gate.Shut() && !(e.handingOver() && e.gateRides(p)) {
+	if p.Gate.Shut() && !(e.handingOver() && e.gateRides(p)) {
 		return
 	}
-	if p.gate.Piloting() {
+	if p.Gate.Piloting() {
 		e.dispatchPilots(p)
 		if !e.handingOver() {
 			return
@@ -102,7 +102,7 @@ const (
 func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
 	d := p.decision(cell)
 	if smoke {
-		d = p.gate.Place
+		d = p.Gate.Place
 	}
 	b := e.fleet.At(d.Backend, d.Pool)
 	if !smoke && b.Away() && e.evade(p, cell, d) {

@@ -104,14 +104,14 @@ func (r *reporter) slow(e *engine, what string) func() {
 
 func (r *reporter) snapshot(e *engine) Progress {
 	p := Progress{At: e.Clock(), Started: r.started, Waits: r.waits, Phases: make([]PhaseProgress, 0, len(e.phases))}
-	blocked := e.blocked()
+	blocked := cells.Blocked(e.nodes)
 	for i, ph := range e.phases {
 		c := &ph.Counts
 		pp := PhaseProgress{
 			Phase: ph.Name, Total: len(ph.At) - c[cells.Skipped] - c[cells.SkippedDone], Done: c[cells.Done], Before: ph.before,
 			Running: c[cells.Running], Queued: c[cells.Queued] + c[cells.Submitting] + c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
 			Pending: c[cells.Pending] + c[cells.Ready] - blocked[i], Failed: c[cells.Failed], Held: c[cells.Held], Blocked: blocked[i],
-			Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: ph.gate.Flying(), Gate: e.gateText(ph), Waits: ph.stalled.why,
+			Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: ph.Gate.Flying(), Gate: e.gateText(ph), Waits: ph.stalled.why,
 		}
 		p.Phases = append(p.Phases, pp)
 	}
@@ -124,9 +124,9 @@ func (e *engine) gateText(p *phase) string {
 		return "hold"
 	case p.breaker.Open:
 		return "breaker"
-	case p.gate.Shut():
+	case p.Gate.Shut():
 		return "smoke"
-	case p.gate.Piloting():
+	case p.Gate.Piloting():
 		return "pilot"
 	}
 	return ""

@@ -158,15 +158,15 @@ func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who st
 			e.makeReady(p, c)
 		}
 	}
-	for c, s := range p.gate.Smokes {
+	for c, s := range p.Gate.Smokes {
 		if s == cells.Failed || s == cells.Cancelled {
 			if covered(p.Phase, int(c)) {
 				if key := e.recordKey(p, c, true); e.st.Jobs[key] != nil {
 					e.emit(state.Freed{Address: key, By: who, At: e.Clock()})
 				}
-				p.gate.Smokes[c], p.gate.Failed = cells.Ready, false
+				p.Gate.Smokes[c], p.Gate.Failed = cells.Ready, false
 				if p.Waits[c] > 0 {
-					p.gate.Smokes[c] = cells.Pending
+					p.Gate.Smokes[c] = cells.Pending
 				}
 				n++
 			}
@@ -254,12 +254,12 @@ func (e *engine) override(r request.Request) (int, string, error) {
 		switch {
 		case p.Smoke == nil && len(p.Pilot) == 0:
 			return n, "", fmt.Errorf("phase.%s has no gate: it declares neither a smoke nor a pilot", p.Name)
-		case len(p.gate.Order) == 0 && len(p.Pilot) == 0:
+		case len(p.Gate.Order) == 0 && len(p.Pilot) == 0:
 			return n, "nothing waits at the gate of phase." + p.Name + ", so nothing is recorded", nil
 		}
 		prints := []string{}
-		for _, c := range p.gate.Order {
-			prints = append(prints, p.gate.Print(c))
+		for _, c := range p.Gate.Order {
+			prints = append(prints, p.Gate.Print(c))
 		}
 		if len(prints) == 0 {
 			prints = []string{""}
@@ -267,8 +267,8 @@ func (e *engine) override(r request.Request) (int, string, error) {
 		for _, f := range prints {
 			e.emit(state.Overrode{Override: state.Override{Address: "phase." + p.Name, Fingerprint: f, Who: r.Who, Reason: r.Reason, At: e.Clock()}})
 		}
-		n += len(p.gate.Order)
-		p.gate.Order, p.gate.Failed = nil, false
+		n += len(p.Gate.Order)
+		p.Gate.Order, p.Gate.Failed = nil, false
 		e.report.note(e, a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
 	}
 	return n, "the gate passes", nil

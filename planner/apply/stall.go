@@ -46,7 +46,7 @@ func (e *engine) rateText(p *phase, until time.Time) string {
 
 // stopped reports whether a person has to act before a phase starts anything.
 func (e *engine) stopped(p *phase) bool {
-	return p.breaker.Open || e.holds.All || e.holds.Phases[p.Name] || p.gate.Failed
+	return p.breaker.Open || e.holds.All || e.holds.Phases[p.Name] || p.Gate.Failed
 }
 
 // retrying reports whether a retry will be made by this run.

@@ -1,6 +1,6 @@
 // Package cells keeps where every cell of a phase stands in a run: its status,
-// the queues it waits in, what it still waits for, and the gate before it. It
-// decides nothing and costs a few bytes a cell.
+// the queues it waits in, what it still waits for, who waits for it, and the
+// gate before it. It decides nothing and costs a few bytes a cell.
 package cells
 
 // Status is where a cell is for the engine. One byte a job.

@@ -1,0 +1,198 @@
+package cells
+
+import (
+	"iter"
+	"slices"
+)
+
+// A Node is a phase among others: its cells, the gate before them, what they
+// wait for, and who waits for them.
+type Node struct {
+	Tally
+	Gate      Gate
+	Ord       int     // in the order of the campaign: producers come first
+	Undone    int     // cells that keep those waiting that wait for all of them
+	Reads     []*Join // its inputs
+	Feeds     []*Join
+	Awaits    []*Node // of these every cell
+	AwaitedBy []*Node
+}
+
+// A Join is an input between the phase that makes it and the one that reads
+// it.
+type Join struct {
+	*Groups
+	From, To *Node
+}
+
+// Connect joins two phases by an input.
+func Connect(gs *Groups, from, to *Node) {
+	j := &Join{Groups: gs, From: from, To: to}
+	from.Feeds = append(from.Feeds, j)
+	to.Reads = append(to.Reads, j)
+}
+
+// Await has a phase wait for every cell of another.
+func (n *Node) Await(from *Node) {
+	n.Awaits = append(n.Awaits, from)
+	from.AwaitedBy = append(from.AwaitedBy, n)
+}
+
+// Count works out, from their statuses, what the cells of all phases wait for.
+func Count(all []*Node) {
+	for _, n := range all {
+		n.Undone = len(n.At) - n.Counts[Done] - n.Counts[SkippedDone]
+	}
+	for _, n := range all {
+		for _, j := range n.Reads {
+			j.Groups.Count(func(producer int) bool { return j.From.At[producer].Satisfied() })
+			for g, need := range j.Need {
+				if need > 0 {
+					for _, c := range j.Consumers(g) {
+						n.Waits[c]++
+					}
+				}
+			}
+		}
+		for _, from := range n.Awaits {
+			if from.Undone > 0 {
+				for c := range n.Waits {
+					n.Waits[c]++
+				}
+			}
+		}
+	}
+}
+
+// Complete notes that a cell is done. Freed is called with each cell that waits
+// for nothing any more.
+func (n *Node) Complete(cell int32, freed func(*Node, int32)) {
+	release := func(to *Node, c int32) {
+		if to.Waits[c]--; to.Waits[c] <= 0 && to.At[c] == Pending {
+			freed(to, c)
+		}
+	}
+	for _, j := range n.Feeds {
+		for _, c := range j.Arrive(cell) {
+			release(j.To, c)
+		}
+	}
+	if n.Undone--; n.Undone > 0 {
+		return
+	}
+	for _, to := range n.AwaitedBy {
+		for c := range int32(len(to.Waits)) {
+			release(to, c)
+		}
+	}
+}
+
+// Behind are the cells that come after a cell, through an input or because
+// they wait for its whole phase.
+func (n *Node) Behind(cell int32) iter.Seq2[*Node, int32] {
+	return func(yield func(*Node, int32) bool) {
+		for _, j := range n.Feeds {
+			if g := j.Group[cell]; g >= 0 {
+				for _, c := range j.Consumers(int(g)) {
+					if !yield(j.To, c) {
+						return
+					}
+				}
+			}
+		}
+		for _, to := range n.AwaitedBy {
+			for c := range int32(len(to.At)) {
+				if !yield(to, c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Ahead are the cells that a cell still comes after.
+func (n *Node) Ahead(cell int32) iter.Seq2[*Node, int32] {
+	return func(yield func(*Node, int32) bool) {
+		for _, j := range n.Reads {
+			for _, m := range j.In.Members(j.In.GroupOf(int(cell))) {
+				if !j.From.At[m].Satisfied() && !yield(j.From, int32(m)) {
+					return
+				}
+			}
+		}
+		for _, from := range n.Awaits {
+			if from.Undone == 0 {
+				continue
+			}
+			for m := range int32(len(from.At)) {
+				if !from.At[m].Satisfied() && !yield(from, m) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Stopped reports whether a cell will not be done until a person acts.
+func (s Status) Stopped() bool { return s == Failed || s == Held || s == Cancelled }
+
+// Blocked counts, by phase, the cells that wait for something that will not
+// come by itself: failed, held, cancelled, skipped, or blocked in turn.
+func Blocked(all []*Node) []int {
+	out := make([]int, len(all))
+	stuck := make([][]bool, len(all))
+	for i, n := range all {
+		stuck[i] = n.stuck(stuck)
+		for c, bad := range stuck[i] {
+			if bad && n.waits(c) {
+				out[i]++
+			}
+		}
+	}
+	return out
+}
+
+func (n *Node) waits(cell int) bool { return n.At[cell] == Pending || n.At[cell] == Ready }
+
+// stuck marks the cells of a phase that will not complete; nil when there are
+// none. Before are those of the phases before it.
+func (n *Node) stuck(before [][]bool) []bool {
+	var out []bool
+	mark := func(c int) {
+		if out == nil {
+			out = make([]bool, len(n.At))
+		}
+		out[c] = true
+	}
+	if n.Counts[Failed]+n.Counts[Held]+n.Counts[Cancelled]+n.Counts[Skipped] > 0 {
+		for c, s := range n.At {
+			if s.Stopped() || s == Skipped {
+				mark(c)
+			}
+		}
+	}
+	for _, j := range n.Reads {
+		for m, bad := range before[j.From.Ord] {
+			if g := j.Group[m]; bad && g >= 0 {
+				for _, c := range j.Consumers(int(g)) {
+					mark(int(c))
+				}
+			}
+		}
+	}
+	whole := n.Gate.Failed
+	for _, from := range n.Awaits {
+		whole = whole || slices.Contains(before[from.Ord], true)
+	}
+	for c := range n.Gate.Pilots {
+		whole = whole || n.At[c].Stopped()
+	}
+	if whole {
+		for c := range n.At {
+			if n.waits(c) {
+				mark(c)
+			}
+		}
+	}
+	return out
+}
