@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/budget"
 	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/state"
 )
 
 // A BudgetCheck is how a budget stands against the plan.
@@ -23,7 +24,7 @@ func (p *Plan) BudgetBroken() bool {
 // budgets checks every budget against the forecast, and sets the ceiling that
 // an approval grants.
 func (m *maker) budgets() {
-	c := budget.Case{Rests: !m.anythingStarts(), Forecast: &m.plan.Forecast, Ledger: m.st.Ledger, Works: m.claims, HowToKnow: m.howToKnow}
+	c := budget.Case{Rests: !m.anythingStarts(), Forecast: &m.plan.Forecast, Ledger: m.ledger(), Works: m.claims, HowToKnow: m.howToKnow}
 	if m.anythingRuns() {
 		c.End = m.in.Now.Add(m.plan.Forecast.Walltime.P90)
 	}
@@ -36,6 +37,39 @@ func (m *maker) budgets() {
 	}
 	m.plan.Ceiling = c.Ceiling(m.in.Campaign.Budgets, m.plan.Budgets)
 	m.plan.Asks = append(m.plan.Asks, c.Asks(m.in.Campaign.Policy, m.plan.Ceiling)...)
+}
+
+// ledger is what was spent, of records that move under their new phase: its
+// budgets count what it cost under its former name.
+func (m *maker) ledger() []state.Entry {
+	moved := m.plan.Moved()
+	if len(moved) == 0 {
+		return m.st.Ledger
+	}
+	out := slices.Clone(m.st.Ledger)
+	for i := range out {
+		if to, ok := moved[out[i].Address]; ok {
+			out[i].Phase = to
+		}
+	}
+	return out
+}
+
+// Moved names the new phase of each record that moves, by its former address.
+func (p *Plan) Moved() map[string]string {
+	var out map[string]string
+	for _, pp := range p.Phases {
+		for _, d := range pp.Details {
+			if d.From == "" {
+				continue
+			}
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[d.From] = pp.Phase.Name
+		}
+	}
+	return out
 }
 
 // anythingRuns reports whether anything runs, so that a finished campaign breaks no

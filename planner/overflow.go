@@ -139,7 +139,7 @@ func (m *maker) queueOf(w *work, d place.Decision) overflow.Queue {
 // claimed is what of a budget is spent, in flight at its ceiling, or wanted by
 // the phases before, at one launch each.
 func (m *maker) claimed(b lang.Budget, unit string) decimal.Decimal {
-	sum, _ := budget.Spent(m.st.Ledger, b, unit)
+	sum, _ := budget.Spent(m.ledger(), b, unit)
 	for _, j := range m.st.InFlight() {
 		if at := j.Last(); at != nil && b.Counts(j.Phase, at.Backend) {
 			sum = sum.Add(amount.Of(at.Ceiling[unit]))

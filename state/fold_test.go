@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -274,5 +275,31 @@ func TestSmokeFreed(t *testing.T) {
 		if record := s.Job(state.SmokeAddress("phase.a")) != nil; record != passed || verdict != passed || !other {
 			t.Errorf("passed %t: record %t, verdict %t, another's %t", passed, record, verdict, other)
 		}
+	}
+}
+
+// TestWhatMovesTakesItsCostAlong: what a record cost stands under its new
+// address and phase, also what is told of it later.
+func TestWhatMovesTakesItsCostAlong(t *testing.T) {
+	t.Parallel()
+	s := state.New("c")
+	entry := func(address string, n int, usd string, unknown bool) state.Event {
+		return state.Spent{Entry: state.Entry{Address: address, Attempt: n, Token: "aa", Backend: "local", Phase: strings.TrimPrefix(address, "phase.")[:1], At: at, Unknown: unknown, Spent: state.Amounts{"usd": usd}}}
+	}
+	to := `phase.q["i=1"]`
+	for _, e := range []state.Event{
+		entry("phase.p", 1, "7", false), intended(1, "aa"), entry(addr, 1, "1", false), entry(addr, 2, "3", true),
+		state.MovedJob{From: addr, To: to, At: at}, entry(to, 2, "2", false), entry(addr, 1, "5", false),
+	} {
+		s.Apply(e)
+	}
+	got := map[string]string{}
+	for _, phase := range []string{"p", "q"} {
+		spent, _ := s.Spent(func(e state.Entry) bool { return e.Phase == phase })
+		got[phase] = spent["usd"]
+	}
+	// Of p there is another job, and what a later job of the old address cost.
+	if want := (map[string]string{"p": "12", "q": "3"}); !maps.Equal(got, want) {
+		t.Errorf("%v, not %v: %+v", got, want, s.Ledger)
 	}
 }

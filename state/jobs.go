@@ -120,6 +120,9 @@ func (s *State) move(e MovedJob) {
 	}
 	j.Moved, j.Updated = was, plain(e.At)
 	s.Jobs[e.To] = j
+	if e.To != e.From {
+		s.readdress(e.From, e.To, j.Phase)
+	}
 	if past := s.Earlier[e.From]; past != nil && e.To != e.From {
 		drop(&s.Earlier, e.From)
 		put(&s.Earlier, e.To, past)

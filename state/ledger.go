@@ -34,8 +34,35 @@ func (s *State) spend(e Entry, since time.Time) {
 			return
 		}
 	}
+	if s.paid != nil {
+		s.paid[e.Address] = append(s.paid[e.Address], len(s.Ledger))
+	}
 	s.ledger[e.key()] = len(s.Ledger)
 	s.Ledger = append(s.Ledger, e)
+}
+
+// readdress gives what a record cost to the address it moved to: a phase of
+// another name has spent the same.
+func (s *State) readdress(from, to, phase string) {
+	if s.paid == nil {
+		s.paid = map[string][]int{}
+		for i := range s.Ledger {
+			s.paid[s.Ledger[i].Address] = append(s.paid[s.Ledger[i].Address], i)
+		}
+	}
+	for _, i := range s.paid[from] {
+		e := &s.Ledger[i]
+		last := s.ledger[e.key()] == i
+		if last {
+			delete(s.ledger, e.key())
+		}
+		e.Address, e.Phase = to, cmp.Or(phase, e.Phase)
+		if last && s.ledger != nil {
+			s.ledger[e.key()] = i
+		}
+	}
+	s.paid[to] = append(s.paid[to], s.paid[from]...)
+	delete(s.paid, from)
 }
 
 // same reports whether an entry is about what a later one is about, whose

@@ -40,6 +40,7 @@ type State struct {
 	rows   [][]Job           // as a snapshot has them, until an event changes a record
 	filled int               // how many they are
 	ledger map[ledgerKey]int // last entry of each key, so that a correction costs the same in any ledger
+	paid   map[string][]int  // entries by address, once a record has moved
 }
 
 // New is the state of a campaign to which nothing has happened.

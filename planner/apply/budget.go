@@ -22,7 +22,7 @@ func (e *engine) loadBudgets() {
 		e.budgets.Ceiling(e.st.Approvals[i].Plan, e.st.Approvals[i].Ceiling)
 	}
 	e.budgets.Ceiling(e.approval, e.ceiling(e.approval))
-	e.billed = e.budgets.Recall(e.st)
+	e.billed = e.budgets.Recall(e.st, e.Plan.Moved())
 }
 
 // ceiling is what was approved for a plan.

@@ -144,9 +144,10 @@ const tokenDigits = 8
 
 func short(token string) string { return token[:min(len(token), tokenDigits)] }
 
-// Recall enters what is in a state's ledger. It returns, for tokens in flight,
-// the last launch that is.
-func (bs *Books) Recall(st *state.State) (last func(address, token string) int) {
+// Recall enters what is in a state's ledger, of records that a plan moves to
+// another phase under that: moved names it by their address. It returns, for
+// tokens in flight, the last launch that is.
+func (bs *Books) Recall(st *state.State, moved map[string]string) (last func(address, token string) int) {
 	type tab struct{ address, token string }
 	paid := map[tab]int{}
 	for i := range st.Ledger {
@@ -156,12 +157,16 @@ func (bs *Books) Recall(st *state.State) (last func(address, token string) int) 
 			at := tab{en.Address, en.Token}
 			paid[at] = max(paid[at], en.Attempt)
 		}
-		bs.recall(en, j)
+		phase := en.Phase
+		if to, ok := moved[en.Address]; ok {
+			phase = to
+		}
+		bs.recall(en, phase, j)
 	}
 	return func(address, token string) int { return paid[tab{address, short(line.Stem(token))}] }
 }
 
-func (bs *Books) recall(en *state.Entry, j *state.Job) {
+func (bs *Books) recall(en *state.Entry, phase string, j *state.Job) {
 	plan, ceiling := en.Plan, state.Amounts(nil)
 	if j != nil {
 		for i := range j.Attempts {
@@ -177,5 +182,5 @@ func (bs *Books) recall(en *state.Entry, j *state.Job) {
 	if en.Unknown && len(spent) == 0 {
 		spent = ceiling
 	}
-	bs.enter(Item{Phase: en.Phase, Backend: en.Backend, Plan: plan}, Parse(spent), Parse(ceiling))
+	bs.enter(Item{Phase: phase, Backend: en.Backend, Plan: plan}, Parse(spent), Parse(ceiling))
 }
