@@ -47,6 +47,7 @@ type change struct {
 type Phase struct {
 	Name       string
 	Placements []place.Decision
+	Smoke      place.Decision // where its smokes are to run; zero = none are
 }
 
 // Find lists what would make what was forecast end sooner, each tried by itself
@@ -96,8 +97,8 @@ func difference(was, is []forecast.Line) (out map[string]string, unknown bool) {
 	return out, unknown
 }
 
-// moreDevices adds the devices of one more job to each pool of the critical
-// path.
+// moreDevices adds the devices that one more job takes to each pool of the
+// critical path.
 func moreDevices(in forecast.Input, phases []Phase, critical map[string]bool) (out []change) {
 	tried := map[[3]any]bool{}
 	for _, w := range phases {
@@ -111,12 +112,13 @@ func moreDevices(in forecast.Input, phases []Phase, critical map[string]bool) (o
 			if at < 0 {
 				continue
 			}
-			if pools, ok := forecast.OneMore(in.Pools, at, d.Shape.GPUs); ok {
+			n := in.Pools[at].Takes(d.Shape).Devices
+			if pools, ok := forecast.OneMore(in.Pools, at, n); ok {
 				more := in
 				more.Pools = pools
 				what := "1 more GPU"
-				if d.Shape.GPUs > 1 {
-					what = fmt.Sprintf("%d more GPUs", d.Shape.GPUs)
+				if n > 1 {
+					what = fmt.Sprintf("%d more GPUs", n)
 				}
 				out = append(out, change{fmt.Sprintf("%s on %s", what, placeName(d.Backend, d.Word, d.Pool)), more})
 			}
@@ -168,10 +170,11 @@ func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (ou
 			for k := range more.Phases[i].Groups {
 				g := &more.Phases[i].Groups[k]
 				if g.Decision.Backend != "" && !g.InFlight {
-					d := &g.Decision
-					d.Backend, d.Pool, d.Price, d.WholeNode, d.Wait, d.Boot, d.Hold, d.Segments = to.Backend, to.Pool, to.Price, to.WholeNode, to.Wait, to.Boot, to.Hold, to.Segments
-					g.Dearest = place.Decision{}
+					g.Decision, g.Dearest = moved(g.Decision, to), place.Decision{}
 				}
+			}
+			if g := &more.Phases[i].SmokeJob; g.Decision.Backend != "" { // it is tried where it runs
+				g.Decision, g.Dearest = moved(g.Decision, smokeAt(w.Smoke, to)), place.Decision{}
 			}
 			word := ""
 			if d := w.Placements[w.firstPlaced()]; d.Backend == to.Backend {
@@ -181,6 +184,31 @@ func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (ou
 		}
 	}
 	return out
+}
+
+// moved is a decision for another of its candidates.
+func moved(d place.Decision, to place.Candidate) place.Decision {
+	d.Backend, d.Pool, d.Price, d.WholeNode, d.Wait, d.Boot, d.Hold, d.Segments = to.Backend, to.Pool, to.Price, to.WholeNode, to.Wait, to.Boot, to.Hold, to.Segments
+	return d
+}
+
+// smokeAt is where a smoke goes whose jobs go to a pool: to the cheapest that its
+// backend has for it, of these to the one that starts soonest, else to the pool
+// itself.
+func smokeAt(d place.Decision, to place.Candidate) place.Candidate {
+	there := slices.DeleteFunc(slices.Clone(d.Candidates), func(c place.Candidate) bool { return c.Backend != to.Backend || !c.Fits })
+	if len(there) == 0 {
+		to.Segments = 1
+		return to
+	}
+	return slices.MinFunc(there, func(a, b place.Candidate) int {
+		for _, unit := range []string{place.USD, place.ServiceUnits} {
+			if o := amount.Of(a.Cost[unit]).Cmp(amount.Of(b.Cost[unit])); o != 0 {
+				return o
+			}
+		}
+		return cmp.Compare(a.Wait, b.Wait)
+	})
 }
 
 // firstPlaced is the first placement of a phase that holds one.
