@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
@@ -29,9 +30,9 @@ type app struct {
 	global         global
 	dir            string // absolute directory of the campaign
 	sources        diag.Sources
-	warned         bool       // something was found when the campaign was loaded
-	events         *events    // of -json; nil when people read
-	pin            launch.Pin // how strict .muster.lock.hcl is; init records
+	warned         bool         // something was found when the campaign was loaded
+	events         *live.Events // of -json; nil when people read
+	pin            launch.Pin   // how strict .muster.lock.hcl is; init records
 	now            func() time.Time
 	waits          sync.Map // what was said to be waited for
 }
@@ -92,7 +93,7 @@ func (a *app) notef(format string, args ...any) {
 // fail prints diagnostics.
 func (a *app) fail(l diag.List) {
 	if a.events != nil {
-		a.events.diagnostics(l, a.sources)
+		a.events.Diagnostics(l, a.sources)
 	}
 	diag.Printer{Sources: a.sources, Width: a.err.Width, Clean: func(s string) string { return a.err.Text(term.Clean(s)) }, Paint: a.severity}.Print(a.stderr, l)
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
@@ -279,13 +280,30 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: f.mode(),
 		Who: who, Host: host, Muster: version, Saved: saved,
 		AllowRerun: f.allowRerun, AllowCancel: f.allowCancel,
-		Progress: sink.show, Event: sink.event, Requests: filepath.Join(a.dataDir(), "requests"),
+		Progress: sink.Show, Event: sink.Event, Requests: filepath.Join(a.dataDir(), "requests"),
 	})
-	sink.close()
+	sink.Close()
 	if err != nil {
 		return err
 	}
 	return a.conclude(w, out, f.json)
+}
+
+// progress is where the run of a plan is shown.
+func (a *app) progress(p *planner.Plan, asJSON bool) live.Sink {
+	if asJSON {
+		return a.stream()
+	}
+	return live.ForPeople(a.stderr, a.err, p, a.firstWait)
+}
+
+// stream is the machine stream on stdout, begun at its first use. From then
+// on diagnostics stand in it, too.
+func (a *app) stream() *live.Events {
+	if a.events == nil {
+		a.events = live.NewEvents(a.stdout, version, a.now)
+	}
+	return a.events
 }
 
 // record writes down what a refresh found; nothing is started.
@@ -300,9 +318,9 @@ func (a *app) record(ctx context.Context, w *work, session store.Session, f appl
 	sink := a.progress(whole, f.json)
 	err := apply.Record(ctx, apply.Config{
 		Plan: whole, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Who: who, Host: host, Muster: version,
-		Event: sink.event,
+		Event: sink.Event,
 	}, w.input.Observed)
-	sink.close()
+	sink.Close()
 	if err == nil && !f.json {
 		a.printf("Recorded. Nothing was started.\n")
 	}

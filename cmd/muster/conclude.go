@@ -10,7 +10,7 @@ func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
 	if !asJSON {
 		a.printf("%s", page.Ending(w.plan, o, a.out.Width))
 	} else {
-		a.stream().ended(o)
+		a.stream().Ended(o)
 	}
 	if w.plan.Destroy {
 		o.Cancelled = 0 // that is what was asked for

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers/offer"
@@ -129,7 +130,7 @@ func TestDocsEvents(t *testing.T) {
 			t.Errorf("docs/reference/events.md does not name `%s`", k[1])
 		}
 	}
-	progress := reflect.TypeFor[phaseEvent]()
+	progress := reflect.TypeFor[live.PhaseEvent]()
 	for i := range progress.NumField() {
 		name, _, _ := strings.Cut(progress.Field(i).Tag.Get("json"), ",")
 		if !strings.Contains(page, "`"+name+"`") {

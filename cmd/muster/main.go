@@ -44,7 +44,7 @@ func (a *app) main(args []string) int {
 	defer cancel()
 	code := a.exitCode(a.dispatch(ctx, args))
 	if a.events != nil {
-		a.events.outcome(code)
+		a.events.Outcome(code, code != exitDone && code != exitChanges)
 	}
 	return code
 }

@@ -25,9 +25,9 @@ func TestWaitsAreToldOnce(t *testing.T) {
 		{Note: "phase.a starts nothing more"},
 		{Note: "phase.a starts nothing more"},
 	} {
-		s.show(note)
+		s.Show(note)
 	}
-	s.close()
+	s.Close()
 	want := "Waiting for backend.slurm.lab…\nWaiting for backend.ssh.box…\nwaiting for backend.sim.x\nphase.a starts nothing more\nphase.a starts nothing more\n"
 	if got := b.String(); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)

@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"encoding/json"
@@ -11,17 +11,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// stream is the machine stream on stdout, begun at its first use. From then
-// on diagnostics stand in it, too.
-func (a *app) stream() *events {
-	if a.events == nil {
-		a.events = newEvents(a.stdout, a.now)
-	}
-	return a.events
-}
-
-// events prints the machine stream: one object a line, versioned.
-type events struct {
+// Events prints the machine stream: one object a line, versioned.
+type Events struct {
 	enc *json.Encoder
 	now func() time.Time
 	end map[string]any // how the run ended, once it has
@@ -31,13 +22,14 @@ type events struct {
 // (docs/reference/events.md): minor versions add, major ones break.
 const eventsVersion = "1.0"
 
-func newEvents(w io.Writer, now func() time.Time) *events {
-	e := &events{enc: json.NewEncoder(w), now: now}
+// NewEvents begins the stream with the version of muster.
+func NewEvents(w io.Writer, version string, now func() time.Time) *Events {
+	e := &Events{enc: json.NewEncoder(w), now: now}
 	e.write("info", "version", "muster "+version, map[string]any{"muster": version, "ui": eventsVersion})
 	return e
 }
 
-func (e *events) write(level, typ, message string, more map[string]any) {
+func (e *Events) write(level, typ, message string, more map[string]any) {
 	obj := map[string]any{"@level": level, "@message": message, "@module": "muster", "@timestamp": e.now().Format(time.RFC3339Nano), "type": typ}
 	for k, v := range more {
 		obj[k] = v
@@ -45,11 +37,11 @@ func (e *events) write(level, typ, message string, more map[string]any) {
 	e.enc.Encode(obj)
 }
 
-func (e *events) event(ev state.Event) {
+func (e *Events) Event(ev state.Event) {
 	e.write("info", "fact", ev.Kind(), map[string]any{"kind": ev.Kind(), "fact": ev})
 }
 
-func (e *events) show(p apply.Progress) {
+func (e *Events) Show(p apply.Progress) {
 	if p.Note != "" {
 		level := "info"
 		if p.Bad {
@@ -57,15 +49,15 @@ func (e *events) show(p apply.Progress) {
 		}
 		e.write(level, "note", p.Note, map[string]any{"address": p.Address})
 	}
-	phases := make([]phaseEvent, len(p.Phases))
+	phases := make([]PhaseEvent, len(p.Phases))
 	for i, ph := range p.Phases {
-		phases[i] = phaseEvent(ph)
+		phases[i] = PhaseEvent(ph)
 	}
 	e.write("info", "progress", "progress", map[string]any{"phases": phases, "waits": p.Waits, "final": p.Final})
 }
 
-// diagnostics writes what was found, field for field as in other documents.
-func (e *events) diagnostics(l diag.List, sources diag.Sources) {
+// Diagnostics writes what was found, field for field as in other documents.
+func (e *Events) Diagnostics(l diag.List, sources diag.Sources) {
 	for _, d := range diag.ToJSON(l, sources) {
 		level := "error"
 		if d.Severity != "error" {
@@ -75,8 +67,8 @@ func (e *events) diagnostics(l diag.List, sources diag.Sources) {
 	}
 }
 
-// ended notes how a run ended, for the last line.
-func (e *events) ended(o apply.Outcome) {
+// Ended notes how a run ended, for the last line.
+func (e *Events) Ended(o apply.Outcome) {
 	e.end = map[string]any{
 		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "blocked": o.Blocked, "unknown": o.Unknown,
 		"running": o.Running, "queued": o.Queued, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "deleted": o.Deleted,
@@ -84,9 +76,9 @@ func (e *events) ended(o apply.Outcome) {
 	}
 }
 
-// outcome is the last line of every stream: how it ended, or that it never
-// came to a run, and the exit code.
-func (e *events) outcome(code int) {
+// Outcome is the last line of every stream: how it ended, or that it never
+// came to a run, and the exit code, and whether that is a failure.
+func (e *Events) Outcome(code int, failed bool) {
 	end := e.end
 	if end == nil {
 		end = map[string]any{"message": "Nothing was run"}
@@ -95,14 +87,14 @@ func (e *events) outcome(code int) {
 	delete(end, "message")
 	end["exit_code"] = code
 	level := "info"
-	if code != exitDone && code != exitChanges {
+	if failed {
 		level = "error"
 	}
 	e.write(level, "outcome", message, end)
 }
 
-// A phaseEvent is how far a phase is, in counts of jobs.
-type phaseEvent struct {
+// A PhaseEvent is how far a phase is, in counts of jobs.
+type PhaseEvent struct {
 	Phase     string `json:"phase"`
 	Total     int    `json:"total"`
 	Done      int    `json:"done"`
@@ -121,4 +113,4 @@ type phaseEvent struct {
 	Waits     string `json:"waits,omitempty"` // which ceiling keeps it from starting more
 }
 
-func (e *events) close() {}
+func (e *Events) Close() {}

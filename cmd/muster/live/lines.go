@@ -1,4 +1,6 @@
-package main
+// Package live shows a run while it goes: bars on a terminal, lines in a pipe,
+// events for machines.
+package live
 
 import (
 	"fmt"
@@ -7,41 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/state"
 )
-
-// A sink shows what a run does: a bar per phase on a terminal, plain lines at
-// a growing interval in a pipe, or events for machines.
-type sink interface {
-	show(apply.Progress)
-	event(state.Event)
-	close()
-}
-
-func (a *app) progress(p *planner.Plan, asJSON bool) sink {
-	switch {
-	case asJSON:
-		return a.stream()
-	case a.err.TTY:
-		return onceWaits{newBars(a.stderr, a.err, p), a.firstWait}
-	}
-	return onceWaits{&lines{w: a.stderr, style: a.err, said: map[string]string{}, paces: paces{}}, a.firstWait}
-}
-
-// onceWaits is a sink for people that leaves out what the plan before the run
-// has said to wait for.
-type onceWaits struct {
-	sink
-	first func(what string) bool
-}
-
-func (o onceWaits) show(p apply.Progress) {
-	if p.Phases != nil || p.Note == "" || p.Note != p.Waits || o.first(p.Note) {
-		o.sink.show(p)
-	}
-}
 
 // cadence is how far apart plain lines stand: the longer it takes, the less
 // there is to say.
@@ -57,10 +27,11 @@ type lines struct {
 	paces paces
 }
 
-func (l *lines) event(state.Event) {}
-func (l *lines) close()            {}
+func (l *lines) Event(state.Event) {}
 
-func (l *lines) show(p apply.Progress) {
+func (l *lines) Close() {}
+
+func (l *lines) Show(p apply.Progress) {
 	l.paces.see(p)
 	if p.Note != "" {
 		l.print(noteText(p))

@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"fmt"
@@ -108,9 +108,9 @@ func (b *bars) text(p apply.PhaseProgress) string {
 // goesOn begins the further lines of a long note.
 const goesOn = "    "
 
-func (b *bars) event(state.Event) {}
+func (b *bars) Event(state.Event) {}
 
-func (b *bars) show(p apply.Progress) {
+func (b *bars) Show(p apply.Progress) {
 	if p.Note != "" {
 		note := term.Wrap(term.CleanLine(noteText(p)), b.width-len(goesOn))
 		b.pw.Log("%s", b.style.Text(strings.Join(note, "\n"+goesOn)))
@@ -121,7 +121,7 @@ func (b *bars) show(p apply.Progress) {
 	b.paces.see(p)
 	b.last = p
 	if term.Columns(b.w, b.style.Width) != b.width {
-		b.close()
+		b.Close()
 		b.draw()
 	}
 	waits := ""
@@ -143,7 +143,7 @@ func (b *bars) show(p apply.Progress) {
 	}
 }
 
-func (b *bars) close() {
+func (b *bars) Close() {
 	b.pw.Stop()
 	<-b.done
 }
