@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
@@ -14,21 +15,21 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-func adviseCommand() *command {
-	return &command{
-		name: "advise", short: "what jobs used of what they asked for, and the line to change", maxArgs: 0,
-		long: `Compares what jobs asked for with what they used, phase by phase: memory, cores, GPUs, walltime; and tells queue, run and
+func adviseCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "advise", Short: "what jobs used of what they asked for, and the line to change", MaxArgs: 0,
+		Long: `Compares what jobs asked for with what they used, phase by phase: memory, cores, GPUs, walltime; and tells queue, run and
 retry time apart. Where a request is far off, it names the line to change, the value with its margin, and what that would
 save. It changes nothing: edit the campaign, and the next plan shows the difference.
 
 The backends are asked for their pools and prices only; -refresh=false asks nobody and leaves prices out.`,
-		examples: []example{{"muster advise", "after the first round"}, {"muster advise -json", "for a script"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster advise", "after the first round"}, {"muster advise -json", "for a script"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			ask := fs.Bool("refresh", true, "ask the backends for their pools and prices; -refresh=false does not")
 			asJSON := fs.Bool("json", false, "print as JSON")
-			return func(ctx context.Context, a *app, _ []string) error {
+			return func(ctx context.Context, _ []string) error {
 				c, st, err := a.open(ctx, v)
 				if err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
@@ -65,7 +66,7 @@ func (a *app) settle() error {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usagef("there is no directory %s to work in", dir)
+		return command.Usagef("there is no directory %s to work in", dir)
 	}
 	a.dir = dir
 	return nil
@@ -111,13 +112,13 @@ func (a *app) report(l diag.List) error {
 		a.fail(l)
 	}
 	if l.HasErrors() {
-		return exitStatus(exitError)
+		return command.Failed
 	}
 	return nil
 }
 
 // failErr turns plumbing's errors into what a person can act on.
-func (a *app) failErr(err error) int {
+func (a *app) failErr(err error) command.Exit {
 	var locked *store.LockedError
 	var corrupt *store.CorruptError
 	var write *store.WriteError
@@ -125,10 +126,10 @@ func (a *app) failErr(err error) int {
 	switch {
 	case errors.As(err, &locked):
 		a.fail(diag.List{{Summary: "The state is locked", Detail: locked.Detail()}})
-		return exitLocked
+		return command.Locked
 	case errors.Is(err, store.ErrLost):
 		a.fail(diag.List{{Summary: "The state lock was taken over", Detail: "Another muster holds it now, and drives the campaign on. This one wrote and started nothing since. See it with muster status."}})
-		return exitLocked
+		return command.Locked
 	case errors.As(err, &corrupt):
 		a.fail(diag.List{{Summary: "The state is damaged", Detail: corrupt.Error() + ".\n\n" + corrupt.Way}})
 	case errors.As(err, &write):
@@ -136,12 +137,12 @@ func (a *app) failErr(err error) int {
 	case errors.As(err, &provider):
 		a.fail(diag.List{{Summary: diag.Sentence(provider.Summary), Detail: strings.TrimSpace(provider.Detail + "\n\n" + provider.Hint)}})
 		if provider.Class == providers.StaleFence { // as if the lease had been lost here
-			return exitLocked
+			return command.Locked
 		}
 	case errors.Is(err, errInterrupted):
-		return exitInterrupted
+		return command.Interrupted
 	default:
 		a.fail(diag.List{diag.FromError(err)})
 	}
-	return exitError
+	return command.Failed
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -38,21 +39,21 @@ func (f *applyFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "print events, one JSON object a line; needs a saved plan or -auto-approve")
 }
 
-func applyCommand() *command {
-	return &command{
-		name: "apply", args: "[PLAN]", short: "do what a plan says, until every job is done and verified", maxArgs: 1,
-		long: `Drives a saved plan without asking, or plans, shows the plan, and asks. It goes on until every job is done and its
+func applyCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "apply", Args: "[PLAN]", Short: "do what a plan says, until every job is done and verified", MaxArgs: 1,
+		Long: `Drives a saved plan without asking, or plans, shows the plan, and asks. It goes on until every job is done and its
 outputs are verified, held, or failed. Interrupted, it stops driving and jobs go on: the same command carries on where it
 stopped, and nothing runs twice.`,
-		examples: []example{
+		Examples: []command.Example{
 			{"muster apply paper.mplan", "do exactly what was reviewed"},
 			{"muster apply -auto-approve", "plan and do it, in CI"},
 		},
-		exits: []int{exitChanges, exitHeld, exitBudget, exitLocked, exitInterrupted},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Exits: []command.Exit{command.Changes, command.Held, command.Budget, command.Locked, command.Interrupted},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var f applyFlags
 			f.register(fs)
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				if err := f.check(args); err != nil {
 					return err
 				}
@@ -67,13 +68,13 @@ func (f applyFlags) check(args []string) error {
 	saved := len(args) == 1
 	switch {
 	case f.detach && f.once:
-		return usagef("-detach hands over everything and -once makes one pass: choose one")
+		return command.Usagef("-detach hands over everything and -once makes one pass: choose one")
 	case f.refreshOnly && (f.detach || f.once):
-		return usagef("-refresh-only starts nothing: leave -detach and -once out")
+		return command.Usagef("-refresh-only starts nothing: leave -detach and -once out")
 	case f.json && !saved && !f.autoApprove && !f.once && !f.refreshOnly:
-		return usagef("-json cannot ask: give a saved plan, or -auto-approve")
+		return command.Usagef("-json cannot ask: give a saved plan, or -auto-approve")
 	case saved && (len(f.targets)+len(f.rerun)+len(f.accept) > 0 || f.destroy || f.refreshOnly):
-		return usagef("a saved plan is applied as it was reviewed: plan again with these options instead")
+		return command.Usagef("a saved plan is applied as it was reviewed: plan again with these options instead")
 	}
 	return f.planFlags.check()
 }
@@ -107,7 +108,7 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 	if closeErr := session.Close(context.WithoutCancel(ctx)); closeErr != nil && !errors.Is(closeErr, store.ErrLost) {
 		err = errors.Join(err, closeErr)
 	}
-	if recorded && (err == nil || err == exitStatus(exitHeld)) {
+	if recorded && (err == nil || err == command.Held) {
 		a.foresee(ctx, c, s, f.varFlags)
 	}
 	return err
@@ -162,7 +163,7 @@ func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 		if !f.json {
 			a.printf("%s\n", budgetStops)
 		}
-		return nil, exitStatus(exitBudget)
+		return nil, command.Budget
 	}
 	w.plan = plan
 	return w, nil
@@ -193,8 +194,8 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 	}
 	switch {
 	case err == nil && w.plan.BudgetBroken():
-		return w, exitStatus(exitBudget)
-	case err == exitStatus(exitBudget):
+		return w, command.Budget
+	case err == command.Budget:
 		a.printf("%s\n", budgetStops)
 		return w, err
 	case err != nil:
@@ -216,12 +217,12 @@ func (a *app) approve(p *planner.Plan, f applyFlags) error {
 	switch {
 	case p.NeedsSaved(a.now()) != "": // whatever the flags
 		a.fail(diag.List{{Summary: "This plan must be saved and reviewed", Detail: p.NeedsSaved(a.now()) + "\n\n    muster plan -out=FILE\n    muster apply FILE"}})
-		return exitStatus(exitError)
+		return command.Failed
 	case f.autoApprove:
 		return a.covered(reruns, cancels, f)
 	case !a.global.input:
 		a.fail(diag.List{{Summary: "Nobody can be asked", Detail: "Input is off (-input=false or CI=true). Apply a saved plan, or pass -auto-approve."}})
-		return exitStatus(exitError)
+		return command.Failed
 	}
 	what := "Do this?"
 	if text := view.Amounts(p.Ceiling); text != "" {
@@ -239,7 +240,7 @@ func (a *app) approve(p *planner.Plan, f applyFlags) error {
 	}
 	if !yes {
 		a.printf("\nNothing was started.\n")
-		return exitStatus(exitError)
+		return command.Failed
 	}
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/muster-run/muster/cmd/muster/command"
 )
 
 // ask puts a question on the terminal; only the word yes is a yes.
 func (a *app) ask(question string) (bool, error) {
 	if !a.global.input {
-		return false, usagef("input is off (-input=false or CI=true), so nobody can be asked")
+		return false, command.Usagef("input is off (-input=false or CI=true), so nobody can be asked")
 	}
 	a.notef("%s", question)
 	line, err := bufio.NewReader(a.stdin).ReadString('\n')

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
@@ -15,18 +16,18 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-func backendsCommand() *command {
-	return &command{
-		name: "backends", args: "[NAME…]", short: "each backend: reachable or not, its pools, limits, prices and facts", maxArgs: -1,
-		long: `Asks each backend of the campaign what it has: pools with their limits, devices, prices, what is free, and how old the
+func backendsCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "backends", Args: "[NAME…]", Short: "each backend: reachable or not, its pools, limits, prices and facts", MaxArgs: -1,
+		Long: `Asks each backend of the campaign what it has: pools with their limits, devices, prices, what is free, and how old the
 facts are. -cleanup removes what muster put there, when nothing of this campaign runs.`,
-		examples: []example{{"muster backends", "every backend"}, {"muster backends -json local.local", "one, for a script"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster backends", "every backend"}, {"muster backends -json local.local", "one, for a script"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")
 			cleanup := fs.Bool("cleanup", false, "remove what muster put on the backends")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				c, st, err := a.open(ctx, v)
 				if err != nil {
 					return err
@@ -52,7 +53,7 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 				return nil
 			}
 		},
-		complete: func(a *app, _ string) []string {
+		Complete: func(string) []string {
 			c, _ := a.load(varFlags{}, true)
 			if c == nil {
 				return nil
@@ -81,7 +82,7 @@ func backendNames(c *lang.Campaign, args []string) ([]string, error) {
 			}
 		}
 		if !found {
-			return nil, usagef("there is no backend %q; there are: %s", arg, strings.Join(all, ", "))
+			return nil, command.Usagef("there is no backend %q; there are: %s", arg, strings.Join(all, ", "))
 		}
 	}
 	return out, nil
@@ -115,7 +116,7 @@ type cleanReport struct {
 // backend that cannot be cleaned does not keep the others from it.
 func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.State, names []string, asJSON bool) error {
 	if n := len(st.InFlight()); n > 0 {
-		return usagef("%s of this campaign may still run: cancel or finish them before cleaning up", units.Count(n, "job"))
+		return command.Usagef("%s of this campaign may still run: cancel or finish them before cleaning up", units.Count(n, "job"))
 	}
 	reports := []cleanReport{}
 	var diags diag.List

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/planner/apply"
 )
@@ -22,21 +23,21 @@ func exitFor(o apply.Outcome) error {
 	switch o.Stopped {
 	case apply.Interrupted:
 		if o.Running+o.Queued+o.Left > 0 {
-			return exitStatus(exitInterrupted)
+			return command.Interrupted
 		}
 	case apply.Budget:
-		return exitStatus(exitBudget)
+		return command.Budget
 	case apply.Beyond:
-		return exitStatus(exitChanges)
+		return command.Changes
 	case apply.LeaseLost:
-		return exitStatus(exitLocked)
+		return command.Locked
 	case apply.StoreFailed:
-		return exitStatus(exitError)
+		return command.Failed
 	case apply.Hold:
-		return exitStatus(exitHeld)
+		return command.Held
 	}
 	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Undeleted > 0 {
-		return exitStatus(exitHeld)
+		return command.Held
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
@@ -51,7 +52,7 @@ func backendOf(c *lang.Campaign, st *state.State, name string) (providers.Backen
 		}
 		return b, nil
 	}
-	return providers.Backend{}, usagef("neither the campaign nor its state knows backend.%s", name)
+	return providers.Backend{}, command.Usagef("neither the campaign nor its state knows backend.%s", name)
 }
 
 func sortJobs(jobs []*state.Job) {

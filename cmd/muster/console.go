@@ -14,6 +14,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"golang.org/x/term"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	clean "github.com/muster-run/muster/internal/term"
@@ -24,25 +25,25 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-func consoleCommand() *command {
-	return &command{
-		name: "console", args: "[ADDR]", short: "evaluate expressions against the campaign", maxArgs: 1,
-		long: `Reads expressions, one a line, and prints their values. They see var, local, all functions, and phase.NAME.metric.M and
+func consoleCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "console", Args: "[ADDR]", Short: "evaluate expressions against the campaign", MaxArgs: 1,
+		Long: `Reads expressions, one a line, and prints their values. They see var, local, all functions, and phase.NAME.metric.M and
 phase.NAME.output.O of the jobs that are done. With the address of a job they also see what its command sees: cell, param, input,
 output, path, backend; and metric, once the job is done.
 
 An expression goes on over several lines while a bracket is open; a blank line gives it up. A mistake is told and the next line is
 read. "exit" or the end of the input ends the console; in a pipe the exit code then is 1 if any expression failed. It changes
 nothing and takes no lock.`,
-		examples: []example{
+		Examples: []command.Example{
 			{"muster console", "try a function or look at a local"},
 			{"muster console seed=42,N=384,n=50000", "see what one job sees: cell.N, output.result"},
 		},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print one JSON object an expression")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				c, st, err := a.open(ctx, v)
 				if err != nil {
 					return err
@@ -54,7 +55,7 @@ nothing and takes no lock.`,
 				return a.console(ctx, c, view, *asJSON)
 			}
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }
 
@@ -81,7 +82,7 @@ func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View,
 			return view, nil
 		}
 	}
-	return view, usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
+	return view, command.Usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
 }
 
 // siteOf is where a job ran last, or else its first candidate. Nobody is
@@ -159,7 +160,7 @@ func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View, asJ
 		a.printf("\n")
 	}
 	if err == nil && failed > 0 && !asks {
-		return exitStatus(exitError)
+		return command.Failed
 	}
 	return err
 }

@@ -12,33 +12,34 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/aris"
 )
 
-func convertCommand() *command {
-	return &command{
-		name: "convert", args: "FILE|-", short: "ARIS experiment-queue manifests and grid specs as a campaign", minArgs: 1, maxArgs: 1,
-		long: `Reads a manifest, a grid spec or a queue_state.json of ARIS's experiment-queue, in YAML or JSON, and prints the campaign that
+func convertCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "convert", Args: "FILE|-", Short: "ARIS experiment-queue manifests and grid specs as a campaign", MinArgs: 1, MaxArgs: 1,
+		Long: `Reads a manifest, a grid spec or a queue_state.json of ARIS's experiment-queue, in YAML or JSON, and prints the campaign that
 means the same. What cannot be carried over, or is read otherwise than the queue did, is told with its line and stands in the
 campaign's first comment.
 
 -out writes a file, which then must not exist with another content: a campaign that was edited since is not overwritten.`,
-		examples: []example{
+		Examples: []command.Example{
 			{"muster convert grid_spec.yaml", "print the campaign"},
 			{"muster convert -out=campaign.muster.hcl -backend=ssh manifest.json", "write it, for a host reached over ssh"},
 		},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Setup: func(fs *flag.FlagSet) command.Run {
 			out := fs.String("out", "-", "write to `FILE`; - is standard output")
 			backend := fs.String("backend", "", "where the jobs go: `ssh` or local (default ssh if the manifest names a host, else local)")
 			asJSON := fs.Bool("json", false, "print the campaign and what was found as JSON")
-			return func(_ context.Context, a *app, args []string) error {
+			return func(_ context.Context, args []string) error {
 				if *asJSON && *out != "-" {
-					return usagef("-json prints the campaign and -out writes it: choose one")
+					return command.Usagef("-json prints the campaign and -out writes it: choose one")
 				}
 				if !slices.Contains([]string{"", "ssh", "local"}, *backend) {
-					return usagef("-backend is ssh or local, not %q", *backend)
+					return command.Usagef("-backend is ssh or local, not %q", *backend)
 				}
 				return a.convert(args[0], *out, *backend, *asJSON)
 			}
@@ -90,7 +91,7 @@ func (a *app) keepCampaign(path string, content []byte) error {
 		a.printf("%s holds this campaign already.\n", path)
 		return nil
 	default:
-		return usagef("%s exists with another content; name another file with -out, or remove it first", path)
+		return command.Usagef("%s exists with another content; name another file with -out, or remove it first", path)
 	}
 	if err := replaceFile(path, content, 0o644); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (a *app) keepCampaign(path string, content []byte) error {
 func (a *app) convertJSON(campaign []byte, diags diag.List) error {
 	err := a.encode(map[string]any{"format_version": page.FormatVersion, "valid": !diags.HasErrors(), "campaign": string(campaign), "diagnostics": diag.ToJSON(diags, a.sources)})
 	if err == nil && diags.HasErrors() {
-		err = exitStatus(exitError)
+		err = command.Failed
 	}
 	return err
 }

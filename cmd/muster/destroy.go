@@ -3,16 +3,18 @@ package main
 import (
 	"context"
 	"flag"
+
+	"github.com/muster-run/muster/cmd/muster/command"
 )
 
-func destroyCommand() *command {
-	return &command{
-		name: "destroy", short: "cancel and release everything, after a plan and a yes", maxArgs: 0,
-		long: `Plans to cancel everything that runs or waits and to release what is rented, shows the plan and asks. Results stay where
+func destroyCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "destroy", Short: "cancel and release everything, after a plan and a yes", MaxArgs: 0,
+		Long: `Plans to cancel everything that runs or waits and to release what is rented, shows the plan and asks. Results stay where
 they are; -outputs deletes declared outputs, too.`,
-		examples: []example{{"muster destroy", "stop everything this campaign started"}, {"muster destroy -auto-approve -allow-cancel", "without being asked"}},
-		exits:    []int{exitHeld, exitLocked, exitInterrupted},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster destroy", "stop everything this campaign started"}, {"muster destroy -auto-approve -allow-cancel", "without being asked"}},
+		Exits:    []command.Exit{command.Held, command.Locked, command.Interrupted},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var f applyFlags
 			f.varFlags.register(fs)
 			f.refresh, f.destroy = true, true
@@ -21,7 +23,7 @@ they are; -outputs deletes declared outputs, too.`,
 			fs.BoolVar(&f.outputs, "outputs", false, "delete declared outputs, too")
 			fs.BoolVar(&f.json, "json", false, "print events, one JSON object a line; needs -auto-approve")
 			fs.DurationVar(&f.lockTimeout, "lock-timeout", 0, "wait this long for the state lock (`DURATION`)")
-			return func(ctx context.Context, a *app, _ []string) error {
+			return func(ctx context.Context, _ []string) error {
 				if err := f.check(nil); err != nil {
 					return err
 				}

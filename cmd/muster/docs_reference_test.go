@@ -151,19 +151,20 @@ func TestDocsJSON(t *testing.T) {
 		}
 	}
 	elsewhere := []string{"plan", "apply", "destroy", "show"}
-	for _, c := range commands() {
-		fs, _ := c.flagSet(&app{})
-		if fs.Lookup("json") != nil && rows[c.name] == "" && !slices.Contains(elsewhere, c.name) {
-			t.Errorf("docs/reference/json.md has no row for %s", c.name)
+	tab := testTable()
+	for _, c := range tab.Commands {
+		fs, _ := tab.FlagSet(c)
+		if fs.Lookup("json") != nil && rows[c.Name] == "" && !slices.Contains(elsewhere, c.Name) {
+			t.Errorf("docs/reference/json.md has no row for %s", c.Name)
 		}
 	}
-	for command, doc := range map[string]any{
+	for name, doc := range map[string]any{
 		"init": initReport{}, "status": page.Status{}, "logs": logLine{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": pullReport{},
 		"report": page.Report{}, "advise": page.Advice{}, "cost": page.Cost{}, "rehearse": page.Rehearsal{}, "graph": page.Graph{}, "console": valueReport{},
 	} {
-		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, name string) {
-			if name != "format_version" && !strings.Contains(written, "`"+name+"`") {
-				t.Errorf("docs/reference/json.md does not name `%s` of %s, of %s", name, of, command)
+		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, member string) {
+			if member != "format_version" && !strings.Contains(written, "`"+member+"`") {
+				t.Errorf("docs/reference/json.md does not name `%s` of %s, of %s", member, of, name)
 			}
 		})
 	}

@@ -4,23 +4,24 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/explain"
 )
 
-func explainCommand() *command {
-	return &command{
-		name: "explain", args: "ADDR", short: "one job: what it would do and why, every candidate, what it waits for", minArgs: 1, maxArgs: 1,
-		long: `Shows everything a plan knows of one job: what would be done with it and why, what determines its result, every candidate
+func explainCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "explain", Args: "ADDR", Short: "one job: what it would do and why, every candidate, what it waits for", MinArgs: 1, MaxArgs: 1,
+		Long: `Shows everything a plan knows of one job: what would be done with it and why, what determines its result, every candidate
 place with its figures and why it won or lost, and what the job waits for.`,
-		examples: []example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var p planFlags
 			p.varFlags.register(fs)
 			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends; -refresh=false believes the state")
 			asJSON := fs.Bool("json", false, "print as JSON")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				w, err := a.plan(ctx, p)
 				if err != nil {
 					return err
@@ -38,7 +39,7 @@ place with its figures and why it won or lost, and what the job waits for.`,
 				return nil
 			}
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }
 
@@ -56,5 +57,5 @@ func (a *app) explain(w *work, arg string) (explain.Job, error) {
 			return explain.Of(w.plan, w.input, p.Name, cell)
 		}
 	}
-	return explain.Job{}, usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
+	return explain.Job{}, command.Usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/lang"
 )
 
@@ -28,7 +29,7 @@ func statePath(c *lang.Campaign) (string, error) {
 		Path string `json:"path"`
 	}
 	if c.Store.Type != "" && c.Store.Type != "file" {
-		return "", usagef("this muster keeps state in files only; there is no store %q", c.Store.Type)
+		return "", command.Usagef("this muster keeps state in files only; there is no store %q", c.Store.Type)
 	}
 	if len(c.Store.Config) > 0 {
 		if err := json.Unmarshal(c.Store.Config, &config); err != nil {

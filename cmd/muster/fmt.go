@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/pmezard/go-difflib/difflib"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 )
@@ -35,13 +36,13 @@ type formattedFile struct {
 	Diff string `json:"diff,omitempty"` // -diff
 }
 
-func fmtCommand() *command {
-	return &command{
-		name: "fmt", args: "[FILE|DIR|-]…", short: "rewrite campaign files in the canonical format", maxArgs: -1,
-		long: `Rewrites *.muster.hcl and *.mustervars.hcl files in the canonical format and prints the names of those that changed.
+func fmtCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "fmt", Args: "[FILE|DIR|-]…", Short: "rewrite campaign files in the canonical format", MaxArgs: -1,
+		Long: `Rewrites *.muster.hcl and *.mustervars.hcl files in the canonical format and prints the names of those that changed.
 "-" formats standard input to standard output.`,
-		examples: []example{{"muster fmt", "format this directory"}, {"muster fmt -check -diff -recursive", "in CI: show what is not canonical and exit 1"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster fmt", "format this directory"}, {"muster fmt -check -diff -recursive", "in CI: show what is not canonical and exit 1"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			f := &formatter{files: map[string]*hcl.File{}}
 			fs.BoolVar(&f.check, "check", false, "change nothing; exit 1 when a file is not canonical")
 			fs.BoolVar(&f.diff, "diff", false, "show the changes")
@@ -49,7 +50,7 @@ func fmtCommand() *command {
 			fs.BoolVar(&f.write, "write", true, "write the files; -write=false only lists them")
 			fs.BoolVar(&f.list, "list", true, "list files that change")
 			fs.BoolVar(&f.json, "json", false, "print what changed as JSON")
-			return func(_ context.Context, a *app, args []string) error { return f.run(a, args) }
+			return func(_ context.Context, args []string) error { return f.run(a, args) }
 		},
 	}
 }
@@ -61,7 +62,7 @@ func (f *formatter) run(a *app, args []string) error {
 	for _, arg := range args {
 		if arg == "-" {
 			if f.json {
-				return usagef("standard input is formatted to standard output: leave -json out")
+				return command.Usagef("standard input is formatted to standard output: leave -json out")
 			}
 			if err := f.stdin(a); err != nil {
 				return err
@@ -83,7 +84,7 @@ func (f *formatter) run(a *app, args []string) error {
 		return err
 	}
 	if f.check && len(f.changed) > 0 {
-		return exitStatus(exitError)
+		return command.Failed
 	}
 	return nil
 }

@@ -4,20 +4,21 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 )
 
-func graphCommand() *command {
-	return &command{
-		name: "graph", short: "the phases and what flows between them, as DOT or Mermaid", maxArgs: 0,
-		long:     "Prints the graph of phases, not of jobs: an arrow is a file handed over, a dashed one depends_on.",
-		examples: []example{{"muster graph", "for Graphviz: muster graph | dot -Tsvg"}, {"muster graph -mermaid", "for a README or a merge request"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+func graphCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "graph", Short: "the phases and what flows between them, as DOT or Mermaid", MaxArgs: 0,
+		Long:     "Prints the graph of phases, not of jobs: an arrow is a file handed over, a dashed one depends_on.",
+		Examples: []command.Example{{"muster graph", "for Graphviz: muster graph | dot -Tsvg"}, {"muster graph -mermaid", "for a README or a merge request"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			mermaid := fs.Bool("mermaid", false, "print Mermaid instead of DOT")
 			asJSON := fs.Bool("json", false, "print as JSON")
-			return func(_ context.Context, a *app, _ []string) error {
+			return func(_ context.Context, _ []string) error {
 				c, err := a.lookLoad(v)
 				if err != nil {
 					return err

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -19,55 +20,55 @@ import (
 // few turns of its loop.
 const answerWithin = 30 * time.Second
 
-func holdCommand() *command {
-	return requestCommand(request.Hold, &command{
-		name: "hold", args: "[ADDR…]", short: "stop starting jobs, here or everywhere", maxArgs: -1,
-		long: `Stops starts: of everything, or of the jobs that the addresses select. Running jobs go on. The hold is kept in the state
+func holdCommand(a *app) *command.Command {
+	return requestCommand(a, request.Hold, &command.Command{
+		Name: "hold", Args: "[ADDR…]", Short: "stop starting jobs, here or everywhere", MaxArgs: -1,
+		Long: `Stops starts: of everything, or of the jobs that the addresses select. Running jobs go on. The hold is kept in the state
 and sent to the backends, until muster resume.`,
-		examples: []example{{"muster hold", "start nothing more"}, {"muster hold -reason='node is sick' phase.students", "only one phase"}},
+		Examples: []command.Example{{"muster hold", "start nothing more"}, {"muster hold -reason='node is sick' phase.students", "only one phase"}},
 	})
 }
 
-func resumeCommand() *command {
-	return requestCommand(request.Resume, &command{
-		name: "resume", args: "[ADDR…]", short: "clear a hold, an open breaker, or a held job", maxArgs: -1,
-		long: `Clears holds and open breakers, and lets held jobs start again with their attempts counted from 1: all, or those that the
+func resumeCommand(a *app) *command.Command {
+	return requestCommand(a, request.Resume, &command.Command{
+		Name: "resume", Args: "[ADDR…]", Short: "clear a hold, an open breaker, or a held job", MaxArgs: -1,
+		Long: `Clears holds and open breakers, and lets held jobs start again with their attempts counted from 1: all, or those that the
 addresses select.`,
-		examples: []example{{"muster resume", "everything may start again"}, {"muster resume seed=42", "only what one seed holds"}},
+		Examples: []command.Example{{"muster resume", "everything may start again"}, {"muster resume seed=42", "only what one seed holds"}},
 	})
 }
 
-func cancelCommand() *command {
-	return requestCommand(request.Cancel, &command{
-		name: "cancel", args: "ADDR…", short: "hold jobs, then end them: politely, then hard", minArgs: 1, maxArgs: -1,
-		long: `Holds the jobs that the addresses select, so that nothing starts them again, fetches the end of their logs, and ends them:
+func cancelCommand(a *app) *command.Command {
+	return requestCommand(a, request.Cancel, &command.Command{
+		Name: "cancel", Args: "ADDR…", Short: "hold jobs, then end them: politely, then hard", MinArgs: 1, MaxArgs: -1,
+		Long: `Holds the jobs that the addresses select, so that nothing starts them again, fetches the end of their logs, and ends them:
 TERM, a grace, then KILL. Nobody else's jobs are touched.`,
-		examples: []example{{"muster cancel seed=42", "every job of one seed"}, {"muster cancel -reason='wrong data' 'phase.students[\"N=384,*\"]'", "a part of one phase"}},
+		Examples: []command.Example{{"muster cancel seed=42", "every job of one seed"}, {"muster cancel -reason='wrong data' 'phase.students[\"N=384,*\"]'", "a part of one phase"}},
 	})
 }
 
-func overrideCommand() *command {
-	return requestCommand(request.Override, &command{
-		name: "override", args: "ADDR", short: "let a gate pass on your word, recorded with name and reason", minArgs: 1, maxArgs: 1,
-		long: `Lets the smoke gate of a phase pass although the smoke failed or has not run. The word is recorded with your name and
+func overrideCommand(a *app) *command.Command {
+	return requestCommand(a, request.Override, &command.Command{
+		Name: "override", Args: "ADDR", Short: "let a gate pass on your word, recorded with name and reason", MinArgs: 1, MaxArgs: 1,
+		Long: `Lets the smoke gate of a phase pass although the smoke failed or has not run. The word is recorded with your name and
 -reason, and shown in every later plan.`,
-		examples: []example{{"muster override -reason='loss is noisy at 50 steps' phase.teachers", "after looking at the smoke's log"}, {"muster override -reason='checked by hand' teachers", "by the phase's name alone"}},
+		Examples: []command.Example{{"muster override -reason='loss is noisy at 50 steps' phase.teachers", "after looking at the smoke's log"}, {"muster override -reason='checked by hand' teachers", "by the phase's name alone"}},
 	})
 }
 
 // requestCommand finishes a command that is done by a running apply, or by
 // itself when none runs.
-func requestCommand(verb request.Verb, c *command) *command {
-	c.exits = []int{exitLocked}
-	c.complete = jobAddresses
-	c.setup = func(fs *flag.FlagSet) runFunc {
+func requestCommand(a *app, verb request.Verb, c *command.Command) *command.Command {
+	c.Exits = []command.Exit{command.Locked}
+	c.Complete = a.jobAddresses
+	c.Setup = func(fs *flag.FlagSet) command.Run {
 		var v varFlags
 		v.register(fs)
 		reason := fs.String("reason", "", "why, kept in the state: `TEXT`")
 		asJSON := fs.Bool("json", false, "print what was done as JSON")
-		return func(ctx context.Context, a *app, args []string) error {
+		return func(ctx context.Context, args []string) error {
 			if verb == request.Override && *reason == "" {
-				return usagef("an override is a person's word: say why with -reason=TEXT")
+				return command.Usagef("an override is a person's word: say why with -reason=TEXT")
 			}
 			return a.request(ctx, v, verb, *reason, *asJSON, args)
 		}
@@ -90,7 +91,7 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 		return err
 	}
 	if answer.Error != "" {
-		return usagef("%s", answer.Error)
+		return command.Usagef("%s", answer.Error)
 	}
 	if asJSON {
 		return a.encode(map[string]any{"format_version": page.FormatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "who": who, "reason": reason})

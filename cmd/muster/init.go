@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/providers/launch"
 )
@@ -19,25 +20,25 @@ import (
 //go:embed starters/*.muster.hcl
 var starters embed.FS
 
-func initCommand() *command {
-	return &command{
-		name: "init", short: "make a campaign ready, or begin one from a starter", maxArgs: 0,
-		long: `Finds and locks the external providers a campaign needs and makes its state store ready. A campaign on built-in providers
+func initCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "init", Short: "make a campaign ready, or begin one from a starter", MaxArgs: 0,
+		Long: `Finds and locks the external providers a campaign needs and makes its state store ready. A campaign on built-in providers
 needs no init. -from=NAME writes a starter campaign into this directory.`,
-		examples: []example{{"muster init -from=quickstart", "begin with a small campaign that runs here"}, {"muster init -lockfile=readonly", "in CI: check providers, lock nothing new"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster init -from=quickstart", "begin with a small campaign that runs here"}, {"muster init -lockfile=readonly", "in CI: check providers, lock nothing new"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starterNames(), ", "))
 			upgrade := fs.Bool("upgrade", false, "lock what is found now, whatever was locked before")
 			lockfile := fs.String("lockfile", "", "`MODE`: readonly checks .muster.lock.hcl and does not write it")
 			asJSON := fs.Bool("json", false, "print what was done as JSON")
-			return func(ctx context.Context, a *app, _ []string) error {
+			return func(ctx context.Context, _ []string) error {
 				if *upgrade && *lockfile == "readonly" {
-					return usagef("-upgrade writes the lock file, and -lockfile=readonly does not: give one of them")
+					return command.Usagef("-upgrade writes the lock file, and -lockfile=readonly does not: give one of them")
 				}
 				if *lockfile != "" && *lockfile != "readonly" {
-					return usagef("-lockfile takes readonly, not %q", *lockfile)
+					return command.Usagef("-lockfile takes readonly, not %q", *lockfile)
 				}
 				if *from != "" {
 					return a.starter(*from, *asJSON)
@@ -61,10 +62,10 @@ func starterNames() []string {
 func (a *app) starter(name string, asJSON bool) error {
 	src, err := starters.ReadFile("starters/" + name + ".muster.hcl")
 	if err != nil {
-		return usagef("there is no starter %q; there are: %s", name, strings.Join(starterNames(), ", "))
+		return command.Usagef("there is no starter %q; there are: %s", name, strings.Join(starterNames(), ", "))
 	}
 	if there, _ := filepath.Glob(filepath.Join(a.dir, "*.muster.hcl")); len(there) > 0 {
-		return usagef("%s has a campaign already (%s): begin in an empty directory", a.dir, filepath.Base(there[0]))
+		return command.Usagef("%s has a campaign already (%s): begin in an empty directory", a.dir, filepath.Base(there[0]))
 	}
 	path := filepath.Join(a.dir, "campaign.muster.hcl")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

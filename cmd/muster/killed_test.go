@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/local"
@@ -126,7 +127,7 @@ phase "train" {
 		return strings.Contains(string(lease), fmt.Sprintf(`"pid":%d,`, first.Process.Pid))
 	})
 	r.until("two jobs run", func() bool { out, _ := r.muster("status"); return strings.Contains(out, "2 running") })
-	if out, code := r.muster("apply", "-auto-approve"); code != exitLocked || !strings.Contains(out, "ada on ") || !strings.Contains(out, "holds it since 20") {
+	if out, code := r.muster("apply", "-auto-approve"); code != int(command.Locked) || !strings.Contains(out, "ada on ") || !strings.Contains(out, "holds it since 20") {
 		t.Errorf("exit %d: a second runner is not kept out by name\n%s", code, out)
 	}
 
@@ -152,7 +153,7 @@ phase "train" {
 	// The plan from before is stale: the campaign and the state moved on.
 	first.Process.Signal(syscall.SIGTERM)
 	first.Wait()
-	if out, code := r.muster("apply", "before.mplan"); code != exitError || !strings.Contains(out, "campaign.muster.hcl was edited") {
+	if out, code := r.muster("apply", "before.mplan"); code != int(command.Failed) || !strings.Contains(out, "campaign.muster.hcl was edited") {
 		t.Errorf("exit %d: the plan from before is not refused\n%s", code, out)
 	}
 	last := r.start("apply", "-auto-approve", "-allow-cancel", "-allow-rerun")

@@ -11,19 +11,20 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
 
-func logsCommand() *command {
-	return &command{
-		name: "logs", args: "ADDR…", short: "a job's log; several are interleaved with a prefix", minArgs: 1, maxArgs: -1,
-		long: `Prints what jobs wrote: the last attempt's standard output, or another with -attempt and -stderr. -f follows running jobs.
+func logsCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "logs", Args: "ADDR…", Short: "a job's log; several are interleaved with a prefix", MinArgs: 1, MaxArgs: -1,
+		Long: `Prints what jobs wrote: the last attempt's standard output, or another with -attempt and -stderr. -f follows running jobs.
 Attempts before a muster resume are there, too: each resume counts from 1 again, and -attempt=-1, -2, … go back over it.`,
-		examples: []example{{"muster logs seed=42,N=384", "what one job printed"}, {"muster logs -f -n=20 phase.students", "follow a phase"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster logs seed=42,N=384", "what one job printed"}, {"muster logs -f -n=20 phase.students", "follow a phase"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			o := logOptions{}
@@ -33,9 +34,9 @@ Attempts before a muster resume are there, too: each resume counts from 1 again,
 			fs.IntVar(&o.attempt, "attempt", 0, "which attempt, counted from 1; 0 = the last, -1 the one before it: `N`")
 			fs.BoolVar(&o.smoke, "smoke", false, "the log of the job's smoke")
 			fs.BoolVar(&o.json, "json", false, "print one JSON object a line of the log")
-			return func(ctx context.Context, a *app, args []string) error { return a.logs(ctx, v, o, args) }
+			return func(ctx context.Context, args []string) error { return a.logs(ctx, v, o, args) }
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }
 
@@ -64,9 +65,9 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 	sortJobs(jobs)
 	switch {
 	case len(jobs) == 0:
-		return usagef("none of the %d selected jobs has been started yet, so there is no log", len(s.Named()))
+		return command.Usagef("none of the %d selected jobs has been started yet, so there is no log", len(s.Named()))
 	case len(jobs) > mostLogs:
-		return usagef("%d logs at once are too many to read (most: %d): select fewer", len(jobs), mostLogs)
+		return command.Usagef("%d logs at once are too many to read (most: %d): select fewer", len(jobs), mostLogs)
 	}
 	w := &work{launcher: a.launcher()}
 	defer w.close()
@@ -144,14 +145,14 @@ func attemptOf(j *state.Job, n int) (*state.Attempt, error) {
 		if back := len(j.Attempts) - 1 + n; back >= 0 {
 			return &j.Attempts[back], nil
 		}
-		return nil, usagef("%s has no attempt %d before its last; it has %d in all", j.Address, -n, len(j.Attempts))
+		return nil, command.Usagef("%s has no attempt %d before its last; it has %d in all", j.Address, -n, len(j.Attempts))
 	}
 	for i := range slices.Backward(j.Attempts) { // after a resume attempts count from 1 again: the newest of that number
 		if j.Attempts[i].N == n {
 			return &j.Attempts[i], nil
 		}
 	}
-	return nil, usagef("%s has no attempt %d; it has %d", j.Address, n, len(j.Attempts))
+	return nil, command.Usagef("%s has no attempt %d; it has %d", j.Address, n, len(j.Attempts))
 }
 
 // A logLine is one line of `muster logs -json`.

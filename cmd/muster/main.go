@@ -10,11 +10,10 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/pprof"
-	"strings"
 	"syscall"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/internal/term"
 )
 
 func main() { os.Exit(Main()) }
@@ -44,101 +43,38 @@ func (a *app) main(args []string) int {
 	defer cancel()
 	code := a.exitCode(a.dispatch(ctx, args))
 	if a.events != nil {
-		a.events.Outcome(code, code != exitDone && code != exitChanges)
+		a.events.Outcome(int(code), code != command.Done && code != command.Changes)
 	}
-	return code
+	return int(code)
 }
 
 // exitCode tells the person what went wrong, if it was not told already.
-func (a *app) exitCode(err error) int {
-	var status exitStatus
-	var usage usageError
+func (a *app) exitCode(err error) command.Exit {
+	var status command.Exit
+	var usage command.UsageError
 	switch {
 	case err == nil:
-		return exitDone
+		return command.Done
 	case errors.As(err, &status):
-		return int(status)
+		return status
 	case errors.As(err, &usage):
-		a.fail(diag.List{{Summary: diag.Sentence(usage.text)}})
-		return exitError
+		a.fail(diag.List{{Summary: diag.Sentence(usage.Text)}})
+		return command.Failed
 	case errors.Is(err, syscall.EPIPE):
-		return exitDone // the reader has seen enough: `muster status | head`
+		return command.Done // the reader has seen enough: `muster status | head`
 	default:
 		return a.failErr(err)
 	}
 }
 
 func (a *app) dispatch(ctx context.Context, args []string) error {
-	args, err := a.leading(args)
-	if err != nil {
-		return err
-	}
-	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" && len(args) == 1 {
-		return overview(a.stdout, max(a.out.Width, 40))
-	}
-	if args[0] == "help" {
-		args = append(args[1:], "-h")
-	}
-	if args[0] == "-version" || args[0] == "--version" {
-		args[0] = "version"
-	}
-	if args[0] == "__complete" || args[0] == "__complete_bare" { // its words are another command's, flags and all
-		printLines(a.stdout, a.complete(args[1:], args[0] == "__complete_bare"))
+	args = a.global.leading(args)
+	if len(args) > 0 && (args[0] == "__complete" || args[0] == "__complete_bare") { // its words are another command's, flags and all
+		words := a.global.leading(args[1:])
+		printLines(a.stdout, a.table().Complete(words, args[0] == "__complete_bare"))
 		return nil
 	}
-	c, rest, ok := find(args)
-	if ok {
-		return c.run(ctx, a, rest)
-	}
-	if sub := children(args[0]); len(sub) > 0 {
-		return parentHelp(a.stdout, args[0], sub, args[1:])
-	}
-	return unknownCommand(args[0])
-}
-
-// leading takes global flags that stand before the command.
-func (a *app) leading(args []string) ([]string, error) {
-	for len(args) > 0 {
-		name, value, has := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
-		if !strings.HasPrefix(args[0], "-") {
-			break
-		}
-		switch {
-		case name == "chdir" && has:
-			a.global.chdir = value
-		case name == "chdir" && len(args) > 1:
-			a.global.chdir, args = args[1], args[1:]
-		case name == "no-color":
-			a.global.noColor = value != "false"
-		case name == "input":
-			a.global.input = value != "false"
-		default:
-			return args, nil
-		}
-		args = args[1:]
-	}
-	return args, nil
-}
-
-func parentHelp(w io.Writer, word string, sub []*command, rest []string) error {
-	if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-		var names []string
-		for _, c := range sub {
-			names = append(names, strings.TrimPrefix(c.name, word+" "))
-		}
-		hint := "It has: " + strings.Join(names, ", ") + "."
-		if s := diag.Suggest(rest[0], names); s != "" {
-			hint = fmt.Sprintf("Did you mean %q?", s)
-		}
-		return usagef("muster %s has no subcommand %q. %s", word, rest[0], hint)
-	}
-	fmt.Fprintf(w, "Usage: muster %s SUBCOMMAND [options]\n\n", word)
-	t := term.Table{Indent: "  "}
-	for _, c := range sub {
-		t.Row(c.name, c.short)
-	}
-	_, err := io.WriteString(w, t.String())
-	return err
+	return a.table().Run(ctx, args)
 }
 
 // signals cancels the context at the first interrupt; the second one leaves
@@ -158,7 +94,7 @@ func signals(stderr io.Writer) (context.Context, context.CancelFunc) {
 		select {
 		case <-ch:
 			fmt.Fprintln(stderr, "\nLeft at once. Jobs go on; nothing is lost.")
-			os.Exit(exitInterrupted)
+			os.Exit(int(command.Interrupted))
 		case <-done:
 		}
 	}()

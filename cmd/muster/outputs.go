@@ -4,21 +4,22 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 )
 
-func outputsCommand() *command {
-	return &command{
-		name: "outputs", args: "[ADDR…]", short: "declared outputs, metrics and results", maxArgs: -1,
-		long: `Lists the verified outputs of completed jobs with their sizes and digests, their metrics, and the campaign's results.
+func outputsCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "outputs", Args: "[ADDR…]", Short: "declared outputs, metrics and results", MaxArgs: -1,
+		Long: `Lists the verified outputs of completed jobs with their sizes and digests, their metrics, and the campaign's results.
 -raw NAME prints one result as plain text, for scripts.`,
-		examples: []example{{"muster outputs", "everything there is"}, {"muster outputs -raw best_loss", "one result, for a script"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster outputs", "everything there is"}, {"muster outputs -raw best_loss", "one result, for a script"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")
 			raw := fs.String("raw", "", "print only the result `NAME`, as text")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				c, st, s, err := a.openFor(ctx, v, args)
 				if err != nil {
 					return err
@@ -39,6 +40,6 @@ func outputsCommand() *command {
 				return nil
 			}
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }

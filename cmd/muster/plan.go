@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
@@ -58,28 +59,28 @@ func (p *planFlags) register(fs *flag.FlagSet) {
 func (p *planFlags) check() error {
 	switch {
 	case p.refreshOnly && p.destroy:
-		return usagef("-refresh-only plans nothing and -destroy plans to cancel: choose one")
+		return command.Usagef("-refresh-only plans nothing and -destroy plans to cancel: choose one")
 	case p.refreshOnly && !p.refresh:
-		return usagef("-refresh-only asks the backends and -refresh=false does not: choose one")
+		return command.Usagef("-refresh-only asks the backends and -refresh=false does not: choose one")
 	case p.refreshOnly && len(p.rerun)+len(p.accept) > 0:
-		return usagef("-refresh-only plans nothing: leave -rerun and -accept out")
+		return command.Usagef("-refresh-only plans nothing: leave -rerun and -accept out")
 	}
 	return nil
 }
 
-func planCommand() *command {
-	return &command{
-		name: "plan", short: "show what would be done, what it would cost and how long it would take", maxArgs: 0,
-		long: `Reads the campaign and its state, asks the backends what they see, and shows what would be done and why, what it would
+func planCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "plan", Short: "show what would be done, what it would cost and how long it would take", MaxArgs: 0,
+		Long: `Reads the campaign and its state, asks the backends what they see, and shows what would be done and why, what it would
 cost expected, at the 90th percentile and at most, and how long it would take. It spends nothing and starts nothing.
 
 With -out the plan is saved, so that exactly what was reviewed can be applied.`,
-		examples: []example{
+		Examples: []command.Example{
 			{"muster plan -out=paper.mplan", "review, then do exactly this"},
 			{"muster plan -target=seed=42 -detailed-exitcode", "only one seed; exit 2 when there is work"},
 		},
-		exits: []int{exitChanges, exitBudget, exitLocked},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Exits: []command.Exit{command.Changes, command.Budget, command.Locked},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var p planFlags
 			p.register(fs)
 			out := fs.String("out", "", "save the plan to `FILE`")
@@ -88,12 +89,12 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 			markdown := fs.Bool("markdown", false, "print the plan as Markdown, for a merge request")
 			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
 			scripts := fs.Bool("show-scripts", false, "print the commands and scripts that would be submitted, and for Slurm the ten-point check list")
-			return func(ctx context.Context, a *app, _ []string) error {
+			return func(ctx context.Context, _ []string) error {
 				if err := p.check(); err != nil {
 					return err
 				}
 				if p.refreshOnly && *out != "" {
-					return usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
+					return command.Usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
 				}
 				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: *scripts, verbose: p.verbose}
 				p.glance, p.text, p.file = p.plain() && !o.scripts, o.people(), o.json || o.jsonInto != "" || o.out != ""
@@ -217,7 +218,7 @@ func (a *app) showPlan(w *work, o planOutput) error {
 		}
 	}
 	if w.diags.HasErrors() {
-		return exitStatus(exitError)
+		return command.Failed
 	}
 	if o.out != "" {
 		if err := a.savePlan(a.path(o.out), w); err != nil {
@@ -231,10 +232,10 @@ func (a *app) showPlan(w *work, o planOutput) error {
 		}
 	}
 	if w.plan.BudgetBroken() {
-		return exitStatus(exitBudget)
+		return command.Budget
 	}
 	if o.detailed && (w.plan.Counts.Changes() || w.plan.RefreshOnly && w.plan.Counts.Missing > 0) {
-		return exitStatus(exitChanges)
+		return command.Changes
 	}
 	return nil
 }

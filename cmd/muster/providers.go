@@ -7,19 +7,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 )
 
-func providersCommand() *command {
-	return &command{
-		name: "providers", short: "the providers found and locked", maxArgs: 0,
-		long: `Lists the built-in providers and the external ones that are found (MUSTER_PLUGIN_DIR, .muster/providers, the XDG data
+func providersCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "providers", Short: "the providers found and locked", MaxArgs: 0,
+		Long: `Lists the built-in providers and the external ones that are found (MUSTER_PLUGIN_DIR, .muster/providers, the XDG data
 directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
-		examples: []example{{"muster providers", "what there is"}, {"muster providers -json", "for a script"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster providers", "what there is"}, {"muster providers -json", "for a script"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			asJSON := fs.Bool("json", false, "print as JSON")
-			return func(_ context.Context, a *app, _ []string) error {
+			return func(_ context.Context, _ []string) error {
 				list, err := a.providers()
 				if err != nil {
 					return err

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
@@ -18,22 +19,22 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-func pullCommand() *command {
-	return &command{
-		name: "pull", args: "[ADDR…]", short: "copy outputs here and verify their digests", maxArgs: -1,
-		long: `Copies the outputs of completed jobs into -to, resuming what a broken transfer left, and compares every digest with what
+func pullCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "pull", Args: "[ADDR…]", Short: "copy outputs here and verify their digests", MaxArgs: -1,
+		Long: `Copies the outputs of completed jobs into -to, resuming what a broken transfer left, and compares every digest with what
 was recorded when the job ended. What is there already and right is not copied again.`,
-		examples: []example{{"muster pull -to=results", "everything"}, {"muster pull -to=results phase.figure", "only the figure"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster pull -to=results", "everything"}, {"muster pull -to=results phase.figure", "only the figure"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			to := fs.String("to", "outputs", "`DIR` to copy into; the paths below the workdir are kept")
 			asJSON := fs.Bool("json", false, "print as JSON")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				return a.pull(ctx, v, a.path(*to), *asJSON, args)
 			}
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }
 

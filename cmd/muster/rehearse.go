@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/planner/apply/rehearse"
 	"github.com/muster-run/muster/providers/failure"
@@ -20,19 +21,19 @@ import (
 // mostRuns bounds -runs: more tells nothing that fewer do not.
 const mostRuns = 100_000
 
-func rehearseCommand() *command {
-	return &command{
-		name: "rehearse", short: "play the plan many times on simulated backends: what it may cost, take and lose", maxArgs: 0,
-		long: `Plans as muster plan does, then plays the plan in virtual time: the engine of muster apply, with its budgets, retries,
+func rehearseCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "rehearse", Short: "play the plan many times on simulated backends: what it may cost, take and lose", MaxArgs: 0,
+		Long: `Plans as muster plan does, then plays the plan in virtual time: the engine of muster apply, with its budgets, retries,
 breakers and gates, on simulated stand-ins of the backends. How long jobs take and how often launches fail is drawn from
 history, or from what the plan assumes where there is none. It starts nothing, spends nothing and writes nothing.
 
 The same seed rehearses the same, to the byte, while the campaign, its state and the answers of the backends are the same.`,
-		examples: []example{
+		Examples: []command.Example{
 			{"muster rehearse", "a hundred times, before a month of compute is approved"},
 			{"muster rehearse -fail=preempted=0.2 -runs=500", "what if one launch in five is preempted"},
 		},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var p planFlags
 			p.varFlags.register(fs)
 			fs.Var(&p.targets, "target", "rehearse only the jobs that `ADDR` selects (repeatable)")
@@ -42,9 +43,9 @@ The same seed rehearses the same, to the byte, while the campaign, its state and
 			runs := fs.Int("runs", 100, "how many times: `N`, from 1 to 100000")
 			seed := fs.Uint64("seed", 1, "what chance begins with: `N`")
 			asJSON := fs.Bool("json", false, "print as JSON, with every rehearsal")
-			return func(ctx context.Context, a *app, _ []string) error {
+			return func(ctx context.Context, _ []string) error {
 				if *runs < 1 || *runs > mostRuns {
-					return usagef("-runs=%d: at least 1 and at most %d", *runs, mostRuns)
+					return command.Usagef("-runs=%d: at least 1 and at most %d", *runs, mostRuns)
 				}
 				rates, err := failRates(fails)
 				if err != nil {
@@ -75,17 +76,17 @@ func failRates(list []string) (map[string]float64, error) {
 		v, err := strconv.ParseFloat(share, 64)
 		switch {
 		case !ok || err != nil || !(v >= 0 && v <= 1):
-			return nil, usagef("-fail=%s: a failure class and a share from 0 to 1 are needed, such as preempted=0.1", text)
+			return nil, command.Usagef("-fail=%s: a failure class and a share from 0 to 1 are needed, such as preempted=0.1", text)
 		case class == "none" && v == 0:
 			continue
 		case !validClass(class):
-			return nil, usagef("-fail=%s: %q is no failure class; there are %s, and those of the campaign's failure blocks", text, class, strings.Join(failure.Known(), ", "))
+			return nil, command.Usagef("-fail=%s: %q is no failure class; there are %s, and those of the campaign's failure blocks", text, class, strings.Join(failure.Known(), ", "))
 		}
 		out[class] = v
 		sum += v
 	}
 	if sum > 1 {
-		return nil, usagef("the shares of -fail add up to %g, which is more than every launch", sum)
+		return nil, command.Usagef("the shares of -fail add up to %g, which is more than every launch", sum)
 	}
 	return out, nil
 }

@@ -4,21 +4,22 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 )
 
-func reportCommand() *command {
-	return &command{
-		name: "report", args: "[ADDR…]", short: "what happened: Markdown, JSON or CSV", maxArgs: -1,
-		long: `Tells what the campaign did: jobs, attempts, failures, times, what was spent, results. -csv has one row a job with axes and
+func reportCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "report", Args: "[ADDR…]", Short: "what happened: Markdown, JSON or CSV", MaxArgs: -1,
+		Long: `Tells what the campaign did: jobs, attempts, failures, times, what was spent, results. -csv has one row a job with axes and
 metrics as columns, ready for a data frame.`,
-		examples: []example{{"muster report", "Markdown, for a notebook"}, {"muster report -csv phase.students", "one row a job"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster report", "Markdown, for a notebook"}, {"muster report -csv phase.students", "one row a job"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")
 			asCSV := fs.Bool("csv", false, "print CSV, one row a job")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				c, st, s, err := a.openFor(ctx, v, args)
 				if err != nil {
 					return err
@@ -34,6 +35,6 @@ metrics as columns, ready for a data frame.`,
 				return nil
 			}
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }

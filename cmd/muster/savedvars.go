@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/planfile"
@@ -24,7 +25,7 @@ func (a *app) loadSaved(file *planfile.File, v varFlags) (*lang.Campaign, error)
 	for _, given := range v.given {
 		name, _, _ := strings.Cut(given.Var, "=")
 		if name = strings.TrimSpace(name); given.File == "" && !slices.Contains(file.Head.Sensitive, name) {
-			return nil, usagef("a saved plan is applied as it was reviewed, with its own value of %q: plan again for another one", name)
+			return nil, command.Usagef("a saved plan is applied as it was reviewed, with its own value of %q: plan again for another one", name)
 		}
 	}
 	path, err := writeVariables(file.Head.Variables)

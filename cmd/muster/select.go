@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
 )
@@ -20,13 +21,13 @@ func (a *app) chooseOne(c *lang.Campaign, st *state.State, arg string) (string, 
 	}
 	address, err := jobs.One(c, arg)
 	if err != nil {
-		return "", usageError{err.Error()}
+		return "", command.Usagef("%s", err)
 	}
 	return address, nil
 }
 
 // jobAddresses completes addresses from the campaign in this directory.
-func jobAddresses(a *app, begun string) []string {
+func (a *app) jobAddresses(begun string) []string {
 	c, diags := a.load(varFlags{}, true)
 	if diags.HasErrors() {
 		return nil

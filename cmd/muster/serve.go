@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
@@ -95,10 +96,10 @@ func serve(args []string) int {
 	b, ok := builtins[name]
 	if !ok || b.new == nil {
 		fmt.Fprintf(os.Stderr, "muster provider serve: there is no built-in provider %q; there are: %s\n", name, strings.Join(served(), ", "))
-		return exitError
+		return int(command.Failed)
 	}
 	sdk.Serve(b.new())
-	return exitDone
+	return int(command.Done)
 }
 
 // served are the built-in types that can be driven.
@@ -115,10 +116,10 @@ func served() []string {
 
 // serveCommand stands in the table so that help and completion know it; main
 // takes it before anything else is set up.
-func serveCommand() *command {
-	return &command{
-		name: "provider serve", args: "TYPE", short: "serve a built-in provider (internal)", hidden: true, minArgs: 1, maxArgs: 1,
-		long:  "Started by muster itself, one process per type of backend.",
-		setup: func(*flag.FlagSet) runFunc { return func(context.Context, *app, []string) error { return nil } },
+func serveCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "provider serve", Args: "TYPE", Short: "serve a built-in provider (internal)", Hidden: true, MinArgs: 1, MaxArgs: 1,
+		Long:  "Started by muster itself, one process per type of backend.",
+		Setup: func(*flag.FlagSet) command.Run { return func(context.Context, []string) error { return nil } },
 	}
 }

@@ -4,22 +4,23 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/planner/view"
 )
 
-func showCommand() *command {
-	return &command{
-		name: "show", args: "[FILE]", short: "a saved plan, or the state when no file is given", maxArgs: 1,
-		long:     "Prints a saved plan as it was reviewed. No backend is asked and no provider is started. Without a file it shows the status.",
-		examples: []example{{"muster show paper.mplan", "what was saved"}, {"muster show -jsonl paper.mplan", "one JSON object a job, for tools"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+func showCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "show", Args: "[FILE]", Short: "a saved plan, or the state when no file is given", MaxArgs: 1,
+		Long:     "Prints a saved plan as it was reviewed. No backend is asked and no provider is started. Without a file it shows the status.",
+		Examples: []command.Example{{"muster show paper.mplan", "what was saved"}, {"muster show -jsonl paper.mplan", "one JSON object a job, for tools"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as one JSON document")
 			asLines := fs.Bool("jsonl", false, "print one JSON object a job")
 			verbose := fs.Bool("verbose", false, "show every job")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				if len(args) == 0 {
 					return a.status(ctx, v, statusOptions{json: *asJSON, verbose: *verbose}, nil)
 				}

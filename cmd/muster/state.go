@@ -4,26 +4,27 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/state"
 )
 
-func stateCommands() []*command {
-	return []*command{stateListCommand(), stateShowCommand(), stateMvCommand(), stateRmCommand(), statePullCommand(), statePushCommand(), stateHistoryCommand()}
+func stateCommands(a *app) []*command.Command {
+	return []*command.Command{stateListCommand(a), stateShowCommand(a), stateMvCommand(a), stateRmCommand(a), statePullCommand(a), statePushCommand(a), stateHistoryCommand(a)}
 }
 
-func stateListCommand() *command {
-	return &command{
-		name: "state list", args: "[ADDR…]", short: "addresses the state remembers, one a line", maxArgs: -1,
-		long:     "Lists every job the state remembers, also those the campaign no longer wants.",
-		examples: []example{{"muster state list", "everything"}, {"muster state list -status=failed", "only what failed"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+func stateListCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "state list", Args: "[ADDR…]", Short: "addresses the state remembers, one a line", MaxArgs: -1,
+		Long:     "Lists every job the state remembers, also those the campaign no longer wants.",
+		Examples: []command.Example{{"muster state list", "everything"}, {"muster state list -status=failed", "only what failed"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")
 			status := fs.String("status", "", "only jobs with this `STATUS`: completed, running, failed, held, pending (free again), …")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				_, st, s, err := a.openFor(ctx, v, args)
 				if err != nil {
 					return err
@@ -59,17 +60,17 @@ type shownJob struct {
 	Earlier []state.Attempt `json:"earlier,omitempty"`
 }
 
-func stateShowCommand() *command {
-	return &command{
-		name: "state show", args: "ADDR", short: "what the state remembers of one job", minArgs: 1, maxArgs: 1,
-		long: `Prints a job's record: its hashes, attempts, outputs, metrics. A unique suffix such as seed=42 is enough. Attempts that
+func stateShowCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "state show", Args: "ADDR", Short: "what the state remembers of one job", MinArgs: 1, MaxArgs: 1,
+		Long: `Prints a job's record: its hashes, attempts, outputs, metrics. A unique suffix such as seed=42 is enough. Attempts that
 count no longer, since a muster resume or because the job became another, stand under earlier; a job that has only those is pending.`,
-		examples: []example{{"muster state show seed=42,N=384", "one job"}, {"muster state show phase.figure", "a phase without a grid"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster state show seed=42,N=384", "one job"}, {"muster state show phase.figure", "a phase without a grid"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			fs.Bool("json", true, "print as JSON, which it always does")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				c, st, err := a.open(ctx, v)
 				if err != nil {
 					return err
@@ -81,7 +82,7 @@ count no longer, since a muster resume or because the job became another, stand 
 						return err
 					}
 					if j = st.Recalled(address); j == nil {
-						return usagef("%s was never attempted: the state knows nothing of it", address)
+						return command.Usagef("%s was never attempted: the state knows nothing of it", address)
 					}
 				}
 				earlier := len(st.Earlier[j.Key()])
@@ -92,6 +93,6 @@ count no longer, since a muster resume or because the job became another, stand 
 				return enc.Encode(shown)
 			}
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }

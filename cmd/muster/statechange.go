@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
@@ -12,19 +13,19 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-func stateMvCommand() *command {
-	return &command{
-		name: "state mv", args: "FROM TO", short: "give a record another address", minArgs: 2, maxArgs: 2,
-		long: `Gives a job's record another address; its files stay where they are. It prints the moved block that says the same in the
+func stateMvCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "state mv", Args: "FROM TO", Short: "give a record another address", MinArgs: 2, MaxArgs: 2,
+		Long: `Gives a job's record another address; its files stay where they are. It prints the moved block that says the same in the
 campaign, where it can be reviewed: prefer that.`,
-		examples: []example{{`muster state mv -dry-run 'phase.a["N=1"]' 'phase.b["N=1"]'`, "only say what would be done"}, {"muster state mv phase.plot phase.figure", "a phase without a grid"}},
-		exits:    []int{exitLocked},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{`muster state mv -dry-run 'phase.a["N=1"]' 'phase.b["N=1"]'`, "only say what would be done"}, {"muster state mv phase.plot phase.figure", "a phase without a grid"}},
+		Exits:    []command.Exit{command.Locked},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			dry := fs.Bool("dry-run", false, "change nothing")
 			asJSON := fs.Bool("json", false, "print what was done as JSON")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				return a.stateMv(ctx, v, *dry, *asJSON, args[0], args[1])
 			}
 		},
@@ -38,21 +39,21 @@ func (a *app) stateMv(ctx context.Context, v varFlags, dry, asJSON bool, from, t
 	}
 	target, err := addr.Parse(to)
 	if err != nil {
-		return usageError{err.Error()}
+		return command.Usagef("%s", err)
 	}
 	j := st.Job(from)
 	switch {
 	case j == nil:
-		return usagef("the state has no record at %s; muster state list shows what it has", from)
+		return command.Usagef("the state has no record at %s; muster state list shows what it has", from)
 	case j.InFlight():
-		return usagef("%s is %s: a record is moved when its job rests", from, j.Status)
+		return command.Usagef("%s is %s: a record is moved when its job rests", from, j.Status)
 	case st.Job(target.String()) != nil && st.Job(target.String()).Status != state.Forgotten:
-		return usagef("%s has a record already", target)
+		return command.Usagef("%s has a record already", target)
 	}
 	if !dry {
 		pairs, err := addr.ParseKey(target.Key)
 		if err != nil {
-			return usageError{err.Error()}
+			return command.Usagef("%s", err)
 		}
 		axes := map[string]string{}
 		for _, p := range pairs {
@@ -72,22 +73,22 @@ func (a *app) stateMv(ctx context.Context, v varFlags, dry, asJSON bool, from, t
 	return nil
 }
 
-func stateRmCommand() *command {
-	return &command{
-		name: "state rm", args: "ADDR…", short: "forget jobs; their files stay", minArgs: 1, maxArgs: -1,
-		long:     "Forgets the records of the jobs that the addresses select. Files stay; the jobs would run again in the next apply.",
-		examples: []example{{"muster state rm -dry-run seed=42", "only say what would be forgotten"}, {"muster state rm phase.figure", "one job"}},
-		exits:    []int{exitLocked},
-		setup: func(fs *flag.FlagSet) runFunc {
+func stateRmCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "state rm", Args: "ADDR…", Short: "forget jobs; their files stay", MinArgs: 1, MaxArgs: -1,
+		Long:     "Forgets the records of the jobs that the addresses select. Files stay; the jobs would run again in the next apply.",
+		Examples: []command.Example{{"muster state rm -dry-run seed=42", "only say what would be forgotten"}, {"muster state rm phase.figure", "one job"}},
+		Exits:    []command.Exit{command.Locked},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			dry := fs.Bool("dry-run", false, "change nothing")
 			asJSON := fs.Bool("json", false, "print what was forgotten as JSON")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				return a.stateRm(ctx, v, *dry, *asJSON, args)
 			}
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }
 
@@ -104,7 +105,7 @@ func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []
 			continue
 		}
 		if j.InFlight() {
-			return usagef("%s is %s: cancel it first (muster cancel), or it would go on unknown to anybody", key, j.Status)
+			return command.Usagef("%s is %s: cancel it first (muster cancel), or it would go on unknown to anybody", key, j.Status)
 		}
 		events = append(events, state.Forgot{Address: key, Hard: true, At: a.now()})
 		forgotten = append(forgotten, key)

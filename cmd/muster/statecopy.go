@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/muster-run/muster/cmd/muster/command"
 )
 
-func statePullCommand() *command {
-	return &command{
-		name: "state pull", short: "print the state as JSON", maxArgs: 0,
-		long:     "Prints the snapshot with everything since folded in: the form that state push takes.",
-		examples: []example{{"muster state pull", "look at it with jq"}, {"muster state pull", "keep a copy: muster state pull > copy.json"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+func statePullCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "state pull", Short: "print the state as JSON", MaxArgs: 0,
+		Long:     "Prints the snapshot with everything since folded in: the form that state push takes.",
+		Examples: []command.Example{{"muster state pull", "look at it with jq"}, {"muster state pull", "keep a copy: muster state pull > copy.json"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
-			return func(ctx context.Context, a *app, _ []string) error {
+			return func(ctx context.Context, _ []string) error {
 				_, s, err := a.openStore(v)
 				if err != nil {
 					return err
@@ -32,18 +34,18 @@ func statePullCommand() *command {
 	}
 }
 
-func statePushCommand() *command {
-	return &command{
-		name: "state push", args: "FILE|-", short: "replace the state by a file", minArgs: 1, maxArgs: 1,
-		long: `Replaces the state by what state pull printed. The lineage must be the same and the serial not smaller; -force skips both
+func statePushCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "state push", Args: "FILE|-", Short: "replace the state by a file", MinArgs: 1, MaxArgs: 1,
+		Long: `Replaces the state by what state pull printed. The lineage must be the same and the serial not smaller; -force skips both
 checks. The old snapshot stays as .backup.`,
-		examples: []example{{"muster state push copy.json", "after mending it by hand"}, {"muster state push -force copy.json", "a state of another lineage"}},
-		exits:    []int{exitLocked},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster state push copy.json", "after mending it by hand"}, {"muster state push -force copy.json", "a state of another lineage"}},
+		Exits:    []command.Exit{command.Locked},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			force := fs.Bool("force", false, "also when lineage or serial do not fit")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				_, s, err := a.openStore(v)
 				if err != nil {
 					return err

@@ -6,24 +6,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
 
-func stateHistoryCommand() *command {
-	return &command{
-		name: "state history", args: "[ADDR…]", short: "what happened, event by event", maxArgs: -1,
-		long:     "Prints every event the state was folded from, oldest first: why something ran again, who held it, what was approved.",
-		examples: []example{{"muster state history", "everything"}, {"muster state history -json seed=42", "one seed, for a script"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+func stateHistoryCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "state history", Args: "[ADDR…]", Short: "what happened, event by event", MaxArgs: -1,
+		Long:     "Prints every event the state was folded from, oldest first: why something ran again, who held it, what was approved.",
+		Examples: []command.Example{{"muster state history", "everything"}, {"muster state history -json seed=42", "one seed, for a script"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print one JSON object a line")
-			return func(ctx context.Context, a *app, args []string) error { return a.stateHistory(ctx, v, *asJSON, args) }
+			return func(ctx context.Context, args []string) error { return a.stateHistory(ctx, v, *asJSON, args) }
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }
 

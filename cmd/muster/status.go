@@ -6,16 +6,17 @@ import (
 	"io"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 )
 
-func statusCommand() *command {
-	return &command{
-		name: "status", args: "[ADDR…]", short: "phases and jobs at a glance", maxArgs: -1,
-		long: `Shows how far each phase is, what runs where, and what needs you. It reads the state and takes no lock; -refresh asks the
+func statusCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "status", Args: "[ADDR…]", Short: "phases and jobs at a glance", MaxArgs: -1,
+		Long: `Shows how far each phase is, what runs where, and what needs you. It reads the state and takes no lock; -refresh asks the
 backends first, without recording what they say.`,
-		examples: []example{{"muster status", "the campaign at a glance"}, {"muster status -refresh seed=42", "ask the backends, show the jobs of one seed"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster status", "the campaign at a glance"}, {"muster status -refresh seed=42", "ask the backends, show the jobs of one seed"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			o := statusOptions{}
@@ -23,9 +24,9 @@ backends first, without recording what they say.`,
 			fs.BoolVar(&o.watch, "watch", false, "show it again every two seconds until the campaign rests, asking the backends now and then")
 			fs.BoolVar(&o.json, "json", false, "print as JSON")
 			fs.BoolVar(&o.verbose, "verbose", false, "show every job")
-			return func(ctx context.Context, a *app, args []string) error { return a.status(ctx, v, o, args) }
+			return func(ctx context.Context, args []string) error { return a.status(ctx, v, o, args) }
 		},
-		complete: jobAddresses,
+		Complete: a.jobAddresses,
 	}
 }
 

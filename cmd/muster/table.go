@@ -2,30 +2,37 @@ package main
 
 import (
 	"slices"
-	"sync"
+
+	"github.com/muster-run/muster/cmd/muster/command"
 )
 
-var (
-	tableOnce sync.Once
-	table     []*command
-)
+// table is the command table of this run.
+func (a *app) table() *command.Table {
+	return &command.Table{Commands: a.commands(), Groups: groups, Flags: a.global.register, Settle: a.settle, Values: a.optionValues, Stdout: a.stdout, Width: max(a.out.Width, 40)}
+}
 
 // commands is the command table, in the order of the reference.
-func commands() []*command {
-	tableOnce.Do(func() {
-		table = slices.Concat(
-			[]*command{
-				initCommand(), validateCommand(), planCommand(), rehearseCommand(), applyCommand(), destroyCommand(),
-				statusCommand(), logsCommand(), explainCommand(), holdCommand(), resumeCommand(), cancelCommand(), overrideCommand(),
-				outputsCommand(), pullCommand(), reportCommand(), costCommand(), adviseCommand(),
-				backendsCommand(), showCommand(),
-			},
-			stateCommands(),
-			[]*command{
-				graphCommand(), consoleCommand(), fmtCommand(), convertCommand(), forceUnlockCommand(), providersCommand(), versionCommand(), completionCommand(),
-				docsCommand(), serveCommand(),
-			},
-		)
-	})
-	return table
+func (a *app) commands() []*command.Command {
+	return slices.Concat(
+		[]*command.Command{
+			initCommand(a), validateCommand(a), planCommand(a), rehearseCommand(a), applyCommand(a), destroyCommand(a),
+			statusCommand(a), logsCommand(a), explainCommand(a), holdCommand(a), resumeCommand(a), cancelCommand(a), overrideCommand(a),
+			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a),
+			backendsCommand(a), showCommand(a),
+		},
+		stateCommands(a),
+		[]*command.Command{
+			graphCommand(a), consoleCommand(a), fmtCommand(a), convertCommand(a), forceUnlockCommand(a), providersCommand(a), versionCommand(a), completionCommand(a),
+			docsCommand(a), serveCommand(a),
+		},
+	)
+}
+
+// groups is the order of the overview; every visible command stands in it
+// (a test holds this).
+var groups = []command.Group{
+	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
+	{Title: "While it runs", Names: []string{"status", "logs", "explain", "hold", "resume", "cancel", "override"}},
+	{Title: "What came of it", Names: []string{"outputs", "pull", "report", "cost", "advise"}},
+	{Title: "Around it", Names: []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
 }

@@ -3,20 +3,22 @@ package main
 import (
 	"context"
 	"flag"
+
+	"github.com/muster-run/muster/cmd/muster/command"
 )
 
-func forceUnlockCommand() *command {
-	return &command{
-		name: "force-unlock", args: "ID", short: "clear a lock whose holder is surely gone", minArgs: 1, maxArgs: 1,
-		long: `Clears the state lock with the given id, as the message about the lock shows it. Should its holder be alive after all, it
+func forceUnlockCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "force-unlock", Args: "ID", Short: "clear a lock whose holder is surely gone", MinArgs: 1, MaxArgs: 1,
+		Long: `Clears the state lock with the given id, as the message about the lock shows it. Should its holder be alive after all, it
 is fenced out: it can write nothing more, and backends refuse what it sends.`,
-		examples: []example{{"muster force-unlock 5f0c1d2e", "after a machine died"}, {"muster force-unlock -force 5f0c1d2e", "without being asked"}},
-		exits:    []int{exitLocked},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster force-unlock 5f0c1d2e", "after a machine died"}, {"muster force-unlock -force 5f0c1d2e", "without being asked"}},
+		Exits:    []command.Exit{command.Locked},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			force := fs.Bool("force", false, "do not ask")
-			return func(ctx context.Context, a *app, args []string) error {
+			return func(ctx context.Context, args []string) error {
 				_, s, err := a.openStore(v)
 				if err != nil {
 					return err
@@ -30,7 +32,7 @@ is fenced out: it can write nothing more, and backends refuse what it sends.`,
 					}
 					if !yes {
 						a.printf("The lock stays.\n")
-						return exitStatus(exitError)
+						return command.Failed
 					}
 				}
 				if err := s.ForceUnlock(ctx, args[0]); err != nil {

@@ -5,22 +5,23 @@ import (
 	"encoding/json"
 	"flag"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 )
 
-func validateCommand() *command {
-	return &command{
-		name: "validate", short: "check everything that can be known without a backend", maxArgs: 0,
-		long: `Reads all files of the campaign and reports every mistake in them at once. No backend is asked and no state is read;
+func validateCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "validate", Short: "check everything that can be known without a backend", MaxArgs: 0,
+		Long: `Reads all files of the campaign and reports every mistake in them at once. No backend is asked and no state is read;
 variables without a value are taken as unknown.`,
-		examples: []example{{"muster validate", "check the campaign in this directory"}, {"muster validate -json", "for an editor or CI"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+		Examples: []command.Example{{"muster validate", "check the campaign in this directory"}, {"muster validate -json", "for an editor or CI"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print the result as JSON")
-			return func(_ context.Context, a *app, _ []string) error {
+			return func(_ context.Context, _ []string) error {
 				c, diags := a.load(v, true)
 				if *asJSON {
 					return a.validateJSON(diags)
@@ -54,7 +55,7 @@ func (a *app) validateJSON(diags diag.List) error {
 		"format_version": page.FormatVersion, "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, a.sources),
 	})
 	if err == nil && errors > 0 {
-		err = exitStatus(exitError)
+		err = command.Failed
 	}
 	return err
 }

@@ -5,17 +5,18 @@ import (
 	"flag"
 	"runtime"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 )
 
-func versionCommand() *command {
-	return &command{
-		name: "version", short: "print the version", maxArgs: 0,
-		long:     "Prints the version and platform. muster never calls home.",
-		examples: []example{{"muster version", "which muster this is"}, {"muster version -json", "for scripts"}},
-		setup: func(fs *flag.FlagSet) runFunc {
+func versionCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "version", Short: "print the version", MaxArgs: 0,
+		Long:     "Prints the version and platform. muster never calls home.",
+		Examples: []command.Example{{"muster version", "which muster this is"}, {"muster version -json", "for scripts"}},
+		Setup: func(fs *flag.FlagSet) command.Run {
 			asJSON := fs.Bool("json", false, "print as JSON")
-			return func(_ context.Context, a *app, _ []string) error {
+			return func(_ context.Context, _ []string) error {
 				if *asJSON {
 					return a.encode(map[string]string{"format_version": page.FormatVersion, "muster": version, "platform": platform(), "go": runtime.Version()})
 				}

@@ -9,46 +9,48 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/internal/term"
 )
 
-func testApp() *app { return newApp(os.Stdin, os.Stdout, os.Stderr) }
+func testTable() *command.Table { return newApp(os.Stdin, os.Stdout, os.Stderr).table() }
 
 func TestEveryCommandIsComplete(t *testing.T) {
 	var grouped []string
 	for _, g := range groups {
-		grouped = append(grouped, g.names...)
+		grouped = append(grouped, g.Names...)
 	}
-	for _, c := range commands() {
-		if c.hidden {
+	for _, c := range testTable().Commands {
+		if c.Hidden {
 			continue
 		}
-		if c.short == "" || c.long == "" || c.setup == nil || len(c.examples) < 2 {
-			t.Errorf("%s needs a line, a paragraph and two examples", c.name)
+		if c.Short == "" || c.Long == "" || c.Setup == nil || len(c.Examples) < 2 {
+			t.Errorf("%s needs a line, a paragraph and two examples", c.Name)
 		}
-		if strings.HasSuffix(c.short, ".") {
-			t.Errorf("%s: the one line ends with a period", c.name)
+		if strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: the one line ends with a period", c.Name)
 		}
-		if !slices.Contains(grouped, strings.Fields(c.name)[0]) {
-			t.Errorf("%s stands in no group of the overview", c.name)
+		if !slices.Contains(grouped, strings.Fields(c.Name)[0]) {
+			t.Errorf("%s stands in no group of the overview", c.Name)
 		}
 	}
 }
 
 // TestExamplesParse holds each example against the command's own flags.
 func TestExamplesParse(t *testing.T) {
-	for _, c := range commands() {
-		for _, e := range c.examples {
-			words := strings.Fields(e.line)
-			if words[0] != "muster" || !strings.HasPrefix(e.line, "muster "+c.name) {
-				t.Errorf("%q is no example of %s", e.line, c.name)
+	tab := testTable()
+	for _, c := range tab.Commands {
+		for _, e := range c.Examples {
+			words := strings.Fields(e[0])
+			if words[0] != "muster" || !strings.HasPrefix(e[0], "muster "+c.Name) {
+				t.Errorf("%q is no example of %s", e[0], c.Name)
 				continue
 			}
-			fs, _ := c.flagSet(testApp())
+			fs, _ := tab.FlagSet(c)
 			for _, w := range words[1:] {
 				name, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
 				if strings.HasPrefix(w, "-") && w != "-" && fs.Lookup(name) == nil {
-					t.Errorf("%q: %s has no option -%s", e.line, c.name, name)
+					t.Errorf("%q: %s has no option -%s", e[0], c.Name, name)
 				}
 			}
 		}
@@ -56,11 +58,12 @@ func TestExamplesParse(t *testing.T) {
 }
 
 func TestEveryFlagIsDescribed(t *testing.T) {
-	for _, c := range commands() {
-		fs, _ := c.flagSet(testApp())
+	tab := testTable()
+	for _, c := range tab.Commands {
+		fs, _ := tab.FlagSet(c)
 		fs.VisitAll(func(f *flag.Flag) {
 			if f.Usage == "" {
-				t.Errorf("%s: -%s has no description", c.name, f.Name)
+				t.Errorf("%s: -%s has no description", c.Name, f.Name)
 			}
 		})
 	}
@@ -69,9 +72,10 @@ func TestEveryFlagIsDescribed(t *testing.T) {
 // TestHelpFitsItsScreen: only what is to be typed, and so is indented, may be
 // wider.
 func TestHelpFitsItsScreen(t *testing.T) {
+	tab := testTable()
 	for _, width := range []int{60, 80, 100} {
 		var page bytes.Buffer
-		if err := overview(&page, width); err != nil {
+		if err := tab.Overview(&page, width); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(page.String(), "\n") {
@@ -79,9 +83,9 @@ func TestHelpFitsItsScreen(t *testing.T) {
 				t.Errorf("muster alone is wider than %d: %s", width, line)
 			}
 		}
-		for _, c := range commands() {
+		for _, c := range tab.Commands {
 			var page bytes.Buffer
-			if err := c.help(&page, testApp(), width); err != nil {
+			if err := tab.Help(&page, c, width); err != nil {
 				t.Fatal(err)
 			}
 			examples := false
@@ -91,7 +95,7 @@ func TestHelpFitsItsScreen(t *testing.T) {
 				}
 				typed := strings.HasPrefix(line, "    ") && !strings.Contains(line[4:], "   ") && line[4] != ' ' || examples && strings.HasPrefix(line, "  $ ")
 				if term.Width(line) > width && !typed {
-					t.Errorf("muster %s -h is wider than %d: %s", c.name, width, line)
+					t.Errorf("muster %s -h is wider than %d: %s", c.Name, width, line)
 				}
 			}
 		}
@@ -101,7 +105,7 @@ func TestHelpFitsItsScreen(t *testing.T) {
 // TestReferenceIsCurrent holds docs/reference/cli against the command table.
 func TestReferenceIsCurrent(t *testing.T) {
 	dir := "../../docs/reference/cli"
-	pages := reference(testApp())
+	pages := testTable().Reference()
 	for name, want := range pages {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -115,29 +119,5 @@ func TestReferenceIsCurrent(t *testing.T) {
 		if pages[e.Name()] == nil {
 			t.Errorf("%s is about no command", e.Name())
 		}
-	}
-}
-
-func TestParse(t *testing.T) {
-	for _, test := range []struct {
-		args, positional string
-		f                bool
-		n                int
-	}{
-		{"-f a", "a", true, 0},
-		{"a -f", "a", true, 0},
-		{"a -n 3 b --f", "a b", true, 3},
-		{"-n=3 -- -f", "-f", false, 3},
-		{"a -- b -f", "a b -f", false, 0},
-		{"-", "-", false, 0},
-	} {
-		t.Run(test.args, func(t *testing.T) {
-			fs := flag.NewFlagSet("x", flag.ContinueOnError)
-			f, n := fs.Bool("f", false, ""), fs.Int("n", 0, "")
-			got, err := parse(fs, strings.Fields(test.args))
-			if err != nil || strings.Join(got, " ") != test.positional || *f != test.f || *n != test.n {
-				t.Errorf("got %q, f %v, n %d, %v", got, *f, *n, err)
-			}
-		})
 	}
 }

@@ -1,0 +1,34 @@
+// Package command is a table of commands: from its rows come the flags, the
+// help, the completion and the reference, and it runs what a command line says.
+package command
+
+import (
+	"context"
+	"flag"
+)
+
+// A Command is one row of the command table. Help, completion, the CLI
+// reference and the flags themselves all come from it.
+type Command struct {
+	Name     string // "plan", "state list"
+	Args     string // "[PLAN]", "ADDR…"
+	Short    string // one line, no period
+	Long     string
+	Examples []Example
+	Exits    []Exit // codes beside 0 and 1
+	Hidden   bool
+	// Setup declares flags and returns what to run once they are parsed.
+	Setup func(fs *flag.FlagSet) Run
+	// Complete proposes what a positional argument that was begun may become.
+	Complete func(begun string) []string
+	// MinArgs and MaxArgs bound the positional arguments; MaxArgs -1 = any.
+	MinArgs, MaxArgs int
+}
+
+// A Run does what a command is for, once its flags are parsed; args is what
+// stands beside them.
+type Run func(ctx context.Context, args []string) error
+
+// An Example is a command line and what it is for. It is shown in the help, and
+// a test runs it.
+type Example [2]string

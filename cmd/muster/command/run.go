@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/term"
+)
+
+// Run does what the words of a command line say. Mistakes are UsageErrors; what
+// else a command ends with is its own, an Exit where all was said.
+func (t *Table) Run(ctx context.Context, args []string) error {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" && len(args) == 1 {
+		return t.Overview(t.Stdout, t.Width)
+	}
+	if args[0] == "help" {
+		args = append(args[1:], "-h")
+	}
+	if args[0] == "-version" || args[0] == "--version" {
+		args[0] = "version"
+	}
+	c, rest, ok := t.find(args)
+	if ok {
+		return t.runOne(ctx, c, rest)
+	}
+	if sub := t.children(args[0]); len(sub) > 0 {
+		return parentHelp(t.Stdout, args[0], sub, args[1:])
+	}
+	return t.unknown(args[0])
+}
+
+// runOne parses the flags of a command and runs it.
+func (t *Table) runOne(ctx context.Context, c *Command, args []string) error {
+	fs, run := t.FlagSet(c)
+	if !c.Hidden {
+		args = append(extraArgs(c.Name), args...)
+	}
+	positional, err := parse(fs, args)
+	if errors.Is(err, flag.ErrHelp) {
+		return t.Help(t.Stdout, c, t.Width)
+	}
+	if err != nil {
+		return UsageError{flagMistake(fs, err)}
+	}
+	if err := t.Settle(); err != nil {
+		return err
+	}
+	if len(positional) < c.MinArgs {
+		return Usagef("muster %s needs %s", c.Name, c.Args)
+	}
+	if c.MaxArgs >= 0 && len(positional) > c.MaxArgs {
+		return Usagef("muster %s does not take %q", c.Name, positional[c.MaxArgs])
+	}
+	return run(ctx, positional)
+}
+
+// extraArgs are MUSTER_CLI_ARGS and MUSTER_CLI_ARGS_plan: they stand after
+// the subcommand and before what was typed, so that what was typed wins.
+func extraArgs(name string) []string {
+	word := strings.ReplaceAll(name, " ", "_")
+	out := strings.Fields(os.Getenv("MUSTER_CLI_ARGS"))
+	return append(out, strings.Fields(os.Getenv("MUSTER_CLI_ARGS_"+word))...)
+}
+
+// parentHelp answers a word that only begins names of commands.
+func parentHelp(w io.Writer, word string, sub []*Command, rest []string) error {
+	if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		var names []string
+		for _, c := range sub {
+			names = append(names, strings.TrimPrefix(c.Name, word+" "))
+		}
+		hint := "It has: " + strings.Join(names, ", ") + "."
+		if s := diag.Suggest(rest[0], names); s != "" {
+			hint = fmt.Sprintf("Did you mean %q?", s)
+		}
+		return Usagef("muster %s has no subcommand %q. %s", word, rest[0], hint)
+	}
+	fmt.Fprintf(w, "Usage: muster %s SUBCOMMAND [options]\n\n", word)
+	t := term.Table{Indent: "  "}
+	for _, c := range sub {
+		t.Row(c.Name, c.Short)
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// unknown is the error for a word that names no command.
+func (t *Table) unknown(word string) error {
+	var names []string
+	for _, c := range t.Commands {
+		if !c.Hidden {
+			names = append(names, strings.Fields(c.Name)[0])
+		}
+	}
+	slices.Sort(names)
+	hint := "Run muster -h for the list of commands."
+	if s := diag.Suggest(word, slices.Compact(names)); s != "" {
+		hint = fmt.Sprintf("Did you mean %q?", s)
+	}
+	return Usagef("there is no command %q. %s", word, hint)
+}
+
+// flagMistake turns package flag's errors into muster's.
+func flagMistake(fs *flag.FlagSet, err error) string {
+	const undefined = "flag provided but not defined: -"
+	name, ok := strings.CutPrefix(err.Error(), undefined)
+	if !ok {
+		return err.Error()
+	}
+	var known []string
+	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	if s := diag.Suggest(name, known); s != "" {
+		return fmt.Sprintf("muster %s has no option -%s; did you mean -%s?", fs.Name(), name, s)
+	}
+	return fmt.Sprintf("muster %s has no option -%s; muster %s -h lists them", fs.Name(), name, fs.Name())
+}
