@@ -271,8 +271,8 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 	sink := a.progress(w.plan, f.json)
 	run := apply.Run
 	if w.simulated != nil {
-		if w.simulated.alone(w.plan) {
-			run = w.simulated.run
+		if w.simulated.Alone(w.plan) {
+			run = w.simulated.Run
 		} else {
 			w.simulated = nil // beside real work it lives by the real clock
 		}

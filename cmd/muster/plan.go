@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/preview"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/planner/apply/simulated"
+	"github.com/muster-run/muster/planner/checklist"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/launch"
@@ -118,7 +121,7 @@ type work struct {
 	input     planner.Input
 	diags     diag.List
 	launcher  *launch.Launcher
-	simulated *simulation       // nil when something real is declared
+	simulated *simulated.World  // nil when something real is declared
 	versions  map[string]string // of providers, by type
 	shown     *forms            // how it looks, if that is known; nil: as it is
 }
@@ -133,7 +136,7 @@ func (w *work) close() {
 func (w *work) provider(ctx context.Context) func(string) (providers.Provider, error) {
 	return func(typ string) (providers.Provider, error) {
 		if typ == sim.Type && w.simulated != nil {
-			return w.simulated.sim, nil
+			return w.simulated.Sim, nil
 		}
 		return w.launcher.Provider(ctx, typ)
 	}
@@ -175,8 +178,8 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
 	w := &work{campaign: c, state: st, launcher: a.launcher()}
 	now := a.now()
-	if w.simulated = simulationOf(c, st, now); w.simulated != nil {
-		now = w.simulated.clock.Now()
+	if w.simulated = simulated.Of(c, st, now); w.simulated != nil {
+		now = w.simulated.Clock.Now()
 	}
 	w.input = planner.Input{Campaign: c, State: st, Now: now, Options: planner.Options{
 		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Outputs: p.outputs,
@@ -268,4 +271,22 @@ func (a *app) printPlan(w *work, o planOutput) error {
 		return a.printScripts(w)
 	}
 	return nil
+}
+
+// printScripts shows what would be submitted, and ends the look before that:
+// ten points of every phase that goes to Slurm.
+func (a *app) printScripts(w *work) error {
+	text, diags, err := preview.Scripts(w.campaign, w.plan)
+	a.printf("%s", text)
+	if err != nil {
+		return err
+	}
+	if err := a.report(diags); err != nil {
+		return err
+	}
+	path, err := statePath(w.campaign)
+	if err != nil {
+		return err
+	}
+	return view.Human{Style: a.out}.Checklists(a.stdout, checklist.Of(w.plan, w.input, path))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/planner/apply/simulated"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/glance"
 )
@@ -20,7 +21,7 @@ func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.G
 		return nil
 	}
 	now, st := a.now(), seen.State
-	if simulationOf(c, st, now) != nil {
+	if simulated.Of(c, st, now) != nil {
 		return nil
 	}
 	found, ok := refresh.Standing(ctx, refresh.Input{Campaign: c, State: st, Now: now, Cache: a.cacheDir(), Refresh: p.refresh, Waiting: a.waiting})

@@ -1,4 +1,4 @@
-package main
+package preview
 
 import (
 	"bytes"
@@ -34,10 +34,10 @@ func (l *likeJobs) what() string {
 	return fmt.Sprintf("phase.%s: %d", l.job.Phase, l.count)
 }
 
-// printSlurm shows what sbatch would be given for a phase. Ids, and paths that
+// writeSlurm writes what sbatch would be given for a phase. Ids, and paths that
 // hold one, are known only then.
-func (a *app) printSlurm(w *work, pp *planner.PhasePlan, list []start) error {
-	for _, like := range arrays(w, pp.Phase, list) {
+func writeSlurm(b *strings.Builder, c *lang.Campaign, pp *planner.PhasePlan, list []start) error {
+	for _, like := range arrays(c, pp.Phase, list) {
 		elements := like.count
 		if like.apart {
 			elements = 1
@@ -46,13 +46,13 @@ func (a *app) printSlurm(w *work, pp *planner.PhasePlan, list []start) error {
 		if err != nil {
 			return fmt.Errorf("script of phase.%s: %w", pp.Phase.Name, err)
 		}
-		a.printf("# sbatch of %s on partition %s\n%s\n", like.what(), like.job.Pool, term.Clean(text))
+		fmt.Fprintf(b, "# sbatch of %s on partition %s\n%s\n", like.what(), like.job.Pool, term.Clean(text))
 	}
 	return nil
 }
 
 // arrays gathers what would start on Slurm by what it has in common.
-func arrays(w *work, p *lang.Phase, list []start) (out []*likeJobs) {
+func arrays(c *lang.Campaign, p *lang.Phase, list []start) (out []*likeJobs) {
 	for _, s := range list {
 		if !strings.HasPrefix(s.at.Backend, "slurm.") {
 			continue
@@ -64,17 +64,17 @@ func arrays(w *work, p *lang.Phase, list []start) (out []*likeJobs) {
 		if smoke {
 			j.Retry.Max = 1 // retry does not apply to it
 		}
-		if c := p.Checkpoint; c != nil {
-			j.Checkpoint = providers.Checkpoint{Signal: c.Signal, Grace: c.Grace}
+		if cp := p.Checkpoint; cp != nil {
+			j.Checkpoint = providers.Checkpoint{Signal: cp.Signal, Grace: cp.Grace}
 		}
 		if k := sameArray(out, &j); k != nil {
 			k.count++
 			continue
 		}
-		for _, b := range w.campaign.Backends {
+		for _, b := range c.Backends {
 			if b.Address() == d.Backend {
-				like := &likeJobs{backend: site.Backend(w.campaign, b, ""), job: j, count: 1, apart: smoke && !p.Smoke.Parallel}
-				like.job.Workdir, like.job.Setup, like.job.After = site.Workdir(w.campaign, b), []string{b.Setup}, after(p)
+				like := &likeJobs{backend: site.Backend(c, b, ""), job: j, count: 1, apart: smoke && !p.Smoke.Parallel}
+				like.job.Workdir, like.job.Setup, like.job.After = site.Workdir(c, b), []string{b.Setup}, after(p)
 				if b.Setup == "" {
 					like.job.Setup = nil
 				}

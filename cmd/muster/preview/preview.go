@@ -1,16 +1,18 @@
-package main
+// Package preview is what a plan would submit: the command of every job and, for
+// Slurm, what sbatch would be given, before anything is.
+package preview
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
-	"github.com/muster-run/muster/planner/checklist"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/state"
 )
 
@@ -36,45 +38,37 @@ func starts(pp *planner.PhasePlan) (list []start) {
 	return list
 }
 
-// printScripts shows the command of every job that would start, as it would
-// run where it is placed; paths that only the backend knows stand by name.
-func (a *app) printScripts(w *work) error {
-	for _, pp := range w.plan.Phases {
+// Scripts is the command of every job that would start, as it would run where
+// it is placed; paths that only the backend knows stand by name. With mistakes
+// in a command, it is what stands before them.
+func Scripts(c *lang.Campaign, plan *planner.Plan) (string, diag.List, error) {
+	var b strings.Builder
+	for _, pp := range plan.Phases {
 		list := starts(pp)
-		if err := a.printSlurm(w, pp, list); err != nil {
-			return err
+		if err := writeSlurm(&b, c, pp, list); err != nil {
+			return b.String(), nil, err
 		}
 		for _, s := range list {
-			r, diags := pp.Phase.Render(s.cell, siteOfStart(w, pp, s))
+			r, diags := pp.Phase.Render(s.cell, siteOfStart(c, pp, s))
 			if diags.HasErrors() {
-				return a.report(diags)
+				return b.String(), diags, nil
 			}
 			address := pp.Phase.Address(s.cell)
 			if s.variant == lang.SmokeRun {
 				address = state.SmokeAddress(address)
 			}
-			a.printf("# %s\n%s\n", term.CleanLine(address), scriptText(r))
+			fmt.Fprintf(&b, "# %s\n%s\n", term.CleanLine(address), scriptText(r))
 		}
 	}
-	return a.printChecklists(w)
+	return b.String(), nil, nil
 }
 
-// printChecklists ends the look before a submission: ten points of every phase
-// that goes to Slurm.
-func (a *app) printChecklists(w *work) error {
-	path, err := statePath(w.campaign)
-	if err != nil {
-		return err
-	}
-	return view.Human{Style: a.out}.Checklists(a.stdout, checklist.Of(w.plan, w.input, path))
-}
-
-func siteOfStart(w *work, pp *planner.PhasePlan, at start) lang.Site {
+func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start) lang.Site {
 	d := at.at
 	s := lang.Site{Variant: at.variant, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
-	for _, b := range w.campaign.Backends {
+	for _, b := range c.Backends {
 		if b.Address() == d.Backend {
-			s.Workdir = site.Workdir(w.campaign, b)
+			s.Workdir = site.Workdir(c, b)
 		}
 	}
 	if pp.Phase.Source != nil {

@@ -1,4 +1,6 @@
-package main
+// Package simulated is the world of a campaign whose backends are all simulated:
+// it is in this process, lives by a clock of its own, and applies plans in that.
+package simulated
 
 import (
 	"context"
@@ -17,16 +19,16 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A simulation is the world of a campaign whose backends are all simulated:
+// A World is the world of a campaign whose backends are all simulated:
 // it is in this process, and lives by a clock of its own.
-type simulation struct {
-	clock *clock.Virtual
-	sim   *sim.Sim
+type World struct {
+	Clock *clock.Virtual
+	Sim   *sim.Sim
 }
 
-// simulationOf is the simulation of a campaign, nil when it declares a backend
+// Of is the simulation of a campaign, nil when it declares a backend
 // that is none. Its time goes on where the state's ended.
-func simulationOf(c *lang.Campaign, st *state.State, now time.Time) *simulation {
+func Of(c *lang.Campaign, st *state.State, now time.Time) *World {
 	declared := slices.DeleteFunc(slices.Clone(c.Backends), func(b *lang.Backend) bool { return b.Implied })
 	if len(declared) == 0 || slices.ContainsFunc(declared, func(b *lang.Backend) bool { return b.Type != sim.Type }) {
 		return nil
@@ -50,7 +52,7 @@ func simulationOf(c *lang.Campaign, st *state.State, now time.Time) *simulation 
 	}
 	v, present := clock.NewVirtual(now), rehearse.InFlight(c, st)
 	launches := countLaunches(st, present)
-	return &simulation{clock: v, sim: sim.NewOf(v, sim.Schema(), func(b providers.Backend) (sim.Site, error) {
+	return &World{Clock: v, Sim: sim.NewOf(v, sim.Schema(), func(b providers.Backend) (sim.Site, error) {
 		s, err := sim.SiteOf(b)
 		s.Present, s.Epoch, s.Launches = present[b.Name], epoch[b.Name], launches[b.Name]
 		return s, err
@@ -87,8 +89,8 @@ func countLaunches(st *state.State, present map[string][]sim.Present) map[string
 	return out
 }
 
-// alone reports whether a plan uses nothing but simulated backends.
-func (s *simulation) alone(p *planner.Plan) bool {
+// Alone reports whether a plan uses nothing but simulated backends.
+func (s *World) Alone(p *planner.Plan) bool {
 	elsewhere := func(backend string) bool { return backend != "" && !strings.HasPrefix(backend, sim.Type+".") }
 	for _, ph := range p.Phases {
 		for i := range ph.Placements {
@@ -108,11 +110,11 @@ func (s *simulation) alone(p *planner.Plan) bool {
 	return true
 }
 
-// run applies a plan in simulated time.
-func (s *simulation) run(ctx context.Context, c apply.Config) (out apply.Outcome, err error) {
+// Run applies a plan in simulated time.
+func (s *World) Run(ctx context.Context, c apply.Config) (out apply.Outcome, err error) {
 	seldom := &seldomSynced{Session: c.Session}
-	c.Session, c.Time = seldom, s.clock
-	s.clock.Run(func() { out, err = apply.Run(ctx, c) })
+	c.Session, c.Time = seldom, s.Clock
+	s.Clock.Run(func() { out, err = apply.Run(ctx, c) })
 	if err == nil {
 		err = seldom.Session.Sync(ctx)
 	}

@@ -1,0 +1,85 @@
+package preview
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func campaign(t *testing.T, src string) *lang.Campaign {
+	t.Helper()
+	c, diags := lang.LoadFiles(map[string][]byte{"c.muster.hcl": []byte(src)}, lang.LoadOptions{Dir: t.TempDir(), Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return c
+}
+
+// What is shown can be pasted into a shell: it does as the job would.
+func TestScriptsRun(t *testing.T) {
+	dir := t.TempDir()
+	c := campaign(t, `campaign "c" {}
+backend "local" "local" { workdir = "`+dir+`" }
+phase "say" {
+  grid { axes = { word = ["a b", "it's"] } }
+  job {
+    command = ["printf", "%s|", cell.word]
+    env     = { WORD = cell.word }
+  }
+}
+`)
+	p := c.Phases[0]
+	pp := &planner.PhasePlan{Phase: p, Kind: []planner.Kind{planner.None, planner.Run}, Placements: []place.Decision{{}, {Backend: "local.local"}}, Place: []uint16{0, 1}}
+	text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}})
+	if err != nil || diags.HasErrors() {
+		t.Fatal(err, diags)
+	}
+	if n := strings.Count(text, "# "); n != 1 {
+		t.Errorf("%d jobs start, want 1:\n%s", n, text)
+	}
+	out, err := exec.Command("sh", "-c", text).CombinedOutput()
+	if err != nil || string(out) != "it's|" {
+		t.Errorf("%v, printed %q, of\n%s", err, out, text)
+	}
+}
+
+// Element comes after like element only where each reads one, and no two the
+// same.
+func TestOneToOne(t *testing.T) {
+	c := campaign(t, `campaign "c" {}
+backend "local" "local" {}
+phase "prep" {
+  grid { axes = { i = [1, 2, 3] } }
+  job {
+    command = "true ${cell.i}"
+    output "data" { path = "${cell.i}.npy" }
+  }
+}
+phase "train" {
+  grid { axes = { i = [1, 2, 3] } }
+  job {
+    command = "true ${cell.i} ${input.data}"
+    input "data" { from = phase.prep.output.data }
+  }
+}
+phase "all" {
+  job {
+    command = "true ${join(" ", input.data)}"
+    input "data" { from_all = phase.prep.output.data }
+  }
+}
+`)
+	for _, p := range c.Phases {
+		if len(p.Inputs) == 0 {
+			continue
+		}
+		if got, want := oneToOne(p, p.Inputs[0]), p.Name == "train"; got != want {
+			t.Errorf("phase.%s: %v", p.Name, got)
+		}
+	}
+}
