@@ -47,18 +47,19 @@ func TestRequestsFarOffTheEvidence(t *testing.T) {
 		used  state.Usage
 		want  string // of the notes; "" for none
 	}{
-		"as asked for":           {"1h", func(s *offer.Shape) { s.Memory, s.CPUs = 4*gib, 2 }, state.Usage{Elapsed: 2400, CPU: 4000, MaxRSS: 3 * gib}, ""},
-		"memory, eight times":    {"1h", func(s *offer.Shape) { s.Memory = 64 * gib }, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, "phase.a asks for 64GiB of memory, and the most that any of its 10 runs used was 8GiB"},
-		"memory, just twice":     {"1h", func(s *offer.Shape) { s.Memory = 16 * gib }, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, ""},
-		"memory, a fourth":       {"1h", func(s *offer.Shape) { s.Memory = 2 * gib }, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, "asks for 2GiB of memory"},
-		"memory, not measured":   {"1h", func(s *offer.Shape) { s.Memory = 64 * gib }, state.Usage{Elapsed: 2400, MaxRSS: -1}, ""},
-		"memory, not asked for":  {"1h", plain, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, ""},
-		"walltime, four times":   {"4h", plain, state.Usage{Elapsed: 3600}, "phase.a asks for a walltime of 4h, and the most that any of its 10 runs used was 1h"},
-		"walltime, short":        {"10m", plain, state.Usage{Elapsed: 1}, ""},
-		"walltime, a blink":      {"1h", plain, state.Usage{Elapsed: 0.01}, "the most that any of its 10 runs used was less than 1s"},
-		"cores that stood idle":  {"1h", func(s *offer.Shape) { s.CPUs = 8 }, state.Usage{Elapsed: 2400, CPU: 4800}, "phase.a asks for 8 cores, and the most that any of its 10 runs used was 2 cores"},
-		"cores, all of them":     {"1h", func(s *offer.Shape) { s.CPUs = 8 }, state.Usage{Elapsed: 2400, CPU: 16800}, ""},
-		"cores, none was needed": {"1h", func(s *offer.Shape) { s.CPUs = 2 }, state.Usage{Elapsed: 2400, CPU: 100}, ""},
+		"as asked for":             {"1h", func(s *offer.Shape) { s.Memory, s.CPUs = 4*gib, 2 }, state.Usage{Elapsed: 2400, CPU: 4000, MaxRSS: 3 * gib}, ""},
+		"memory, eight times":      {"1h", func(s *offer.Shape) { s.Memory = 64 * gib }, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, "phase.a asks for 64GiB of memory, and the most that any of its 10 runs used was 8GiB"},
+		"memory, just twice":       {"1h", func(s *offer.Shape) { s.Memory = 16 * gib }, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, ""},
+		"memory, a fourth":         {"1h", func(s *offer.Shape) { s.Memory = 2 * gib }, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, "asks for 2GiB of memory"},
+		"memory, and little of it": {"1h", func(s *offer.Shape) { s.Memory = 100_000_000 }, state.Usage{Elapsed: 2400, MaxRSS: 2 << 20}, ""},
+		"memory, not measured":     {"1h", func(s *offer.Shape) { s.Memory = 64 * gib }, state.Usage{Elapsed: 2400, MaxRSS: -1}, ""},
+		"memory, not asked for":    {"1h", plain, state.Usage{Elapsed: 2400, MaxRSS: 8 * gib}, ""},
+		"walltime, four times":     {"4h", plain, state.Usage{Elapsed: 3600}, "phase.a asks for a walltime of 4h, and the most that any of its 10 runs used was 1h"},
+		"walltime, short":          {"10m", plain, state.Usage{Elapsed: 1}, ""},
+		"walltime, a blink":        {"1h", plain, state.Usage{Elapsed: 0.01}, "the most that any of its 10 runs used was less than 1s"},
+		"cores that stood idle":    {"1h", func(s *offer.Shape) { s.CPUs = 8 }, state.Usage{Elapsed: 2400, CPU: 4800}, "phase.a asks for 8 cores, and the most that any of its 10 runs used was 2 cores"},
+		"cores, all of them":       {"1h", func(s *offer.Shape) { s.CPUs = 8 }, state.Usage{Elapsed: 2400, CPU: 16800}, ""},
+		"cores, none was needed":   {"1h", func(s *offer.Shape) { s.CPUs = 2 }, state.Usage{Elapsed: 2400, CPU: 100}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

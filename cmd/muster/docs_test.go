@@ -301,6 +301,7 @@ var (
 	moments  = regexp.MustCompile(`\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?`)
 	digests  = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`)
 	spans    = regexp.MustCompile(`<?\b\d+(\.\d+)?(ms|s|m|h)( \d+s| \d+m)?\b`)
+	sizes    = regexp.MustCompile(`\b(\d+\.\d+MiB|\d{1,4}KiB|\d\d?MiB)\b`) // as small jobs have them
 	decimals = regexp.MustCompile(`<?\b\d+\.\d+|–`)
 	rules    = regexp.MustCompile(`-{3,}`)
 	blanks   = regexp.MustCompile(`\s+`)
@@ -312,6 +313,7 @@ func normal(line string) string {
 	line = moments.ReplaceAllString(line, "TIME")
 	line = digests.ReplaceAllString(line, "DIGEST")
 	line = spans.ReplaceAllString(line, "#")
+	line = sizes.ReplaceAllString(line, "#MiB")
 	line = decimals.ReplaceAllString(line, "#")
 	line = rules.ReplaceAllString(line, "---")
 	return strings.TrimSpace(blanks.ReplaceAllString(line, " "))

@@ -69,7 +69,7 @@ func Of(in Input) Report {
 
 // rules are tried in this order on every phase that has a history.
 var rules = []func(*adviser, *group) []Proposal{
-	(*adviser).memory, (*adviser).walltime, (*adviser).cores, (*adviser).devices, (*adviser).place, (*adviser).split, (*adviser).launchedAgain,
+	(*adviser).memory, (*adviser).walltime, (*adviser).cores, (*adviser).devices, (*adviser).smaller, (*adviser).place, (*adviser).split, (*adviser).launchedAgain,
 }
 
 type adviser struct {

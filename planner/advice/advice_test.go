@@ -128,6 +128,10 @@ func TestRules(t *testing.T) {
 		"a comment on the line stays": {
 			resources(`memory = "64GB" # as the old script had it`), "", all(3, plain),
 			[]string{`memory: memory = "64GB" # as the old script had it → memory = "11GB" # as the old script had it`}, "", ""},
+		"memory of a job that is next to nothing": {
+			resources(`memory = "2GB"`), "", all(3, with(func(d *deed) { d.usage.MaxRSS = 2 << 20 })),
+			[]string{`memory: memory = "2GB" → memory = "64MB"`}, "2GB asked for, and the most that any of 3 measured launches used was 2MiB", ""},
+		"little asked for":              {resources(`memory = "100MB"`), "", all(3, with(func(d *deed) { d.usage.MaxRSS = 2 << 20 })), nil, "", ""},
 		"memory within twice":           {resources(`memory = "18GB"`), "", all(5, plain), nil, "", ""},
 		"two launches are not evidence": {resources(`memory = "64GB"`), "", all(2, plain), nil, "", ""},
 		"memory not measured":           {resources(`memory = "64GB"`), "", all(5, with(func(d *deed) { d.usage.MaxRSS = -1 })), nil, "", ""},
@@ -216,6 +220,59 @@ func TestRules(t *testing.T) {
 			}
 			if first.Edit.File == "" || first.Edit.Line == 0 {
 				t.Errorf("no line: %+v", first.Edit)
+			}
+		})
+	}
+}
+
+// TestSmallerGPUs: what little was put on large devices fits on smaller ones.
+func TestSmallerGPUs(t *testing.T) {
+	used := deed{run: 2 * time.Hour, usage: state.Usage{MaxRSS: gb, GPUMaxMem: 4 * gib, GPUSeconds: 7200}}
+	for name, c := range map[string]struct {
+		job   string
+		mod   func(*deed)
+		pools func([]offer.Pool)
+		want  string
+		why   string
+		saves string
+	}{
+		"80 GiB asked for, 4 used": {`gpu { memory = "80GiB" }`, nil, nil, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`,
+			"80GiB asked for on each GPU, and the most that any of 5 measured launches had on one was 4GiB. partition small of slurm.x has GPUs of 16GiB.", "usd 15 of the 5 jobs left"},
+		"80 GiB asked for, and no other has a price": {`gpu { memory = "80GiB" }`, nil, func(p []offer.Pool) { p[1].Price = p[0].Price }, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`, "80GiB asked for", ""},
+		"none asked for, and 80 GiB given": {"", nil, nil, `place: options "slurm" { partition = "gpu" } → options "slurm" { partition = "small" }`,
+			"The most that any of 5 measured launches had on one GPU was 4GiB of 80GiB; those of partition small of slurm.x have 16GiB.", "usd 15 of the 5 jobs left"},
+		"none asked for, and the smaller has no price": {"", nil, func(p []offer.Pool) { p[1].Price = offer.Price{} }, "", "", ""},
+		"a model asked for":                            {`gpu { models = ["A100"] }`, nil, nil, "", "", ""},
+		"more than the smaller one has":                {"", func(d *deed) { d.usage.GPUMaxMem = 14 * gib }, nil, "", "", ""},
+		"not measured":                                 {`gpu { memory = "80GiB" }`, func(d *deed) { d.usage.GPUMaxMem = -1 }, nil, "", "", ""},
+		"out of its memory":                            {`gpu { memory = "80GiB" }`, func(d *deed) { d.class = "oom_gpu" }, nil, "gpus:", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := load(t, phase("train", resources("gpus = 1", `walltime = "3h"`, c.job), ""))
+			w.pools = []offer.Pool{w.pools[0], w.pools[0]}
+			w.pools[0].GPUMem, w.pools[1].GPUMem, w.pools[1].Name, w.pools[1].Price.USDPerGPUHour = 80*gib, 16*gib, "small", "0.5"
+			if c.pools != nil {
+				c.pools(w.pools)
+			}
+			d := used
+			if c.mod != nil {
+				c.mod(&d)
+			}
+			for i := range 5 {
+				w.did("train", i, d)
+			}
+			got, why, saves := "", "", ""
+			for _, p := range w.advice().Proposals {
+				got, why, saves = got+p.Kind+": "+p.Edit.Before+" → "+p.Edit.After, p.Why, savings(p.Saves)
+			}
+			if c.want == "gpus:" { // another proposal, of which no figure is made
+				if !strings.HasPrefix(got, "gpus:") || strings.Contains(got, "5GiB") {
+					t.Errorf("got %q", got)
+				}
+				return
+			}
+			if got != c.want || !strings.HasPrefix(why, c.why) || !strings.HasPrefix(saves, c.saves) || (saves == "") != (c.saves == "") {
+				t.Errorf("got  %q\nwant %q\nwhy %q\nsaves %q", got, c.want, why, saves)
 			}
 		})
 	}

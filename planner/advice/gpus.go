@@ -79,30 +79,37 @@ func (a *adviser) place(g *group) []Proposal {
 	return out
 }
 
-// without is the cheapest pool without devices that a shape fits, of the
-// backends the phase may use; one of the same backend where there is one.
+// without is the cheapest pool without devices that a shape fits.
 func (a *adviser) without(g *group, here offer.Pool, s offer.Shape) (offer.Pool, bool) {
+	return a.cheapest(g, here, s, func(p offer.Pool) bool { return p.GPUs == 0 && !oneMachine(p) })
+}
+
+// cheapest is the cheapest pool that suits and that a shape fits, of the
+// backends the phase may use; one of the same backend where there is one.
+func (a *adviser) cheapest(g *group, here offer.Pool, s offer.Shape, suits func(offer.Pool) bool) (offer.Pool, bool) {
 	var fit []offer.Pool
 	for _, p := range a.Pools {
-		if p.GPUs == 0 && !p.Testing && may(a.Campaign, g.phase, p.Backend) && !oneMachine(p) &&
+		if !p.Testing && may(a.Campaign, g.phase, p.Backend) && suits(p) &&
 			(p.CPUs == 0 || p.CPUs >= s.CPUs) && (p.Memory == 0 || p.Memory >= s.Memory) && (p.MaxTime == 0 || p.MaxTime >= s.Walltime) {
 			fit = append(fit, p)
 		}
-	}
-	cost := func(p offer.Pool) decimal.Decimal {
-		amounts, _ := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, s.Walltime)
-		return amounts[place.USD].Add(amounts[place.ServiceUnits])
 	}
 	slices.SortStableFunc(fit, func(x, y offer.Pool) int {
 		if same := boolean(y.Backend == here.Backend) - boolean(x.Backend == here.Backend); same != 0 {
 			return same
 		}
-		return cost(x).Cmp(cost(y))
+		return cost(s, x).Cmp(cost(s, y))
 	})
 	if len(fit) == 0 {
 		return offer.Pool{}, false
 	}
 	return fit[0], true
+}
+
+// cost is what a shape costs on a pool for its walltime, in the pool's unit.
+func cost(s offer.Shape, p offer.Pool) decimal.Decimal {
+	amounts, _ := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, s.Walltime)
+	return amounts[place.USD].Add(amounts[place.ServiceUnits])
 }
 
 // may reports whether a phase may use a backend.

@@ -69,7 +69,7 @@ func (g *group) history() History {
 	add("cores", askedCores, usedCores)
 	add("walltime", askedTime, usedTime)
 	if h.GPU {
-		add("gpu memory", func(s offer.Shape) float64 { return float64(s.GPU.Memory) }, usedDevice)
+		add("gpu memory", askedDevice, usedDevice)
 	}
 	h.Median, h.Sum = times(g.records)
 	return h

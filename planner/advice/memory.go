@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -29,8 +30,8 @@ func (a *adviser) memory(g *group) []Proposal {
 		switch {
 		case len(killed) > 0:
 			out = append(out, a.moreMemory(c, killed, most(used))...)
-		case c.asked > 0 && len(used) >= enough && c.asked > offBy*most(used):
-			value := sizeLike(most(used)*aboveUse, a.sizeText(g, "memory", c.asked))
+		case c.asked > 0 && len(used) >= enough && c.asked > offBy*max(most(used), evidence.LittleMemory):
+			value := sizeLike(max(most(used)*aboveUse, evidence.LittleMemory), a.sizeText(g, "memory", c.asked))
 			size, err := units.ParseSize(value)
 			if err != nil || float64(size) >= c.asked {
 				continue

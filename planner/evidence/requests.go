@@ -16,6 +16,10 @@ const offBy = 2
 // for it.
 const shortWalltime = 10 * time.Minute
 
+// LittleMemory, in bytes, is a request that nobody need lower, whatever was used:
+// an interpreter takes that much to start, and peaks of a moment are not seen.
+const LittleMemory = 64_000_000
+
 // FarOff says what of the most that a phase asks for is more than twice, or less
 // than half, of the most that its runs used; longest is what is foretold of
 // those to come.
@@ -30,7 +34,9 @@ func (ev *Evidence) FarOff(most offer.Shape, longest time.Duration) []string {
 		out = append(out, fmt.Sprintf("phase.%s asks for %s, and the most that any of its %s used was %s.", ev.phase, what(asked), runs, format(used)))
 	}
 	size := func(v float64) string { return units.FormatSize(int64(v)) }
-	say(float64(most.Memory), float64(ev.memory), func(v float64) string { return size(v) + " of memory" }, size)
+	if most.Memory < ev.memory || most.Memory > offBy*LittleMemory {
+		say(float64(most.Memory), float64(ev.memory), func(v float64) string { return size(v) + " of memory" }, size)
+	}
 	span := func(v float64) string {
 		if d := time.Duration(v); d >= time.Second {
 			return units.ShortDuration(d.Round(time.Second))

@@ -48,6 +48,7 @@ type jobReport struct {
 	Seconds  float64                    `json:"seconds"`
 	CPU      float64                    `json:"cpu_seconds"` // -1 = unknown
 	MaxRSS   int64                      `json:"max_rss"`     // bytes; -1 = unknown
+	GPUMax   int64                      `json:"gpu_max_mem"` // bytes, the most on one GPU; -1 = unknown
 	Started  time.Time                  `json:"started,omitzero"`
 	Ended    time.Time                  `json:"ended,omitzero"`
 	Failures []string                   `json:"failures,omitempty"` // class of each failed attempt
@@ -118,7 +119,7 @@ func (ph *phaseReport) count(j *state.Job, jr jobReport) {
 }
 
 func jobReportOf(j *state.Job) jobReport {
-	r := jobReport{Address: j.Address, Phase: j.Phase, Name: j.Name, Axes: j.Axes, Status: string(j.Status), Class: j.Class, Attempts: len(j.Attempts), CPU: -1, MaxRSS: -1, Metrics: map[string]json.RawMessage{}}
+	r := jobReport{Address: j.Address, Phase: j.Phase, Name: j.Name, Axes: j.Axes, Status: string(j.Status), Class: j.Class, Attempts: len(j.Attempts), CPU: -1, MaxRSS: -1, GPUMax: -1, Metrics: map[string]json.RawMessage{}}
 	for name, text := range j.Metrics {
 		r.Metrics[name] = json.RawMessage(text)
 	}
@@ -133,7 +134,7 @@ func jobReportOf(j *state.Job) jobReport {
 			r.Seconds = last.Ended.Sub(last.Started).Seconds()
 		}
 		if last.Usage != nil {
-			r.CPU, r.MaxRSS = last.Usage.CPU, last.Usage.MaxRSS
+			r.CPU, r.MaxRSS, r.GPUMax = last.Usage.CPU, last.Usage.MaxRSS, last.Usage.GPUMaxMem
 		}
 	}
 	return r

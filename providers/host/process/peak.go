@@ -67,7 +67,8 @@ func (p *Peak) look() {
 }
 
 // Bytes is the peak of a child that has ended, of which the kernel says maxrss
-// (in KiB, as getrusage(2) has it); -1 = unknown.
+// (in KiB, as getrusage(2) has it). Where no look came late enough it is the
+// kernel's word, which is never too little.
 func (p *Peak) Bytes(maxrss int64) int64 {
 	var own unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && maxrss > own.Maxrss {
@@ -76,9 +77,9 @@ func (p *Peak) Bytes(maxrss int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seen == 0 || p.ended.Sub(p.last) > p.ended.Sub(p.begun)/peakLast {
-		return -1
+		return maxrss << 10
 	}
-	return p.seen
+	return min(p.seen, maxrss<<10)
 }
 
 // resident is the most memory, in bytes, that one of a process and its living
