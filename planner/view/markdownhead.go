@@ -144,7 +144,9 @@ func markdownDoubts(p *planner.Plan) []string {
 			}
 		}
 	}
-	out = append(out, markdownFailures(p)...)
+	if p.Counts.Changes() { // else there may be no more than a glance of the records
+		out = append(out, markdownFailures(p)...)
+	}
 	away := 0
 	for _, v := range p.Backends {
 		if v.Problem == "" && v.Fallback == "" {
