@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/planner"
@@ -210,7 +211,7 @@ func (a *app) style() string { return fmt.Sprintf("%+v", a.out) }
 // is known: no backend is another program's.
 func closed(c *lang.Campaign) bool {
 	for _, b := range c.Backends {
-		if _, ours := builtins[b.Type]; !ours {
+		if !plugins.IsBuiltin(b.Type) {
 			return false
 		}
 	}

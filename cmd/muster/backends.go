@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
@@ -126,7 +127,7 @@ func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.St
 		r.Removed = append(r.Removed, removed...)
 		if err != nil {
 			r.Problem = providers.WithHint(err)
-			d := providerFault(err)
+			d := plugins.Fault(err)
 			d.Address = "backend." + name
 			diags.Append(d)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
@@ -52,15 +53,15 @@ func (a *app) loadOptions(v varFlags, unknown bool) lang.LoadOptions {
 // load reads the campaign of the working directory.
 func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
 	o := a.loadOptions(v, unknown)
-	schemas, absent := a.schemas()
+	schemas, absent := a.plugins().Schemas()
 	o.Schemas = schemas
 	c, diags := lang.Load(o)
 	if c != nil {
 		a.sources = diag.HCLSources(c.Files)
 	}
-	diags = explainAbsent(diags, absent)
+	diags = plugins.ExplainAbsent(diags, absent)
 	if c != nil {
-		diags.Append(unsuitable(c, schemas)...)
+		diags.Append(plugins.Unsuitable(c, schemas, version)...)
 	}
 	a.warned = len(diags) > 0
 	return c, diags
@@ -137,7 +138,8 @@ func (a *app) firstWait(what string) bool {
 	return !told
 }
 
+// plugins are the providers that the campaign can use.
+func (a *app) plugins() plugins.Set { return plugins.Set{Dir: a.dir, Logger: a.logger, Pin: a.pin} }
+
 // launcher starts provider processes as they are needed.
-func (a *app) launcher() *launch.Launcher {
-	return launch.New(launch.Options{Builtin: served(), Dir: a.dir, Logger: a.logger()})
-}
+func (a *app) launcher() *launch.Launcher { return a.plugins().Launcher() }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -21,7 +22,7 @@ import (
 // UPDATE_DOCS=1 writes them.
 func TestDocsBackends(t *testing.T) {
 	t.Parallel()
-	for name, b := range builtins {
+	for name, b := range plugins.Builtins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(repository, "docs/reference/backends", name+".md")
@@ -31,7 +32,7 @@ func TestDocsBackends(t *testing.T) {
 			if !ok || !closed {
 				t.Fatalf("%s has no %q … %q", path, tableBegin, tableEnd)
 			}
-			want := head + tableBegin + "\n\n" + schemaTables(b.schema()) + tableEnd + tail
+			want := head + tableBegin + "\n\n" + schemaTables(b.Schema()) + tableEnd + tail
 			if os.Getenv("UPDATE_DOCS") != "" {
 				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 					t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/providers/launch"
 )
 
@@ -77,7 +78,7 @@ func (a *app) starter(name string, asJSON bool) error {
 		return fmt.Errorf("write the starter: %w", err)
 	}
 	if asJSON {
-		return a.encode(initReport{FormatVersion: page.FormatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []lockedProvider{}})
+		return a.encode(initReport{FormatVersion: page.FormatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []plugins.Locked{}})
 	}
 	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", nextSteps(string(src)))
 	return nil
@@ -104,12 +105,7 @@ type initReport struct {
 	Campaign      string           `json:"campaign,omitempty"`
 	Wrote         string           `json:"wrote,omitempty"` // by -from
 	Builtin       []string         `json:"builtin"`
-	Locked        []lockedProvider `json:"locked"`
-}
-
-type lockedProvider struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
+	Locked        []plugins.Locked `json:"locked"`
 }
 
 func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly, asJSON bool) error {
@@ -131,13 +127,16 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly, asJSON bo
 	if _, err := s.Read(ctx); err != nil {
 		return err
 	}
-	locked, err := a.lockProviders(ctx, c, readonly)
+	locked, diags, err := a.plugins().Lock(ctx, c, readonly)
+	if reported := a.report(diags); reported != nil {
+		return reported
+	}
 	if err != nil {
 		return err
 	}
 	builtin := []string{}
 	for _, b := range c.Backends {
-		if _, ok := builtins[b.Type]; ok && !slices.Contains(builtin, b.Type) {
+		if plugins.IsBuiltin(b.Type) && !slices.Contains(builtin, b.Type) {
 			builtin = append(builtin, b.Type)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/local"
@@ -43,7 +44,7 @@ func serveReaper() {
 	if err != nil {
 		panic(err)
 	}
-	builtins["local"] = builtin{local.Schema, func() providers.Provider { return &reaper{Local: local.New().(*local.Local), left: n} }}
+	plugins.Builtins["local"] = plugins.Builtin{Schema: local.Schema, New: func() providers.Provider { return &reaper{Local: local.New().(*local.Local), left: n} }}
 }
 
 func (r *reaper) Submit(ctx context.Context, q providers.SubmitRequest) ([]providers.Submitted, error) {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/diag"
 )
 
@@ -26,7 +27,7 @@ const headStart = 64 << 20
 
 // Main is the whole program; tests call it as a command of their scripts.
 func Main() int {
-	if code, ok := helperProcess(os.Args[1:]); ok {
+	if code, ok := plugins.Main(os.Args[1:]); ok {
 		return code
 	}
 	stop := profile()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
@@ -34,7 +35,7 @@ func (a *app) planStanding(ctx context.Context, c *lang.Campaign, seen *glance.G
 	if !standsStill(plan) || w.diags.HasErrors() {
 		return nil
 	}
-	w.versions["local"] = builtins["local"].schema().Version // no other could have been asked
+	w.versions["local"] = plugins.LocalVersion() // no other could have been asked
 	var err error
 	if w.shown, err = a.formsOf(w, seen); err != nil {
 		return nil

@@ -1,0 +1,136 @@
+// Package plugins knows the providers of this binary and those that a campaign
+// finds beside it: their schemas, their versions, and which of them are locked.
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/launch"
+	"github.com/muster-run/muster/providers/local"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/sdk"
+	"github.com/muster-run/muster/providers/sim"
+	"github.com/muster-run/muster/providers/slurm"
+	"github.com/muster-run/muster/providers/slurm/node"
+	"github.com/muster-run/muster/providers/ssh"
+)
+
+// A Builtin is a provider that is part of this binary. One without New has
+// its schema checked and its jobs planned, but nothing drives it yet.
+type Builtin struct {
+	Schema func() offer.Schema
+	New    func() providers.Provider
+}
+
+// Builtins are by type; tests put one of their own in a place.
+var Builtins = map[string]Builtin{
+	"local": {local.Schema, func() providers.Provider { return local.New() }},
+	"sim":   {sim.Schema, func() providers.Provider { return sim.New(clock.Wall) }},
+	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
+	"slurm": {slurm.Schema, func() providers.Provider { return slurm.New() }},
+}
+
+// A Set is the providers that a campaign in a directory can use.
+type Set struct {
+	Dir    string // of the campaign
+	Logger func() hclog.Logger
+	Pin    launch.Pin // how strict .muster.lock.hcl is
+}
+
+// Launcher starts provider processes as they are needed.
+func (p Set) Launcher() *launch.Launcher {
+	return launch.New(launch.Options{Builtin: Served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin})
+}
+
+// IsBuiltin reports whether a type of backend is part of this binary.
+func IsBuiltin(typ string) bool { _, ok := Builtins[typ]; return ok }
+
+// LocalVersion is the version of the provider of this machine.
+func LocalVersion() string { return Builtins["local"].Schema().Version }
+
+// Schemas are the schemas a campaign is checked against: the built-in ones,
+// read without starting a process, and those of the external providers that
+// it names; absent says why some of these cannot be asked.
+func (p Set) Schemas() (out map[string]offer.Schema, absent map[string]error) {
+	out, absent = map[string]offer.Schema{}, map[string]error{}
+	for name, b := range Builtins {
+		out[name] = b.Schema()
+	}
+	for _, typ := range lang.BackendTypes(p.Dir) {
+		if _, ok := out[typ]; ok {
+			continue
+		}
+		s, err := p.externalSchema(typ)
+		if err != nil {
+			absent[typ] = err
+			continue
+		}
+		out[typ] = s
+	}
+	return out, absent
+}
+
+// externalSchema asks an external provider.
+func (p Set) externalSchema(typ string) (offer.Schema, error) {
+	l := p.Launcher()
+	defer l.Close()
+	ctx := context.Background()
+	provider, err := l.Provider(ctx, typ)
+	if err != nil {
+		return offer.Schema{}, err
+	}
+	return provider.Schema(ctx)
+}
+
+// Main runs the parts of muster that are processes of their own:
+// providers and the queue of this machine.
+func Main(args []string) (int, bool) {
+	if len(args) < 2 || args[0] != "provider" {
+		return 0, false
+	}
+	switch args[1] {
+	case "queue":
+		return host.Main(context.Background(), args[2:]), true
+	case "serve":
+		return serve(args[2:]), true
+	case "node":
+		return node.Main(args[2:]), true
+	}
+	return 0, false
+}
+
+func serve(args []string) int {
+	name := ""
+	if len(args) == 1 {
+		name = args[0]
+	}
+	b, ok := Builtins[name]
+	if !ok || b.New == nil {
+		fmt.Fprintf(os.Stderr, "muster provider serve: there is no built-in provider %q; there are: %s\n", name, strings.Join(Served(), ", "))
+		return 1
+	}
+	sdk.Serve(b.New())
+	return 0
+}
+
+// Served are the built-in types that can be driven.
+func Served() []string {
+	var out []string
+	for name, b := range Builtins {
+		if b.New != nil {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
