@@ -33,6 +33,7 @@ type batch struct {
 	id    string
 	tried time.Time
 	held  bool // by us, until what goes with it is in
+	wide  bool // each element waits for all that one of them comes after; see narrow
 }
 
 // A job is one token and what is known of it.
@@ -150,7 +151,7 @@ func loadBatch(dir string) (*batch, []node.Element, error) {
 	for _, e := range elements {
 		b.Indexes = append(b.Indexes, e.Index)
 	}
-	b.id, b.held = b.noted("id"), b.noted("held") != ""
+	b.id, b.held, b.wide = b.noted("id"), b.noted("held") != "", b.noted("wide") != ""
 	if t, err := time.Parse(time.RFC3339Nano, b.noted("tried")); err == nil {
 		b.tried = t
 	}

@@ -159,7 +159,7 @@ func (c *campaign) point(ctx context.Context, k *batch, terms string, jobs []*jo
 
 // dependency is what one job comes after by now, in Slurm's terms: those that
 // have completed are not named, as Slurm may have forgotten them. It is not
-// ready while one of them is not with Slurm.
+// ready while one of them is not with Slurm. It comes after its lane, too.
 func (c *campaign) dependency(j *job) (terms string, ready bool) {
 	all := preds{}
 	for _, t := range j.after {
@@ -178,6 +178,9 @@ func (c *campaign) dependency(j *job) (terms string, ready bool) {
 			slices.Sort(list)
 			out = append(out, afterok(k, list))
 		}
+	}
+	if p := c.before(j.batch); p != nil && p.id != "" {
+		out = append(out, "afterany:"+p.id)
 	}
 	return strings.Join(out, ","), true
 }

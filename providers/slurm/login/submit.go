@@ -211,9 +211,7 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 		}
 	}
 	if len(todo) == 0 {
-		if c.repoint(ctx) == nil {
-			c.release(ctx)
-		}
+		c.letGo(ctx)
 		return failed
 	}
 	follow := c.followed(todo)
@@ -250,11 +248,7 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 			c.refused(k, pe)
 		}
 	}
-	err := asError(c.repoint(ctx))
-	if err == nil {
-		err = c.release(ctx)
-	}
-	if err != nil {
+	if err := asError(c.letGo(ctx)); err != nil {
 		for _, k := range todo {
 			if k.id != "" && k.held && !c.held {
 				failed[k] = err
@@ -377,7 +371,12 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 	}
 	argv := []string{"sbatch", "--parsable"}
 	// An element's own dependency must be there before it could start.
-	if hold = hold || e.each != nil; hold {
+	if k.wide = e.each != nil; k.wide {
+		if err := k.note("wide", "each waits for all, until it is told its own"); err != nil {
+			return k, err
+		}
+	}
+	if k.held = hold || k.wide; k.held {
 		argv = append(argv, "--hold")
 		if err := k.note("held", "until all of its campaign is in"); err != nil {
 			return k, err
@@ -409,11 +408,7 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 		}
 		return k, err
 	}
-	k.held = hold
-	if err := c.identify(k, id); err != nil {
-		return k, err
-	}
-	return k, c.narrow(ctx, k, e)
+	return k, c.identify(k, id)
 }
 
 // identify notes the id that Slurm gave a batch.
@@ -425,41 +420,64 @@ func (c *campaign) identify(k *batch, id string) error {
 	return nil
 }
 
-// narrow gives each element its own dependency, where an array's cannot say
-// it; until then all wait for all.
-func (c *campaign) narrow(ctx context.Context, k *batch, e edges) error {
-	if e.each == nil {
-		return nil
+// letGo lets go what was held until all was in, once Slurm has been told what
+// each comes after.
+func (c *campaign) letGo(ctx context.Context) error {
+	if err := c.repoint(ctx); err != nil {
+		return err
 	}
-	by := map[string][]int{}
-	var order []string
-	for i, d := range e.each {
-		if len(by[d]) == 0 {
-			order = append(order, d)
-		}
-		by[d] = append(by[d], k.Indexes[i])
-	}
-	for _, d := range order {
-		id := k.id
-		if k.Array {
-			id = fmt.Sprintf("%s_[%s]", k.id, cluster.FormatIndexes(by[d]))
-		}
-		if err := c.cluster.Scontrol(ctx, "update", "JobId="+id, "Dependency="+d); err != nil {
+	for _, k := range c.batches {
+		if err := c.narrow(ctx, k); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.release(ctx)
+}
+
+// narrow gives each element its own dependency, where an array's cannot say
+// it; until then all wait for all. It may be done again: who was to do it may
+// have been killed, or not have been heard.
+func (c *campaign) narrow(ctx context.Context, k *batch) error {
+	if !k.wide || k.id == "" {
+		return nil
+	}
+	by := map[string][]*job{}
+	var order []string
+	for _, i := range k.Indexes {
+		j := k.jobs[i]
+		if j == nil || j.ended {
+			continue
+		}
+		terms, ready := c.dependency(j)
+		if !ready {
+			return nil // another that it comes after has no id yet
+		}
+		if len(by[terms]) == 0 {
+			order = append(order, terms)
+		}
+		by[terms] = append(by[terms], j)
+	}
+	for _, terms := range order {
+		for _, id := range cancelIDs(by[terms]) {
+			err := c.cluster.Scontrol(ctx, "update", "JobId="+id, "Dependency="+terms)
+			if err != nil && !cluster.Gone(err) && !cluster.Unchangeable(err) {
+				return err // it was not heard
+			}
+		}
+	}
+	k.wide = false
+	return k.note("wide", "")
 }
 
 // release lets go what was held until all was in.
-func (c *campaign) release(ctx context.Context) *providers.Error {
+func (c *campaign) release(ctx context.Context) error {
 	if c.held {
 		return nil
 	}
 	var ids []string
 	var list []*batch
 	for _, k := range c.batches {
-		if k.held && k.id != "" {
+		if k.held && !k.wide && k.id != "" {
 			ids, list = append(ids, k.id), append(list, k)
 		}
 	}
@@ -467,12 +485,12 @@ func (c *campaign) release(ctx context.Context) *providers.Error {
 		return nil
 	}
 	if err := c.cluster.Scontrol(ctx, "release", strings.Join(ids, ",")); err != nil && !cluster.Gone(err) {
-		return asError(err)
+		return err
 	}
 	for _, k := range list {
 		k.held = false
 		if err := k.note("held", ""); err != nil {
-			return providers.Errorf(providers.Internal, "%v", err)
+			return fmt.Errorf("note that %s was let go: %w", k.Name, err)
 		}
 	}
 	return nil

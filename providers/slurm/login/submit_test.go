@@ -241,6 +241,73 @@ func TestFanOut(t *testing.T) {
 	}
 }
 
+// TestFanOutIsTold: elements that do not know yet what they come after stay
+// held, whoever was killed or not heard before they were told.
+func TestFanOutIsTold(t *testing.T) {
+	t.Parallel()
+	hung := func() *cluster.Result {
+		return &cluster.Result{Code: 1, Err: []byte("slurm_update error: Unable to contact slurm controller (connect failure)")}
+	}
+	want := []string{"scontrol update JobId=2_[0-1] Dependency=afterok:1_0", "scontrol update JobId=2_[2-3] Dependency=afterok:1_1", "scontrol release 1,2"}
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed=%v", killed), func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			jobs := append(k.jobs("a", 2, nil), k.jobs("b", 4, func(i int) []string { return []string{fmt.Sprintf("a%d", i/2)} })...)
+			k.f.answer = func(argv []string) *cluster.Result {
+				if argv[0] == "scontrol" && argv[1] == "update" && strings.HasPrefix(argv[2], "JobId=2_[2") {
+					return hung()
+				}
+				return nil
+			}
+			for i, r := range k.submit("batch0123456789", jobs...) {
+				if i >= 2 && (r.Err == nil || r.Err.Class != providers.Unreachable) {
+					t.Errorf("job %d is said to be in good hands: %+v", i, r)
+				}
+			}
+			if got := k.f.told(); len(got) != 4 || strings.Contains(got[3], "release") {
+				t.Errorf("Slurm is told %q", got)
+			}
+			if killed {
+				k.restart()
+			}
+			k.f.answer, k.f.calls = nil, nil
+			k.submit("batch0123456789", jobs...)
+			if got := k.f.told(); !slices.Equal(got, want) {
+				t.Errorf("then Slurm is told %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestFoundIsLetGo: what was held until the rest was in is let go, too, where
+// its sbatch did not say what became of it; and told before what it comes after.
+func TestFoundIsLetGo(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	lies := ""
+	k.f.refuse = func(argv []string) *cluster.Result {
+		if !strings.Contains(argv[len(argv)-1], "/"+lies+".") {
+			return nil
+		}
+		k.f.last++
+		for i := range 4 {
+			k.f.queued = append(k.f.queued, values{"%F": fmt.Sprint(k.f.last), "%K": fmt.Sprint(i), "%T": "PENDING", "%V": fmt.Sprint(time.Now().Unix()), "%j": filepath.Base(filepath.Dir(argv[len(argv)-1]))})
+		}
+		lies = "-"
+		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
+	}
+	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 4, func(i int) []string { return []string{fmt.Sprintf("a%d", i/2)} })...)
+	for _, lies = range []string{"a", "b"} {
+		k.submit("batch0123456789", jobs...)
+	}
+	k.submit("batch0123456789", jobs...)
+	want := []string{"sbatch --hold", "sbatch --hold", "scontrol release 1", "scontrol update JobId=2_[0-1] Dependency=afterok:1_0", "scontrol update JobId=2_[2-3] Dependency=afterok:1_1", "scontrol release 2"}
+	if got := k.f.told(); !slices.Equal(got, want) {
+		t.Errorf("Slurm is told %q, want %q", got, want)
+	}
+}
+
 // TestLongArray: an array is cut to MaxArraySize.
 func TestLongArray(t *testing.T) {
 	t.Parallel()
