@@ -166,7 +166,7 @@ func (c *Commands) Submit(ctx context.Context, argv []string) (id string, unclea
 		return "", true, providers.Errorf(providers.Unreachable, "sbatch said no id but %q", firstLine(r.Out))
 	}
 	e := refusal("sbatch", r)
-	if r.Code > signalled || len(bytes.TrimSpace(r.Err)) == 0 {
+	if r.Code > signalled && r.Code != misread || len(bytes.TrimSpace(r.Err)) == 0 {
 		e.Class = providers.Unreachable // it was killed, or did not come to say anything
 	}
 	return "", e.Class == providers.Unreachable, e
@@ -175,6 +175,10 @@ func (c *Commands) Submit(ctx context.Context, argv []string) (id string, unclea
 // signalled is what a shell adds to the number of the signal that ended a
 // command: a site's own sbatch may be a script.
 const signalled = 128
+
+// misread is the status of an sbatch that cannot read its own command line, or
+// the #SBATCH lines: it has asked nobody. slurm_opt.c, exit(-1).
+const misread = 255
 
 func isID(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""

@@ -19,10 +19,11 @@ type said struct {
 }
 
 const (
-	perJob     = "it asks for more than the qos or the account gives"
-	perJobMin  = "it asks for less than the qos or the account wants"
-	garbled    = "slurmctld was not understood, or did not understand"
-	listLimits = "`sacctmgr show qos` and `sacctmgr show assoc user=$USER` list the limits"
+	perJob      = "it asks for more than the qos or the account gives"
+	perJobMin   = "it asks for less than the qos or the account wants"
+	garbled     = "slurmctld was not understood, or did not understand"
+	notAnOption = "correct `extra` in options \"slurm\"; `sbatch --help` lists what there is in this version"
+	listLimits  = "`sacctmgr show qos` and `sacctmgr show assoc user=$USER` list the limits"
 )
 
 // messages are those of sbatch and the like, from slurm_errno.c and seen on
@@ -46,6 +47,8 @@ var messages = []said{
 	{"communication shutdown failure", providers.Unreachable, garbled, ""}, {"insane message length", providers.Unreachable, garbled, ""},
 	{"header lengths are longer", providers.Unreachable, garbled, ""},
 	{"incompatible versions of client and server", providers.Unreachable, "Slurm's commands here are of another version than slurmctld", "the cluster may be being upgraded: muster asks again; `sinfo --version` and `scontrol show config` say the two versions"},
+	{"unrecognized option", providers.Invalid, "sbatch here has no such option", notAnOption}, {"invalid option --", providers.Invalid, "sbatch here has no such option", notAnOption},
+	{"is ambiguous", providers.Invalid, "sbatch here has several such options", notAnOption}, {"requires an argument", providers.Invalid, "an option of sbatch lacks its value", notAnOption},
 	{"maxsubmit", providers.Quota, "the limit of submitted jobs is reached", "the rest is submitted as room appears"},
 	{"grpsubmit", providers.Quota, "the limit of submitted jobs is reached", "the rest is submitted as room appears"},
 	// The reason comes before the sentence that all of these share.

@@ -18,13 +18,18 @@ func (c *Commands) WouldTake(ctx context.Context, args ...string) bool {
 var startsAt = regexp.MustCompile(`to start at (\S+)`)
 
 // WouldStart is when a job with these arguments of sbatch would start that were
-// submitted now, as the scheduler has it; the zero time if it does not say.
-func (c *Commands) WouldStart(ctx context.Context, args ...string) time.Time {
+// submitted now, as the scheduler has it; the zero time if it does not say. The
+// error is of class invalid, for arguments that sbatch itself cannot read:
+// whatever else it refuses may be taken when the cluster is less busy.
+func (c *Commands) WouldStart(ctx context.Context, args ...string) (time.Time, error) {
 	r, err := c.ask(ctx, askTimeout, append([]string{"sbatch", "--test-only"}, args...)...)
-	if err != nil || r.Code != 0 {
-		return time.Time{}
+	switch {
+	case err == nil && r.Code == misread && len(r.Err) > 0:
+		return time.Time{}, refusal("sbatch", r)
+	case err != nil || r.Code != 0:
+		return time.Time{}, nil
 	}
-	return startTime(r.Err)
+	return startTime(r.Err), nil
 }
 
 func startTime(said []byte) time.Time {

@@ -37,9 +37,12 @@ func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
 		for i := range live.Partitions {
 			all = append(all, b.pool(live, &live.Partitions[i]))
 		}
-		standFor(all)
 	}
-	return b.chosen(all), nil
+	all = b.chosen(all)
+	if err == nil {
+		forTests(all)
+	}
+	return all, nil
 }
 
 // known are the profile's partitions; why says that nobody else was asked.
@@ -117,8 +120,6 @@ func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 			p.GPUClass = p.GPUModel
 		}
 	}
-	lower := strings.ToLower(l.Name)
-	p.Testing = p.Testing || strings.Contains(lower, "test") || strings.Contains(lower, "debug")
 	qos := b.qosName(s, l, "")
 	for _, q := range s.Qualities(qos, l) {
 		p.MaxJobs = cluster.Least(p.MaxJobs, q.MaxJobs)
@@ -137,18 +138,29 @@ func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	return p
 }
 
-// standFor lets testing partitions count for those with the same devices.
-func standFor(all []offer.Pool) {
+// forTests finds the partitions that are for smokes, and which others they
+// stand for: those with the same devices. A name says so only where there is
+// such another: the only partition of many small clusters is called debug, as
+// in the slurm.conf that Slurm comes with.
+func forTests(all []offer.Pool) {
 	for i := range all {
-		if !all[i].Testing || len(all[i].StandsFor) > 0 {
+		p := &all[i]
+		named := meantForTests(p.Name)
+		if !p.Testing && !named || len(p.StandsFor) > 0 {
 			continue
 		}
 		for _, other := range all {
-			if !other.Testing && other.GPUModel == all[i].GPUModel {
-				all[i].StandsFor = append(all[i].StandsFor, other.Name)
+			if !other.Testing && !meantForTests(other.Name) && other.GPUModel == p.GPUModel {
+				p.StandsFor = append(p.StandsFor, other.Name)
 			}
 		}
+		p.Testing = p.Testing || len(p.StandsFor) > 0
 	}
+}
+
+func meantForTests(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "test") || strings.Contains(name, "debug")
 }
 
 // modelName is a GPU's name as the field writes it, from a site's "a100".

@@ -3,6 +3,7 @@ package login
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +59,9 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 				if q.MaxTime > 0 {
 					segment.Walltime = q.MaxTime
 				}
-				q.Wait = b.wait(ctx, segment, o, p.Name)
+				if q.Wait, err = b.wait(ctx, segment, o, p.Name); err != nil {
+					q.Fits, q.MaxTime, q.Why = false, 0, refused(err)
+				}
 			}
 			out = append(out, q)
 		}
@@ -191,8 +194,8 @@ func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o script.Options, 
 }
 
 // wait asks Slurm when a job would start that were submitted now; -1 = it
-// does not say.
-func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, pool string) time.Duration {
+// does not say. The error is for options that sbatch cannot read.
+func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, pool string) (time.Duration, error) {
 	argv := []string{"--partition=" + pool}
 	add := func(name, value string) {
 		if value != "" {
@@ -209,9 +212,22 @@ func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, poo
 	if s.Walltime > 0 {
 		add("time", cluster.FormatLimit(s.Walltime))
 	}
-	at := b.cluster.WouldStart(ctx, append(argv, "--wrap=true")...)
-	if at.IsZero() {
-		return -1
+	add("licenses", o.Licenses)
+	if o.Exclusive {
+		argv = append(argv, "--exclusive")
 	}
-	return max(time.Until(at).Round(time.Second), 0)
+	at, err := b.cluster.WouldStart(ctx, append(append(argv, o.Extra...), "--wrap=true")...)
+	if at.IsZero() {
+		return -1, err
+	}
+	return max(time.Until(at).Round(time.Second), 0), nil
+}
+
+// refused is what Slurm refused, as the reason why a shape does not fit.
+func refused(err error) string {
+	var pe *providers.Error
+	if errors.As(err, &pe) {
+		return pe.Summary + " (" + pe.Detail + "): " + pe.Hint
+	}
+	return err.Error()
 }

@@ -389,6 +389,27 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// TestMisread: an option that sbatch does not know is told at plan time, and is
+// no answer that got lost where it comes to be submitted.
+func TestMisread(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.f.refuse = func([]string) *cluster.Result {
+		return &cluster.Result{Code: 255, Err: []byte("sbatch: unrecognized option '--parittion=x'\nTry \"sbatch --help\" for more information\n")}
+	}
+	quotes, err := k.s.Quote(t.Context(), k.b.Name, []offer.Shape{{CPUs: 1, Nodes: 1, Options: `{"extra": ["--parittion=x"]}`}})
+	if err != nil || len(quotes) != 1 || quotes[0].Fits || !strings.Contains(quotes[0].Why, "unrecognized option '--parittion=x'") {
+		t.Errorf("at plan time: %+v, %v", quotes, err)
+	}
+	if tried := k.f.sent(); len(tried) != 1 || !strings.Contains(tried[0], "--test-only") || !strings.Contains(tried[0], "--parittion=x") {
+		t.Errorf("it was tried by %q", tried)
+	}
+	out := k.submit("batch0123456789", k.jobs("a", 1, nil)...)
+	if e := out[0].Err; e == nil || e.Class != providers.Invalid || !strings.Contains(e.Hint, "extra") {
+		t.Errorf("submitted: %+v", out[0])
+	}
+}
+
 // TestRefused: what Slurm will not have is told with its reason, and leaves
 // the token free.
 func TestRefused(t *testing.T) {
