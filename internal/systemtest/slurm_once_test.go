@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/muster-run/muster/internal/program"
 )
 
 const slurmOnce = `campaign "once" {}
@@ -75,16 +74,11 @@ func slurmKilled(t *testing.T) {
 	c := onSlurm(t, slurmOnce)
 	c.must("plan")
 	// The sbatch ends the engine and its provider when it has done its work.
-	if err := os.MkdirAll(c.tools, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	real, err := exec.LookPath("sbatch")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/bash\ncase \"$*\" in *--test-only*) exec " + real + " \"$@\";; esac\n" + real + " \"$@\" > /dev/null\n" +
-		"for p in /proc/[0-9]*; do [ \"$(readlink $p/exe)\" = " + c.bin + " ] && kill -KILL ${p#/proc/}; done\n"
-	program.Write(t, filepath.Join(c.tools, "sbatch"), script)
+	c.count("case \"$*\" in *--test-only*) exec "+real+" \"$@\";; esac\n"+real+" \"$@\" > /dev/null\n"+c.killMuster(), "sbatch")
 	if out, code := c.run("apply", "-auto-approve"); code == 0 {
 		t.Fatalf("muster was not killed:\n%s", out)
 	}
@@ -100,6 +94,77 @@ func slurmKilled(t *testing.T) {
 		}
 	}
 	c.wantRan("job", 6)
+}
+
+// killMuster is a piece of shell that kills all of this world's muster.
+func (c *cluster) killMuster() string {
+	return "for p in /proc/[0-9]*; do [ \"$(readlink $p/exe)\" = " + c.bin + " ] && kill -KILL ${p#/proc/}; done"
+}
+
+const slurmFamilies = `campaign "families" {}
+backend "slurm" "lab" { workdir = "WORKDIR" }
+phase "teachers" {
+  grid { axes = { seed = range(0, 3) } }
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo teacher ${cell.seed} >> RECORD; sleep 2; test ${cell.seed} != 1 && echo x > ${output.r}"
+    output "r" { path = "out/t${cell.seed}" }
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+phase "students" {
+  grid { axes = { seed = range(0, 3), n = range(0, 4) } }
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo student $((${cell.seed} * 4 + ${cell.n})) >> RECORD; cat ${input.t} > ${output.r}"
+    input "t" { from = phase.teachers.output.r }
+    output "r" { path = "out/s${cell.seed}-${cell.n}" }
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+`
+
+// slurmKilledUntold: muster is killed when Slurm has the students and has not
+// been told yet which teacher each of them comes after. The next one tells it,
+// so that a teacher that fails keeps only its own students back.
+func slurmKilledUntold(t *testing.T) {
+	c := onSlurm(t, slurmFamilies)
+	c.must("plan")
+	c.count("[ \"$1\" != update ] || { sleep 1; "+c.killMuster()+"; exit 1; }", "scontrol")
+	if out, code := c.run("apply", "-detach", "-auto-approve"); code == 0 {
+		t.Fatalf("muster was not killed:\n%s", out)
+	}
+	if len(c.calls("scontrol update")) != 1 || len(c.ran()) != 0 {
+		t.Fatalf("it was killed too late: %q, ran %v", c.calls("scontrol"), c.ran())
+	}
+	c.count("", "scontrol", "sbatch")
+	c.must("apply", "-detach", "-auto-approve")
+	c.idle(2 * time.Minute)
+	out, _ := c.run("apply", "-once", "-auto-approve")
+	if !strings.Contains(out, "10 of 15 jobs done and verified, 1 failed, 4 blocked") {
+		t.Errorf("%s", out)
+	}
+	for _, call := range c.calls("sbatch") {
+		if strings.HasSuffix(call, ".sh") {
+			t.Errorf("what Slurm had was submitted again: %s", call)
+		}
+	}
+	c.wantRan("teacher", 3)
+	for n := range 12 {
+		want := 1
+		if n/4 == 1 {
+			want = 0
+		}
+		if key := fmt.Sprintf("student %d", n); c.ran()[key] != want {
+			t.Errorf("%s ran %d times, want %d", key, c.ran()[key], want)
+		}
+	}
 }
 
 // slurmRestarted: slurmctld is killed and started again under a campaign.

@@ -24,6 +24,7 @@ func slurmEnds(t *testing.T) {
 		{"device", `echo 'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB' >&2; exit 1`, "", "", "oom_gpu", "exit 1"},
 		{"node", `echo node >> RECORD` + long, `constraint = "ib"`, "", "node_failure", "NODE_FAIL"},
 		{"boot", `echo boot >> RECORD`, `partition = "acloud"`, "", "node_failure", "NODE_FAIL"},
+		{"reconfigured", `echo reconfigured >> RECORD`, `partition = "acloud2"`, "", "node_failure", "Slurm says BOOT_FAIL"},
 		{"deadline", `echo deadline >> RECORD`, "partition = \"acloud\"\n extra = [\"--deadline=now+75seconds\"]", "", "walltime", "before its deadline"},
 		{"preempted", `echo preempted >> RECORD` + long, "partition = \"aa100\"\n qos = \"spare\"\n extra = [\"--nodelist=gpu1\"]", "", "preempted", "PREEMPTED"},
 		{"cancelled", `echo cancelled >> RECORD` + long, "", "", "cancelled_outside", "cancelled in Slurm by yourself"},
@@ -57,7 +58,7 @@ func slurmEnds(t *testing.T) {
 			cpus = "60"
 		}
 		switch k.name {
-		case "preempted", "boot", "deadline": // a whole node
+		case "preempted", "boot", "reconfigured", "deadline": // a whole node
 			cpus = "64"
 		}
 		phases.WriteString("    resources {\n      cpus     = " + cpus + "\n      memory   = \"50MiB\"\n      walltime = \"" + walltime + "\"\n    }\n  }\n}\n")
@@ -68,6 +69,7 @@ func slurmEnds(t *testing.T) {
 		t.Log("memory limits are polled, and not the kernel's")
 	}
 	c.must("apply", "-detach", "-auto-approve")
+	c.bootFails("reconfigured")
 	c.until("jobs that run", time.Minute, func() bool {
 		r := c.ran()
 		return r["node"]+r["cancelled"]+r["operator"]+r["requeued"]+r["special"]+r["preempted"] == 6
@@ -124,12 +126,12 @@ func slurmEnds(t *testing.T) {
 	if s := got["follows"]; s.Status != "cancelled" || s.Reason != "blocked" {
 		t.Errorf("what comes after %q: %+v", "half", s)
 	}
-	if ran := c.ran(); ran["boot"]+ran["deadline"]+ran["follows"] != 0 || ran["requeued"] != 1 || ran["special"] != 1 {
+	if ran := c.ran(); ran["boot"]+ran["reconfigured"]+ran["deadline"]+ran["follows"] != 0 || ran["requeued"] != 1 || ran["special"] != 1 {
 		t.Errorf("ran: %v", ran)
 	}
 	// The state is what was seen, once it is recorded.
 	out, _ := c.run("apply", "-once", "-auto-approve")
-	if !strings.Contains(out, "11 failed") {
+	if !strings.Contains(out, "12 failed") {
 		t.Errorf("%s", out)
 	}
 }
@@ -149,8 +151,8 @@ const slurmFollows = `phase "follows" {
 }
 `
 
-// slurmNeverBoots opens a partition whose only node is powered down, and does
-// not come up; see slurmLab. Only this test sees it.
+// slurmNeverBoots opens partitions whose only nodes are powered down, and do
+// not come up; see slurmLab. Only this test sees them.
 func slurmNeverBoots(t *testing.T) {
 	t.Helper()
 	scontrol := func(args ...string) {
@@ -158,9 +160,29 @@ func slurmNeverBoots(t *testing.T) {
 			t.Errorf("scontrol %v: %v: %s", args, err, out)
 		}
 	}
-	exec.Command("scontrol", "update", "NodeName=cloud1", "State=RESUME").Run() // in vain where it was never tried
-	scontrol("create", "PartitionName=acloud", "Nodes=cloud1", "MaxTime=01:00:00", "State=UP")
-	t.Cleanup(func() { scontrol("delete", "PartitionName=acloud") })
+	for partition, node := range map[string]string{"acloud": "cloud1", "acloud2": "cloud2"} {
+		exec.Command("scontrol", "update", "NodeName="+node, "State=RESUME").Run() // in vain where it was never tried
+		scontrol("create", "PartitionName="+partition, "Nodes="+node, "MaxTime=01:00:00", "State=UP")
+		t.Cleanup(func() { scontrol("delete", "PartitionName="+partition) })
+	}
+}
+
+// bootFails says of the job of a phase, while its node is being started, that
+// the node cannot be made what it asks for. What says so on a cluster is the
+// program that starts nodes, by a call of Slurm's library that no command has:
+// capmc_resume.c, slurm_requeue(id, JOB_RECONFIG_FAIL). Where a node does not
+// answer in time, slurmctld says NODE_FAIL.
+func (c *cluster) bootFails(phase string) {
+	c.t.Helper()
+	id := c.id(phase)
+	c.until("start of a node", time.Minute, func() bool { return c.slurm("squeue", "-h", "-j", id, "-o", "%T") == "CONFIGURING" })
+	const call = `import ctypes, glob, sys
+slurm = ctypes.CDLL(glob.glob("/usr/lib/*/slurm*/libslurmfull.so")[0], mode=ctypes.RTLD_GLOBAL)
+slurm.slurm_requeue(ctypes.c_uint32(int(sys.argv[1])), ctypes.c_uint32(1 << 17))`
+	c.slurm("python3", "-c", call, id)
+	if state := c.slurm("squeue", "-h", "-t", "all", "-j", id, "-o", "%T"); state != "BOOT_FAIL" {
+		c.t.Fatalf("a job whose node cannot be had is %s", state)
+	}
 }
 
 // A stand is how a job stands, as status -json says it.

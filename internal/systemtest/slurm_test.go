@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("line to the login node cut", slurmLinkCut)
 	// What ends or stops the controller comes last, one after the other.
 	t.Run("killed after sbatch", slurmKilled)
+	t.Run("killed before each is told its own", slurmKilledUntold)
 	t.Run("sbatch of a hung controller", slurmHung)
 	t.Run("sbatch killed while it waits", slurmSbatchKilled)
 	t.Run("sbatch fails and has submitted", slurmSbatchLies)
@@ -54,15 +56,16 @@ func TestSlurm(t *testing.T) {
 	t.Run("ids given out again", slurmForgotten)
 }
 
-// slurmNodeThatNeverBoots is one that is powered down, in no partition until a
-// test opens one: what is to start it does nothing. All others stay up.
-const slurmNodeThatNeverBoots = `ResumeProgram=/bin/true
+// slurmNodesThatNeverBoot are powered down, and in no partition until a test
+// opens one: what is to start them does nothing. All others stay up.
+const slurmNodesThatNeverBoot = `ResumeProgram=/bin/true
 SuspendProgram=/bin/true
-ResumeTimeout=8
+ResumeTimeout=30
 SuspendTimeout=3
 SuspendTime=86400
 SuspendExcNodes=gpu[1-2],cpu[1-2]
-NodeName=cloud1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=1 State=CLOUD`
+NodeName=cloud1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=1 State=CLOUD
+NodeName=cloud2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=2 State=CLOUD`
 
 // slurmLab brings the cluster up, unless SLURM_LAB_DIR names one that is.
 func slurmLab(t *testing.T) {
@@ -75,11 +78,12 @@ func slurmLab(t *testing.T) {
 			t.Fatal(err)
 		}
 		args = append(args, dir)
+		keepSlurm(t, dir)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer stop()
 	up := exec.CommandContext(ctx, "../lab/slurm-up", args...)
-	up.Env = append(os.Environ(), "SLURM_LAB_EXTRA="+slurmNodeThatNeverBoots)
+	up.Env = append(os.Environ(), "SLURM_LAB_EXTRA="+slurmNodesThatNeverBoot)
 	var out, said bytes.Buffer
 	up.Stdout, up.Stderr = &out, &said
 	if err := up.Run(); err != nil {
@@ -91,14 +95,29 @@ func slurmLab(t *testing.T) {
 			t.Setenv(name, strings.Trim(value, "'"))
 		}
 	}
-	if own {
-		t.Cleanup(func() {
-			down := exec.Command("../lab/slurm-down", os.Getenv("SLURM_LAB_DIR"), "--wipe")
-			if out, err := down.CombinedOutput(); err != nil {
-				t.Errorf("the cluster does not go down: %v\n%s", err, out)
-			}
-		})
+}
+
+// keepSlurm takes the cluster in a folder away, and the folder, when the test
+// has ended: also where it was killed, or ran out of its time.
+func keepSlurm(t *testing.T, dir string) {
+	t.Helper()
+	keep := exec.Command("../lab/slurm-keep", dir)
+	keep.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	var said bytes.Buffer
+	keep.Stdout, keep.Stderr = &said, &said
+	gone, err := keep.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
+	if err := keep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		gone.Close()
+		if err := keep.Wait(); err != nil || exists(dir) {
+			t.Errorf("the cluster in %s does not go away: %v\n%s", dir, err, said.String())
+		}
+	})
 }
 
 // sharedDir is a folder that login and compute nodes see.

@@ -107,7 +107,8 @@ func message(command string, text []byte) string {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		line = strings.TrimPrefix(strings.TrimPrefix(line, command+": "), "error: ")
-		if line != "" {
+		if line != "" && !strings.HasPrefix(line, "Try \"") { // its --help
+
 			lines = append(lines, line)
 		}
 	}

@@ -279,7 +279,7 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 	}
 	o.Status = offer.Failed
 	ev := failure.Evidence{Scheduler: word, OOMKills: -1, HostOOMKills: -1, GPUs: len(o.GPUs) > 0}
-	if exit > 0 && !o.Started.IsZero() { // of one that never ran it is Slurm's own
+	if exit > 0 && !o.Started.IsZero() && word != "BOOT_FAIL" { // of one that never ran it is Slurm's own
 		o.Exit, ev.Exit = &exit, &exit
 	}
 	if sig > 0 && exit == 0 {

@@ -60,7 +60,8 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 					segment.Walltime = q.MaxTime
 				}
 				if q.Wait, err = b.wait(ctx, segment, o, p.Name); err != nil {
-					q.Fits, q.MaxTime, q.Why = false, 0, refused(err)
+					q.Fits, q.MaxTime = false, 0
+					q.Why, q.Would = refused(err)
 				}
 			}
 			out = append(out, q)
@@ -223,11 +224,11 @@ func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, poo
 	return max(time.Until(at).Round(time.Second), 0), nil
 }
 
-// refused is what Slurm refused, as the reason why a shape does not fit.
-func refused(err error) string {
+// refused is why Slurm would not take a shape, and what to do.
+func refused(err error) (why, would string) {
 	var pe *providers.Error
 	if errors.As(err, &pe) {
-		return pe.Summary + " (" + pe.Detail + "): " + pe.Hint
+		return pe.Detail, pe.Hint
 	}
-	return err.Error()
+	return err.Error(), ""
 }
