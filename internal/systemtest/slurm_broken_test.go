@@ -115,6 +115,18 @@ func slurmSbatchLies(t *testing.T) {
 	}
 }
 
+// slurmSentTwice: Slurm has an array twice, as a lost sbatch that was sent again
+// may leave it. Of each job one element runs, of whichever array.
+func slurmSentTwice(t *testing.T) {
+	c := onSlurm(t, slurmOnce)
+	real, err := exec.LookPath("sbatch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.count(c.once(real+` "$@" > /dev/null`), "sbatch")
+	c.wantSix(c.run0("apply", "-auto-approve"))
+}
+
 func (c *cluster) run0(args ...string) (string, error) {
 	c.t.Helper()
 	out, err := c.command(args...).CombinedOutput()

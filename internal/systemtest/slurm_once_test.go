@@ -78,7 +78,7 @@ func slurmKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.count("case \"$*\" in *--test-only*) exec "+real+" \"$@\";; esac\n"+real+" \"$@\" > /dev/null\n"+c.killMuster(), "sbatch")
+	c.count("case \"$*\" in *--test-only*) exec "+real+" \"$@\";; esac\n"+real+" \"$@\" > /dev/null\n"+c.killMuster()+"; exit 1", "sbatch")
 	if out, code := c.run("apply", "-auto-approve"); code == 0 {
 		t.Fatalf("muster was not killed:\n%s", out)
 	}

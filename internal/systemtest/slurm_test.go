@@ -49,6 +49,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("sbatch of a hung controller", slurmHung)
 	t.Run("sbatch killed while it waits", slurmSbatchKilled)
 	t.Run("sbatch fails and has submitted", slurmSbatchLies)
+	t.Run("an array that Slurm has twice", slurmSentTwice)
 	t.Run("controller restarted", slurmRestarted)
 	t.Run("controller hung for long", slurmHungLong)
 	t.Run("munge dead", slurmNoMunge)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -53,7 +54,8 @@ type job struct {
 	ended   bool      // for good
 	asked   time.Time // since when Slurm is asked for an end that left no record
 	cycles  int
-	missing bool // it is noted that neither knows of it
+	missing bool           // it is noted that neither knows of it
+	other   *cluster.Place // what claimed its token, if that is not its place in the batch; see claimant
 }
 
 // elementID is a job's id as Slurm prints it.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
@@ -46,9 +48,10 @@ func (c *campaign) look(ctx context.Context) error {
 	var list []offer.Observation
 	var gone []*job
 	for _, j := range open {
-		row := by[j.place()]
-		if row != nil && row.Name != j.batch.Name {
-			row = nil // the id was given out again
+		row := j.row(by)
+		if row == nil || cluster.Ended(row.State) {
+			j.other = c.claimant(j)
+			row = j.row(by)
 		}
 		switch {
 		case row == nil, cluster.Ended(row.State):
@@ -86,7 +89,39 @@ func (c *campaign) unfinished() (open []*job) {
 	return open
 }
 
+// row is a job's in the queue, nil if it has none.
+func (j *job) row(by map[cluster.Place]*cluster.QueueRow) *cluster.QueueRow {
+	r := by[j.place()]
+	if r == nil || r.Name != j.batch.Name {
+		return nil // the id was given out again
+	}
+	return r
+}
+
+// claimant is where the start of a job is that claimed its token, if that is
+// not the one that muster knows of: an sbatch that was lost and sent again may
+// have submitted twice. What the other one ended with says nothing of the job.
+func (c *campaign) claimant(j *job) *cluster.Place {
+	id := node.Spool(c.spool).Claimed(j.token)
+	array, index, element := strings.Cut(id, "_")
+	if id == "" || array == j.batch.id {
+		return nil
+	}
+	at := &cluster.Place{Array: array, Index: -1}
+	if element {
+		n, err := strconv.Atoi(index)
+		if err != nil {
+			return nil
+		}
+		at.Index = n
+	}
+	return at
+}
+
 func (j *job) place() cluster.Place {
+	if j.other != nil {
+		return *j.other
+	}
 	if j.batch.Array {
 		return cluster.Place{Array: j.batch.id, Index: j.index}
 	}
@@ -179,8 +214,8 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 	}
 	var ids []string
 	for _, j := range gone {
-		if time.Since(j.asked) >= recordLag && !slices.Contains(ids, j.batch.id) {
-			ids = append(ids, j.batch.id)
+		if id := j.place().Array; time.Since(j.asked) >= recordLag && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 || !c.mayAccount() {
@@ -199,7 +234,7 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 	}
 	acct := cluster.Histories(rows)
 	for _, j := range gone {
-		o, ok := c.ending(j, acct[j.place()], by[j.place()])
+		o, ok := c.ending(j, acct[j.place()], j.row(by))
 		if ok {
 			list = append(list, o)
 			continue

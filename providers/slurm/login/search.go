@@ -107,6 +107,9 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 				out[i] = offer.Observation{Token: tokens[i], Presence: where}
 			}
 		}
+		if j.batch.held && !c.held && !j.ended {
+			out[i].Handle = "" // muster was gone before it was let go: the next hand-over goes on with it
+		}
 		if dup := c.duplicate(j); dup != "" {
 			out[i].Duplicate = dup
 		}

@@ -389,6 +389,44 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// TestSubmittedTwice: of an array that Slurm has twice, each job is what became
+// of the element that claimed its token, whichever array that is of.
+func TestSubmittedTwice(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+	name := k.s.backends[k.b.Name].campaign.batches[0].Name
+	for i, id := range []string{"1_0", "9_1"} {
+		claim := filepath.Join(k.spool(), "claims", fmt.Sprintf("a%d", i))
+		if err := os.MkdirAll(claim, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(claim, "id"), []byte(id+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, ended := fmt.Sprint(time.Now().Unix()+1), fmt.Sprint(time.Now().Unix()-60) // that no record is waited for
+	row := func(id, state string) values {
+		return values{"JobID": id, "State": state, "ExitCode": "71:0", "Submit": now, "Start": ended, "End": ended, "JobName": name}
+	}
+	rows := []values{row("1_0", "NODE_FAIL"), row("1_1", "FAILED"), row("9_0", "FAILED")}
+	k.f.answer = func(argv []string) *cluster.Result {
+		if argv[0] == "sacct" {
+			return &cluster.Result{Out: printed(argv, rows...)}
+		}
+		return nil
+	}
+	k.f.queued = []values{{"%F": "9", "%K": "1", "%T": "RUNNING", "%V": now, "%S": now, "%j": name}}
+	if a, b := k.found("a0"), k.found("a1"); a.Status != offer.Failed || a.Class != "node_failure" || b.Status != offer.Running {
+		t.Errorf("the one that ended is %s (%s), the one that goes on %s", a.Status, a.Class, b.Status)
+	}
+	k.f.queued, rows = nil, append(rows, row("9_1", "TIMEOUT"))
+	k.restart()
+	if b := k.found("a1"); b.Status != offer.Failed || b.Class != "walltime" {
+		t.Errorf("then it is %s (%s)", b.Status, b.Class)
+	}
+}
+
 // TestMisread: an option that sbatch does not know is told at plan time, and is
 // no answer that got lost where it comes to be submitted.
 func TestMisread(t *testing.T) {
