@@ -32,6 +32,7 @@ var (
 	standing  = criterion{func(a, b option) int { return cmp.Compare(b2i(a.rental), b2i(b.rental)) }, saying("is rented; the production pool comes first")}
 	rented    = criterion{func(a, b option) int { return cmp.Compare(b2i(b.rental), b2i(a.rental)) }, saying("is not rented, and the work is urgent or the queue long")}
 	forTests  = criterion{func(a, b option) int { return cmp.Compare(b2i(b.pool.Testing), b2i(a.pool.Testing)) }, saying("is a production pool; there is one for tests")}
+	surest    = criterion{func(a, b option) int { return cmp.Compare(b2i(a.wait < 0), b2i(b.wait < 0)) }, saying("when it would start there is not known")}
 	byName    = criterion{func(a, b option) int {
 		return strings.Compare(a.pool.Backend+"\x00"+a.pool.Name, b.pool.Backend+"\x00"+b.pool.Name)
 	}, saying("is as good; the first by name was taken")}
@@ -40,24 +41,24 @@ var (
 func saying(s string) func(o, best option) string { return func(o, best option) string { return s } }
 
 // order is the ranking of a rule. Ties end by cost, then wait, then the order
-// written, then name, so that the same plan comes out every time.
+// written, then whether the wait is known, then name, so that the same plan comes out every time.
 func (in Input) order(use string, pressed bool) ranking {
 	switch use {
 	case useOrder:
-		return ranking{asWritten, sparing, cheapest, soonest, forTests, byName}
+		return ranking{asWritten, sparing, cheapest, soonest, forTests, surest, byName}
 	case useSoonest:
-		return ranking{sparing, soonest, cheapest, asWritten, forTests, byName}
+		return ranking{sparing, soonest, cheapest, asWritten, forTests, surest, byName}
 	case useRentalIfPressed:
 		if pressed {
-			return ranking{rented, sparing, soonestUnlessRented, cheapest, soonest, asWritten, forTests, byName}
+			return ranking{rented, sparing, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, byName}
 		}
-		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, byName}
+		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, surest, byName}
 	case useProduction:
-		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, byName}
+		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, surest, byName}
 	case useCheapest, useCheapestSoonest:
-		return ranking{sparing, cheapest, soonest, asWritten, forTests, byName}
+		return ranking{sparing, cheapest, soonest, asWritten, forTests, surest, byName}
 	}
-	return ranking{named(use), sparing, cheapest, soonest, asWritten, forTests, byName}
+	return ranking{named(use), sparing, cheapest, soonest, asWritten, forTests, surest, byName}
 }
 
 // soonestUnlessRented ranks pools with a queue by their wait: rentals start

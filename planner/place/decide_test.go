@@ -102,6 +102,18 @@ func away(backends ...string) func(*Input) {
 	}
 }
 
+// alikeUnknown adds a pool that is like another one, of which it is known that
+// jobs start at once, but of which that is not known: all of its nodes are down.
+func alikeUnknown(like, name string) func(*Input) {
+	return func(in *Input) {
+		i := slices.IndexFunc(in.Pools, func(p offer.Pool) bool { return p.Name == like })
+		in.Pools[i].Wait = 0
+		p := in.Pools[i]
+		p.Name, p.Wait, p.Idle = name, -1, 0
+		in.Pools = append(in.Pools, p)
+	}
+}
+
 func policy(p lang.Policy) func(*Input) { return func(in *Input) { in.Policy = p } }
 
 // TestTable has a case, or several, for each row of the default table
@@ -122,6 +134,7 @@ func TestTable(t *testing.T) {
 		{"CPU 30m: the cheapest", Group{Shape: cpu(1, 30*m), Candidates: []string{"slurm.alpine", "ssh.lab"}}, nil, "ssh.lab"},
 		{"CPU 9h, no place", Group{Shape: cpu(1, 9*h)}, nil, "local.local"},
 		{"CPU work idles no partition's GPUs", Group{Shape: cpu(1, 9*h), Candidates: alpine}, nil, "slurm.alpine amilan"},
+		{"CPU 9h: not where it is not known when it would start", Group{Shape: cpu(1, 9*h), Candidates: alpine}, []func(*Input){alikeUnknown("amilan", "acloud")}, "slurm.alpine amilan"},
 		{"CPU, no walltime", Group{Shape: cpu(1, 0)}, nil, "local.local"},
 
 		{"GPU 59m: the cheapest", Group{Shape: a100(59 * m), Candidates: []string{"vastai.cloud", "slurm.alpine", "ssh.lab"}}, nil, "ssh.lab"},
