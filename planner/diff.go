@@ -99,7 +99,7 @@ func (m *maker) diffNone(w *work, i int) (Kind, Detail) {
 		return HeldKind, Detail{Text: h}
 	}
 	if w.is(w.rerun, i) {
-		return Run, Detail{Reasons: []Reason{change.Of("-rerun", "", w.p.Address(i))}}
+		return Run, Detail{Reasons: []Reason{change.Of("-rerun", "", "")}}
 	}
 	return Run, Detail{}
 }
@@ -154,7 +154,7 @@ func (m *maker) again(w *work, i int, f observed.Fact, d *Detail) Kind {
 func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
+		d.Reasons = []Reason{change.Of("-rerun", "", "")}
 		return m.unlessHeld(w, i, d, Restart)
 	case !m.unchanged(w, i, f.Job):
 		d.Reasons, _ = m.changes(w, i, f.Job)
@@ -176,7 +176,7 @@ func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
 func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
+		d.Reasons = []Reason{change.Of("-rerun", "", "")}
 		return Restart
 	case !m.unchanged(w, i, f.Job):
 		d.Reasons, _ = m.changes(w, i, f.Job)
@@ -197,7 +197,7 @@ func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
 func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
+		d.Reasons = []Reason{change.Of("-rerun", "", "")}
 		return Run
 	case !m.unchanged(w, i, f.Job):
 		d.Reasons, _ = m.changes(w, i, f.Job)
@@ -227,7 +227,7 @@ func (m *maker) diffCompleted(w *work, i int, f observed.Fact, d *Detail) Kind {
 	computed, stands := w.same[i]
 	switch {
 	case w.is(w.rerun, i):
-		d.Reasons = []Reason{change.Of("-rerun", "", w.p.Address(i))}
+		d.Reasons = []Reason{change.Of("-rerun", "", "")}
 		return m.unlessHeld(w, i, d, Rerun)
 	case stands && w.is(w.accept, i) && f.Job.Accepted != computed.String():
 		d.Reasons, _ = m.changes(w, i, f.Job)

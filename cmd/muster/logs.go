@@ -49,6 +49,9 @@ type logOptions struct {
 const mostLogs = 64
 
 func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string) error {
+	if o.lines < 0 {
+		return fmt.Errorf("-n is a number of lines, at least 0; %d was found", o.lines)
+	}
 	c, st, s, err := a.openFor(ctx, v, args)
 	if err != nil {
 		return err

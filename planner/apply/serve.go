@@ -96,7 +96,9 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
+	holds := len(e.st.Holds)
 	e.clearHolds(r)
+	lifted := len(e.st.Holds) < holds
 	e.freight.ForgetBroken()
 	for _, p := range e.phases {
 		for _, ed := range p.inputs {
@@ -119,6 +121,9 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 	}
 	e.releaseQueues(closed)
 	e.report.note(e, "", "resumed by "+r.Who+": "+jobs(n, "may start again", "may start again"), false)
+	if n == 0 && lifted {
+		return 0, "no hold any more; no job was waiting for it", nil
+	}
 	if n == 0 {
 		return 0, "nothing was held; a job that failed and has changed since runs at the next apply", nil
 	}

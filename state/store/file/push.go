@@ -2,10 +2,12 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/muster-run/muster/state/snapshot"
+	"github.com/muster-run/muster/state/store"
 )
 
 // Pull returns the snapshot's bytes, with the journals folded in.
@@ -23,6 +25,9 @@ func (s *Store) Pull(ctx context.Context) ([]byte, error) {
 // cannot be read is replaced, too: what it was stays beside it, as .replaced.
 func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
 	st, err := snapshot.Read("the pushed state", data)
+	if corrupt := new(store.CorruptError); errors.As(err, &corrupt) {
+		corrupt.Way = "Nothing was changed here. Push a file that \"muster state pull\" wrote, or the .backup beside a state."
+	}
 	if err != nil {
 		return err
 	}
