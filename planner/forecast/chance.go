@@ -108,7 +108,7 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 		}
 		to, ok := made[c]
 		if !ok {
-			if to = uint16(len(runs)); len(runs) >= Never-1 {
+			if to = uint16(len(runs)); len(runs)+c.again >= Never-1 {
 				continue
 			}
 			made[c] = to
@@ -117,12 +117,21 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 			if c.quantile == len(own)-1 {
 				z, spare = top, last-top
 			}
-			r.dur = g.drawn(z, spare, n, d.late) + g.turn(d.late) + time.Duration(c.again)*g.loses(d.late)
-			runs = append(runs, r)
+			r.dur = g.drawn(z, spare, n, d.late) + g.turn(d.late)
+			runs = append(g.failing(runs, int(at), c.again, g.turn(d.late)+g.lost(d.late)), r)
 		}
 		out[i] = to
 	}
 	return out, runs
+}
+
+// failing appends the runs of a cell's launches that fail, each of which keeps
+// its place so long, before the one that ends well.
+func (g *Group) failing(runs []run, group, times int, each time.Duration) []run {
+	for range times {
+		runs = append(runs, run{group: group, dur: each, next: uint16(len(runs) + 1), gap: g.Delay + max(g.Decision.Wait-g.Turn, 0)})
+	}
+	return runs
 }
 
 // left is what of a group's runtimes chance decides.

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,5 +116,20 @@ func TestTheDay(t *testing.T) {
 	}
 	if same := seenOf(99, 1); same.Average(1000) != time.Hour {
 		t.Errorf("what never varied is late at %v", same.Average(1000))
+	}
+}
+
+// TestDelaysLeaveThePlace: a launch that failed leaves its place to others until
+// it is launched again, one by one and where cells are many.
+func TestDelaysLeaveThePlace(t *testing.T) {
+	t.Parallel()
+	for _, jobs := range []int{40, 2 * mostDrawn} {
+		g := onMachine(time.Hour)
+		g.Runtime, g.Failing, g.Launches, g.Delay = seenOf(50, 1.1), 0.25, 3, 20*time.Hour
+		f := Make(Input{Phases: []Phase{{Name: "a", Of: slices.Repeat([]uint16{1}, jobs), Groups: []Group{{}, g}}}, Pools: []offer.Pool{machine(1)}})
+		work := time.Duration(jobs) * time.Hour
+		if end := f.Walltime.P50; end < work*5/4 || end > work*3/2+3*g.Delay {
+			t.Errorf("%d jobs of an hour, of which a quarter fails, end after %s", jobs, end)
+		}
 	}
 }

@@ -107,12 +107,13 @@ func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uin
 		}
 		g := &groups[at]
 		off.Alone = chance.NormFloat64()
-		took := g.Runtime.Draw(off) + g.turnAt(off.Day)
-		for times := 1; times < g.Launches && chance.Float64() < min(g.Failing, mostFailing); times++ {
-			took += g.loses(false)
+		again := 0
+		for again < g.Launches-1 && chance.Float64() < min(g.Failing, mostFailing) {
+			again++
 		}
+		turn := g.turnAt(off.Day)
 		out[i] = uint16(len(runs))
-		runs = append(runs, run{group: int(at), dur: took})
+		runs = append(g.failing(runs, int(at), again, turn+g.lost(false)), run{group: int(at), dur: g.Runtime.Draw(off) + turn})
 	}
 	return out, runs
 }

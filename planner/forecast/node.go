@@ -26,13 +26,17 @@ type ref struct{ node, cell int32 }
 
 var nobody = ref{-1, -1}
 
-// A run is what the cells of one group do, or of a class of it.
+// A run is one launch of the cells of one group, or of a class of it.
 type run struct {
 	group    int           // as the forecast has it
 	foretold time.Duration // of the group: the longest start first
 	line     int
 	dur      time.Duration
 	inFlight bool
+	// One that fails leaves its place, and is launched again as the run next, which
+	// may start so much later; 0 = it ends well.
+	next uint16
+	gap  time.Duration
 }
 
 // A line is where cells that start alike stand: those that take the same of

@@ -218,8 +218,12 @@ func (s *sim) fold(e event) {
 		n.waiting += len(cells)
 		return
 	}
-	l.hold(-int64(len(cells)))
 	l.pool.take(l.need, -int64(len(cells)))
+	if failed := n.groups[e.batch.group]; failed.next != 0 { // it is in the queue again, and counts in the caps
+		s.push(event{at: s.now + failed.gap, node: e.node, batch: batch{failed.next, cells}})
+		return
+	}
+	l.hold(-int64(len(cells)))
 	s.activate(n, -len(cells))
 	s.end, s.last = s.now, ref{int32(e.node), cells[len(cells)-1]}
 	for _, b := range n.ends {
