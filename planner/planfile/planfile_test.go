@@ -54,7 +54,7 @@ func load(t *testing.T, text string) *lang.Campaign {
 	if err := os.WriteFile(filepath.Join(dir, "test.muster.hcl"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, diags := lang.Load(lang.LoadOptions{Dir: dir, Vars: []string{"token=s3cret"}, SensitiveKey: []byte("k"), Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
+	c, diags := lang.Load(lang.LoadOptions{Dir: dir, Vars: []string{"token=s3cret"}, SensitiveKey: []byte("k"), Schemas: map[string]offer.Schema{"local": {Type: "local"}, "ssh": {Type: "ssh"}}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
