@@ -107,7 +107,7 @@ func (m *maker) diffNone(w *work, i int) (Kind, Detail) {
 // diffRecord is the table from "intent without outcome" on.
 func (m *maker) diffRecord(w *work, i int, f observed.Fact, d *Detail) Kind {
 	switch {
-	case f.Found && f.Duplicate == "":
+	case f.Found && f.Duplicate == "" && m.unchanged(w, i, f.Job):
 		d.Reasons = []Reason{change.Of("intent", "submitting", "found on its backend")}
 		return Adopt
 	case f.Absent:

@@ -43,6 +43,18 @@ func found(s offer.Status) offer.Observation {
 
 var table = []tableRow{
 	{name: "intent without outcome, found: adopt", status: state.Submitting, edit: func(x *scene) { x.see(found(offer.Running)) }, want: Adopt, field: "intent"},
+	{name: "intent without outcome, found alive as another job: cancel and re-run", status: state.Submitting, edit: func(x *scene) {
+		x.see(found(offer.Running))
+		x.change()
+	}, want: Restart, field: "param.lr"},
+	{name: "intent without outcome, found done as another job: re-run", status: state.Submitting, edit: func(x *scene) {
+		x.see(found(offer.Completed))
+		x.change()
+	}, want: Rerun, field: "param.lr"},
+	{name: "intent without outcome, found failed as another job: run", status: state.Submitting, edit: func(x *scene) {
+		x.see(found(offer.Failed))
+		x.change()
+	}, want: Run, field: "param.lr"},
 	{name: "intent without outcome, surely absent: submit, same token", status: state.Submitting, edit: func(x *scene) { x.see(offer.Observation{Presence: offer.Absent}) }, want: Run, field: "intent"},
 	{name: "intent without outcome, unknown: nothing", status: state.Submitting, want: UnknownAt},
 	{name: "intent comes before an unreachable backend's found", status: state.Submitting, edit: func(x *scene) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -131,6 +135,55 @@ func TestCrashesAtAnyStep(t *testing.T) {
 		}
 		if t.Failed() {
 			rt.Fatalf("campaign:\n%s\nstate: %s", hcl, text(s.state().Jobs))
+		}
+	})
+}
+
+// TestCrashesBetweenEdits kills the engine and edits the campaign while nobody
+// looks, again and again: what was under way then ends as another job than is
+// wanted now. In the end all is done as it was written last.
+func TestCrashesBetweenEdits(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		hcl := campaignOf(rt)
+		s := newStage(t, hcl)
+		s.world.slots = rapid.IntRange(1, 4).Draw(rt, "slots")
+		s.world.can.HostQueue = rapid.Bool().Draw(rt, "host queue")
+		s.world.can.Retries = s.world.can.HostQueue
+		flaky := rapid.IntRange(0, 3).Draw(rt, "flaky")
+		s.world.result = func(j providers.Job, launch int) result {
+			if !j.Smoke && flaky > 0 && len(j.Address)%3 == flaky-1 && launch == 1 {
+				return result{exit: 1, class: "oom_host"}
+			}
+			return result{}
+		}
+		edit := func() {
+			b, c := rapid.SampledFrom([]string{"run", "run -v", "run -w"}).Draw(rt, "b"), rapid.SampledFrom([]string{"sum", "sum -v"}).Draw(rt, "c")
+			s.write(strings.NewReplacer("run ", b+" ", "sum ", c+" ").Replace(hcl))
+		}
+		for range rapid.IntRange(1, 6).Draw(rt, "crashes") {
+			ctx, die := context.WithCancel(t.Context())
+			m := &mortal{left: rapid.IntRange(1, 40).Draw(rt, "steps"), die: die}
+			s.conf = func(c *Config) { c.Session.(*memory).alive = m.step }
+			_, _ = s.applyMortal(ctx, m)
+			die()
+			if rapid.Bool().Draw(rt, "ends") {
+				s.world.until(func() bool {
+					s.world.step()
+					return !slices.ContainsFunc(slices.Collect(maps.Values(s.world.jobs)), func(j *fakeJob) bool { return j.status == offer.Running })
+				})
+			}
+			edit()
+		}
+		s.write(hcl)
+		s.conf = nil
+		o := s.must(t.Context())
+		if c := s.counts(); o.Done != o.Total || c.Changes() {
+			rt.Fatalf("outcome %+v, and the plan then: %+v\n%s\n%s\n%s", o, c, hcl, strings.Join(s.notes, "\n"), s.story())
+		}
+		for _, j := range s.state().Jobs {
+			if made := s.world.jobs[line.Stem(j.Last().Token)]; !j.Smoke && strings.Contains(made.Shell, " -") {
+				rt.Errorf("%s is done as %q\n%s", j.Address, made.Shell, hcl)
+			}
 		}
 	})
 }

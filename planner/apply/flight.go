@@ -25,6 +25,7 @@ type flight struct {
 	where *place.Decision
 	tab   ledger.Tab // what it cost, and may still cost
 
+	outdated bool   // what it makes is not what the plan wants: however it ends, its cell starts anew
 	by       string // who cancelled it
 	imported bool   // it was started without muster
 	plan     string // under whose approval it was launched
@@ -127,7 +128,14 @@ func (e *engine) plannedEnd(f *flight) {
 	if f.smoke {
 		return
 	}
+	rec := e.st.Jobs[f.Key]
 	switch f.p.kind(f.cell) {
+	case planner.Rerun:
+		f.outdated = true
+	case planner.Run:
+		f.outdated = rec.Status != state.Submitting || e.became(f, rec) // one that never arrived is sent as it was
+	case planner.Blocked, planner.HeldKind, planner.UnknownAt:
+		f.outdated = e.became(f, rec)
 	case planner.Restart:
 		f.End = fleet.Rerun
 	case planner.Resubmit:
@@ -138,6 +146,12 @@ func (e *engine) plannedEnd(f *flight) {
 			f.by = "destroy"
 		}
 	}
+}
+
+// became reports whether a cell is another job now than the one in flight.
+func (e *engine) became(f *flight, rec *state.Job) bool {
+	want := f.p.resultText(f.cell, f.smoke)
+	return want != "" && rec.Result != want
 }
 
 func firstLaunch(j *state.Job, token string) int {

@@ -108,6 +108,8 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 		e.smokePassed(f, ev.Metrics, o)
 	case f.End == fleet.Rerun:
 		e.again(f)
+	case f.outdated:
+		e.startOver(f)
 	default:
 		f.p.Set(f.cell, cells.Done)
 		e.countSuccess(f.p)
@@ -168,6 +170,8 @@ func (e *engine) conclude1(f *flight) {
 		}
 	case f.End.Anew():
 		e.again(f)
+	case f.outdated && f.End == fleet.Stays:
+		e.startOver(f)
 	default:
 		f.p.Set(f.cell, cells.Cancelled)
 		e.unchain(f.p, f.cell)

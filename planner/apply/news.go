@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/line"
@@ -103,7 +104,7 @@ func (e *engine) resubmit(f *flight) {
 	}
 	if f.Job == nil {
 		rec := e.st.Jobs[f.Key]
-		if want := f.p.resultText(f.cell, f.smoke); rec != nil && want != "" && rec.Result != want {
+		if rec != nil && e.became(f, rec) {
 			e.withdraw(f, "it became another job before it was handed over")
 			return
 		}
@@ -147,6 +148,17 @@ func (e *engine) again(f *flight) {
 			e.makeReady(f.p, f.cell)
 		}
 	}
+}
+
+// startOver is for a flight that ended as another job than is wanted: its cell
+// starts anew, if the plan starts it.
+func (e *engine) startOver(f *flight) {
+	if k := f.p.kind(f.cell); !k.Starts() && k != planner.Blocked {
+		f.p.Set(f.cell, cells.Held)
+		e.unchain(f.p, f.cell)
+		return
+	}
+	e.again(f)
 }
 
 // refused is for one job that its backend does not take: the next approved

@@ -133,6 +133,10 @@ func (e *engine) failedAttempt(f *flight, o *offer.Observation, n int) {
 		e.cancelledAttempt(f, o, n)
 		return
 	}
+	if f.outdated {
+		e.settleFailure(f, o, n, relaunch.Fail)
+		return
+	}
 	action := e.verdict(f, o)
 	if action == relaunch.Retry && o.Class == failure.Walltime && f.p.Checkpoint != nil {
 		e.askCheckpoint(f, o, n)
@@ -204,6 +208,8 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 		return
 	case f.smoke:
 		e.smokeFailed(f, relaunch.Text(o))
+	case f.outdated:
+		e.startOver(f)
 	case action == relaunch.Retry:
 		e.countAgain(f, o) // first: what is stopped is not due
 		e.retryAt(f.p, f.cell, ev.Retry)

@@ -49,7 +49,7 @@ func (r *Refresh) Join(job *state.Job, now time.Time) Fact {
 		}
 	}
 	if job.Status == state.Submitting {
-		observeIntent(&f, o, asked)
+		r.observeIntent(&f, o, asked, now)
 		return f
 	}
 	if f.Unknown != "" || !asked {
@@ -60,13 +60,16 @@ func (r *Refresh) Join(job *state.Job, now time.Time) Fact {
 	return f
 }
 
-func observeIntent(f *Fact, o offer.Observation, asked bool) {
+// observeIntent says what became of a submission without an outcome; of one
+// that arrived, what its job is by now.
+func (r *Refresh) observeIntent(f *Fact, o offer.Observation, asked bool, now time.Time) {
 	f.Intent = true
 	switch {
 	case f.Unknown != "":
 	case asked && o.Presence == offer.Found:
 		f.Found = true
 		f.Duplicate = o.Duplicate
+		r.fold(f, o, now)
 	case asked && o.Presence == offer.Absent:
 		f.Absent = true
 	default:
