@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,40 @@ func TestFullWorkdir(t *testing.T) {
 	j := w.job("cat /dev/zero > fill; echo lost >&2; exit 1", "out")
 	w.submit(j)
 	if o := w.wait(j)[0]; o.Status != offer.Failed || o.Class != "disk_full" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// With muster off: on a full volume nothing more is started, whichever queue it
+// is that looks; when there is room it goes on.
+func TestAloneFullWorkdir(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.place.CPUs = 1
+	smallDisk(t, w.place.Workdir, "1024")
+	flag := filepath.Join(w.dir, "go")
+	first := w.job("while [ ! -e " + flag + " ]; do sleep 0.02; done")
+	second := w.job("echo > out", "out")
+	w.submit(first, second)
+	w.until("a start", func() bool { return w.seen[first.Token].Status == offer.Running })
+	fill(t, w.path("fill"))
+	why := "nothing starts on the volume of " + w.place.Workdir + ": the disk is full"
+	w.poll("the reason", func() bool { return w.find(second).Reason == why })
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := w.wait(first)[0]; o.Status != offer.Completed { // what runs goes on
+		t.Errorf("%+v", o)
+	}
+	w.kill()
+	w.poll("the reason, of the next queue", func() bool { return w.find(second).Reason == why })
+	if o := w.find(second); o.Status != offer.Queued || o.Attempt != 1 {
+		t.Errorf("%+v", o)
+	}
+	w.client.Close()
+	os.Remove(w.path("fill"))
+	w.poll("its output", func() bool { _, err := os.Stat(w.path("out")); return err == nil })
+	if o := w.wait(second)[0]; o.Status != offer.Completed || o.Attempt != 1 {
 		t.Errorf("%+v", o)
 	}
 }

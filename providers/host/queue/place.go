@@ -23,6 +23,7 @@ type place struct {
 	phases   map[string]int // running jobs by phase
 	rules    rules
 	breakers map[string]*breaker
+	volume   volume
 	events   []event // not yet acknowledged
 	acked    uint64
 	stalled  time.Duration // uptime when watchers were last told that the spool is full

@@ -116,6 +116,7 @@ func (q *queue) commit(ctx context.Context, last, gap time.Duration) {
 func (q *queue) tick() {
 	q.thorough, q.full = true, nil
 	q.sweep()
+	q.watchRoom()
 	q.watchGPUs()
 	q.lookAtUse()
 }

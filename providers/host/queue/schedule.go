@@ -92,6 +92,9 @@ func (q *queue) mayStart(p *place, l *lane) string {
 
 // fits says whether the machine has room for a job now, and takes GPUs for it.
 func (q *queue) fits(p *place, j *job, l *lane) ([]taken, wait) {
+	if w := q.hasRoom(p); w.why != "" {
+		return nil, w
+	}
 	s := j.shape()
 	cores, bytes := p.Cores(), p.Bytes()
 	switch {

@@ -1,0 +1,48 @@
+package queue
+
+import "github.com/muster-run/muster/providers/room"
+
+// A volume is what is known of the file system where a place's jobs work.
+type volume struct {
+	looked, looking bool
+	full            string // why nothing is started on it, "" if something may be
+}
+
+// hasRoom says why a job of a place must wait for its volume, if it must. It is
+// looked at before anything is started there, and then while jobs wait.
+func (q *queue) hasRoom(p *place) wait {
+	switch {
+	case !p.volume.looked:
+		q.lookForRoom(p)
+		return wait{why: "the volume of " + p.Workdir + " is being looked at"}
+	case p.volume.full != "":
+		return wait{why: "nothing starts on the volume of " + p.Workdir + ": " + p.volume.full, foreign: true}
+	}
+	return wait{}
+}
+
+// lookForRoom looks at the volume of a place; the queue goes on meanwhile, as
+// one that is far away may not answer.
+func (q *queue) lookForRoom(p *place) {
+	v, dir := &p.volume, p.Workdir
+	if v.looking {
+		return
+	}
+	v.looking = true
+	go func() {
+		full := room.Full(dir)
+		q.ops <- func() { *v = volume{looked: true, full: full} }
+	}()
+}
+
+// watchRoom looks again while jobs wait.
+func (q *queue) watchRoom() {
+	for _, p := range q.byN {
+		for _, l := range p.lanes {
+			if l.first() != nil {
+				q.lookForRoom(p)
+				break
+			}
+		}
+	}
+}
