@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/cmd/muster/joblog"
 	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/cmd/muster/plugins"
@@ -160,7 +161,7 @@ func TestDocsJSON(t *testing.T) {
 		}
 	}
 	for name, doc := range map[string]any{
-		"init": initReport{}, "status": page.Status{}, "logs": logLine{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": pullReport{},
+		"init": initReport{}, "status": page.Status{}, "logs": joblog.Line{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": pullReport{},
 		"report": page.Report{}, "advise": page.Advice{}, "cost": page.Cost{}, "rehearse": page.Rehearsal{}, "graph": page.Graph{}, "console": valueReport{},
 	} {
 		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, member string) {

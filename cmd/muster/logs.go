@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/muster-run/muster/cmd/muster/command"
-	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/cmd/muster/joblog"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -87,21 +83,22 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Provider, error), jobs []*state.Job, o logOptions) error {
 	var mu sync.Mutex
 	printed := false
+	shown := joblog.Format{JSON: o.json, Stderr: o.stderr, Named: len(jobs) > 1, Style: a.out}
 	one := func(j *state.Job) error {
-		at, err := attemptOf(j, o.attempt)
+		at, err := joblog.Attempt(j, o.attempt)
 		if err != nil {
-			return err
+			return command.Usagef("%s", err)
 		}
 		p, err := provider(at.Backend)
 		if err != nil {
 			return err
 		}
-		w := &wholeLines{w: a.stdout, mu: &mu, line: a.logLine(j, at, len(jobs) > 1, o)}
+		w := shown.Writer(j, at, a.stdout, &mu)
 		defer func() {
-			w.flush()
+			w.Flush()
 			mu.Lock()
 			defer mu.Unlock()
-			printed = printed || w.printed
+			printed = printed || w.Printed
 		}()
 		return p.Logs(ctx, providers.LogRequest{Backend: at.Backend, Token: at.Token, Handle: at.Handle, Attempt: at.N, Stderr: o.stderr, Lines: o.lines, Follow: o.follow}, w)
 	}
@@ -141,104 +138,4 @@ func emptyLog(j *state.Job, o logOptions) string {
 		other += "-smoke "
 	}
 	return fmt.Sprintf("Nothing on %s. The other stream: muster logs %s'%s'\n", was, other, term.CleanLine(j.Address))
-}
-
-func attemptOf(j *state.Job, n int) (*state.Attempt, error) {
-	if n <= 0 {
-		if back := len(j.Attempts) - 1 + n; back >= 0 {
-			return &j.Attempts[back], nil
-		}
-		return nil, command.Usagef("%s has no attempt %d before its last; it has %d in all", j.Address, -n, len(j.Attempts))
-	}
-	for i := range slices.Backward(j.Attempts) { // after a resume attempts count from 1 again: the newest of that number
-		if j.Attempts[i].N == n {
-			return &j.Attempts[i], nil
-		}
-	}
-	return nil, command.Usagef("%s has no attempt %d; it has %d", j.Address, n, len(j.Attempts))
-}
-
-// A logLine is one line of `muster logs -json`.
-type logLine struct {
-	FormatVersion string `json:"format_version"`
-	Address       string `json:"address"`
-	Attempt       int    `json:"attempt"`
-	Stream        string `json:"stream"` // "stdout", "stderr"
-	Text          string `json:"text"`
-}
-
-// logLine writes a line of a job's log: cleaned of control characters, with
-// its address when there are several; or as an object.
-func (a *app) logLine(j *state.Job, at *state.Attempt, several bool, o logOptions) func(w io.Writer, text string) error {
-	if o.json {
-		l := logLine{FormatVersion: page.FormatVersion, Address: j.Key(), Attempt: at.N, Stream: "stdout"}
-		if o.stderr {
-			l.Stream = "stderr"
-		}
-		return func(w io.Writer, text string) error {
-			l.Text = strings.ToValidUTF8(text, "\ufffd")
-			return encoderTo(w).Encode(l)
-		}
-	}
-	prefix := ""
-	if several {
-		prefix = a.out.Paint(term.Cyan, term.CleanLine(j.Address)) + " | "
-	}
-	return func(w io.Writer, text string) error {
-		_, err := fmt.Fprintf(w, "%s%s\n", prefix, term.Clean(text))
-		return err
-	}
-}
-
-// wholeLines passes on whole lines of one log, all that have come at once, so
-// that logs that are followed together do not mix within a line.
-type wholeLines struct {
-	w    io.Writer
-	mu   *sync.Mutex // of w
-	line func(w io.Writer, text string) error
-	rest []byte // the beginning of a line
-	out  bytes.Buffer
-
-	printed bool
-}
-
-// longestLine is where a line without an end is broken, in bytes, so that it
-// takes no more memory than that.
-const longestLine = 1 << 20
-
-func (p *wholeLines) Write(b []byte) (int, error) {
-	for rest := b; len(rest) > 0; {
-		i := bytes.IndexByte(rest, '\n')
-		if i < 0 {
-			if p.rest = append(p.rest, rest...); len(p.rest) >= longestLine {
-				p.end(nil)
-			}
-			break
-		}
-		p.end(rest[:i])
-		rest = rest[i+1:]
-	}
-	return len(b), p.pass()
-}
-
-// end completes a line.
-func (p *wholeLines) end(b []byte) {
-	p.rest = append(p.rest, b...)
-	p.line(&p.out, string(bytes.TrimSuffix(p.rest, []byte("\r")))) // a buffer takes everything
-	p.rest = p.rest[:0]
-}
-
-func (p *wholeLines) pass() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n, err := p.out.WriteTo(p.w)
-	p.printed = p.printed || n > 0
-	return err
-}
-
-func (p *wholeLines) flush() {
-	if len(p.rest) > 0 {
-		p.end(nil)
-	}
-	p.pass()
 }

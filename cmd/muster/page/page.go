@@ -4,6 +4,18 @@
 // put into words.
 package page
 
+import (
+	"encoding/json"
+	"io"
+)
+
 // FormatVersion is the version of every JSON document but those that name
 // their own: minor versions add, major ones break (docs/compatibility.md).
 const FormatVersion = "1.0"
+
+// Encoder writes JSON as people type it: "<" stays "<".
+func Encoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}
