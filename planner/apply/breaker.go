@@ -49,7 +49,7 @@ func (e *engine) countSuccess(p *phase) {
 // heed does what a breaker says.
 func (e *engine) heed(p *phase, trip *brake.Trip, warning string) {
 	if warning != "" {
-		e.report.note(e, "phase."+p.Name, "phase."+p.Name+": "+warning, true)
+		e.report.Note("phase."+p.Name, "phase."+p.Name+": "+warning, true)
 	}
 	if trip != nil {
 		e.openBreaker(p, trip.Cause, trip.Reason, trip.Count)
@@ -64,6 +64,6 @@ func (e *engine) openBreaker(p *phase, cause, reason string, count int) {
 	p.breaker.Open = true
 	e.emit(state.BreakerOpened{Breaker: state.Breaker{Phase: p.Name, Cause: cause, Count: count, Reason: reason, At: e.Clock()}})
 	text := fmt.Sprintf("phase.%s starts nothing more: %s. Mend it, then: muster resume phase.%s", p.Name, reason, p.Name)
-	e.report.note(e, "phase."+p.Name, text, true)
+	e.report.Note("phase."+p.Name, text, true)
 	e.controlQueued(func(f *flight) bool { return f.p == p }, true)
 }

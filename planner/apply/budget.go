@@ -93,7 +93,7 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 
 func (e *engine) warnOfBudgets() {
 	for _, text := range e.budgets.Warnings() {
-		e.report.note(e, "", text, true)
+		e.report.Note("", text, true)
 	}
 }
 

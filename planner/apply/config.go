@@ -3,11 +3,10 @@
 package apply
 
 import (
-	"time"
-
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -49,7 +48,7 @@ type Config struct {
 	// Progress is called from the loop, at most every 100 ms, at notes and
 	// once at the end. It must be cheap and must not keep the value's slices.
 	// It tells nothing that a crash could take back.
-	Progress func(Progress)
+	Progress func(standing.Run)
 	// Event is called from the loop for every fact folded into the state, once
 	// the store holds it durably.
 	Event func(state.Event)
@@ -117,36 +116,4 @@ type Outcome struct {
 type BackendCount struct {
 	Backend string
 	Jobs    int
-}
-
-// Progress is a snapshot of a run.
-type Progress struct {
-	At      time.Time
-	Started time.Time
-	Phases  []PhaseProgress
-	Note    string // a line worth printing now, "" if none
-	Address string // what the note is about
-	Bad     bool   // the note is about something that went wrong
-	Waits   string // what the run waits for, when that is not jobs
-	Final   bool
-}
-
-// PhaseProgress counts the jobs of a phase.
-type PhaseProgress struct {
-	Phase     string
-	Total     int // selected jobs
-	Done      int // completed, before or now
-	Before    int // of these, completed before this run
-	Running   int
-	Queued    int
-	Verifying int
-	Waiting   int // wait to be retried
-	Pending   int
-	Failed    int
-	Held      int
-	Blocked   int
-	Cancelled int
-	Smoke     int    // smokes in flight
-	Gate      string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
-	Waits     string // which ceiling keeps it from starting more, in words; "" for none
 }

@@ -22,7 +22,7 @@ func (e *engine) deleteOutputs() {
 	for _, name := range sortedKeys(by) {
 		b := e.fleet.At(providers.CutAt(name))
 		if b == nil || b.Provider == nil {
-			e.report.note(e, "backend."+name, fmt.Sprintf("%d outputs on backend.%s are not deleted: it cannot be reached", len(by[name]), name), true)
+			e.report.Note("backend."+name, fmt.Sprintf("%d outputs on backend.%s are not deleted: it cannot be reached", len(by[name]), name), true)
 			e.undeleted += len(by[name])
 			continue
 		}
@@ -43,7 +43,7 @@ func (e *engine) deleteAt(b *fleet.Backend, name string, ds []planner.Deletion) 
 		these := ds[:n]
 		ds = ds[n:]
 		if err != nil {
-			e.report.note(e, "backend."+b.Name, fmt.Sprintf("outputs on backend.%s were not deleted: %v", name, err), true)
+			e.report.Note("backend."+b.Name, fmt.Sprintf("outputs on backend.%s were not deleted: %v", name, err), true)
 			e.undeleted += n
 			return
 		}

@@ -45,7 +45,7 @@ func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	e := newEngine(ctx, c)
 	e.halted, e.approval = Hold, c.Plan.ID // no starts
 	done := func() { e.stop(); e.drainUntilGone() }
-	e.report.begin(e)
+	e.report.Begin()
 	e.loadPhases()
 	if err := e.loadBackends(); err != nil {
 		return e, done, err

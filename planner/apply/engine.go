@@ -33,6 +33,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
@@ -41,7 +42,6 @@ const (
 	inboxSize   = 256                    // posted closures before a watch has to wait
 	maxDrain    = 4096                   // closures run in one turn before something is decided
 	syncAtLeast = 200 * time.Millisecond // observations are durable after this; intents at once
-	slowNotice  = 400 * time.Millisecond // after this a wait is announced
 	farewell    = 3 * time.Second        // for calls in flight when a run stops
 )
 
@@ -68,7 +68,7 @@ type engine struct {
 	retries  retryQueue
 	rate     brake.Rate
 	freight  *freight.Freight
-	report   reporter
+	report   *standing.Teller
 	approval string // plan id that new attempts are recorded under
 
 	halted    Stop   // nothing new is started
@@ -104,6 +104,7 @@ func newEngine(ctx context.Context, c Config) *engine {
 		prices: ledger.Prices{}, flights: map[string]*flight{}, byJob: map[string]*flight{},
 	}
 	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
+	e.report = e.newTeller()
 	e.freight, e.fleet = e.newFreight(), e.newFleet()
 	return e
 }
@@ -121,7 +122,7 @@ func mint() string {
 func Run(ctx context.Context, c Config) (Outcome, error) {
 	e := newEngine(ctx, c)
 	defer func() { e.stop(); e.drainUntilGone() }()
-	e.report.begin(e)
+	e.report.Begin()
 	if err := e.open(); err != nil {
 		return e.outcome(), err
 	}
@@ -195,7 +196,7 @@ func (e *engine) turn() {
 	if e.commit() {
 		e.send()
 	}
-	e.report.tick(e)
+	e.report.Tick()
 }
 
 // wait blocks until there is news, and takes all of it. It returns false
@@ -241,7 +242,7 @@ func (e *engine) alarm() time.Time {
 	if !e.unsynced.IsZero() {
 		at = earliest(at, e.unsynced.Add(syncAtLeast))
 	}
-	return earliest(at, e.report.next())
+	return earliest(at, e.report.Next())
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -321,7 +322,7 @@ func (e *engine) emit(ev state.Event) {
 		e.unsynced = e.Clock()
 	}
 	if e.Event != nil {
-		e.report.tell(e, func() { e.Event(ev) })
+		e.report.Tell(func() { e.Event(ev) })
 	}
 }
 
@@ -349,7 +350,7 @@ func (e *engine) sync() bool {
 		return false
 	}
 	e.unsynced = time.Time{}
-	e.report.durable()
+	e.report.Durable()
 	e.fleet.Durable()
 	return true
 }
@@ -450,7 +451,7 @@ out:
 	if e.err == nil {
 		e.fleet.Acknowledge()
 	}
-	e.report.final(e)
+	e.report.Final()
 }
 
 // send hands over what was minted, and sending reports whether some of it is

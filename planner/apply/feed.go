@@ -14,7 +14,7 @@ import (
 func (e *engine) newFreight() *freight.Freight {
 	return freight.New(freight.Run{
 		Loop: e, Ctx: e.ctx, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Emit: e.emit, Now: e.Clock, Later: e.later,
-		Note: func(address, text string, bad bool) { e.report.note(e, address, text, bad) },
+		Note: e.report.Note,
 		Places: func() iter.Seq[*line.Place] {
 			return func(yield func(*line.Place) bool) {
 				for _, c := range e.fleet.Contacts {
@@ -97,7 +97,7 @@ func (e *engine) refuseCell(p *phase, cell int32, smoke bool, why string) {
 		return
 	}
 	p.Gate.Mark(cell, cells.Held)
-	e.report.note(e, p.Address(int(cell)), "the smoke of "+p.Address(int(cell))+" is held: "+why, true)
+	e.report.Note(p.Address(int(cell)), "the smoke of "+p.Address(int(cell))+" is held: "+why, true)
 }
 
 // unpark lets cells look again for what they read; -1-cell is a smoke.

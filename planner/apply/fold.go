@@ -77,7 +77,7 @@ func (e *engine) launchEnded(f *flight, o *offer.Observation, n int) {
 		Retry: o.Expected, Spent: e.bill(f, o, n), At: e.Clock()})
 	f.mark(cells.Waiting)
 	e.roomLost(f, o.Class)
-	e.report.note(e, f.Addr, f.Key+" failed ("+o.Class+") and is tried again", false)
+	e.report.Note(f.Addr, f.Key+" failed ("+o.Class+") and is tried again", false)
 }
 
 // succeeded is the end that everything waits for: exit 0, every output
@@ -176,7 +176,7 @@ func (e *engine) conclude1(f *flight) {
 		f.p.Set(f.cell, cells.Cancelled)
 		e.unchain(f.p, f.cell)
 		if f.End == fleet.Stays {
-			e.report.note(e, f.Addr, f.Addr+" was cancelled from outside; it is held until `muster resume`", true)
+			e.report.Note(f.Addr, f.Addr+" was cancelled from outside; it is held until `muster resume`", true)
 		}
 	}
 }

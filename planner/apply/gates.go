@@ -210,7 +210,7 @@ func (e *engine) validate(p *phase, cell int32, metrics map[string]string, a *st
 	e.emit(state.Validated{Validation: v})
 	p.Gate.Pass(cell)
 	if !p.Gate.Shut() {
-		e.report.note(e, "phase."+p.Name, "phase."+p.Name+": smoke passed", false)
+		e.report.Note("phase."+p.Name, "phase."+p.Name+": smoke passed", false)
 	}
 }
 
@@ -264,7 +264,7 @@ func (e *engine) invalidateWith(p *phase, cell int32, message string, metrics ma
 	p.Gate.Failed = true
 	e.behindSmoke(p, cell)
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
-	e.report.note(e, p.Address(int(cell)), text, true)
+	e.report.Note(p.Address(int(cell)), text, true)
 	e.heed(p, brake.Smokes(e.failedSmokes(p), p.Breaker), "")
 }
 

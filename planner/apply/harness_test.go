@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -85,7 +86,7 @@ func (s *stage) apply(ctx context.Context, alive func() error) (Outcome, error) 
 func (s *stage) config(plan *planner.Plan, c *lang.Campaign, m *memory, f *fake) Config {
 	return Config{Plan: plan, Campaign: c, Session: m, Who: "ada", Host: "h", Environ: []string{},
 		Provider: func(string) (providers.Provider, error) { return f, nil },
-		Progress: func(p Progress) {
+		Progress: func(p standing.Run) {
 			if p.Note != "" {
 				s.notes = append(s.notes, p.Note)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
 
@@ -134,9 +135,9 @@ func TestHostThatIsAwayKeepsItsJobsAndTheOthersGoOn(t *testing.T) {
 	back := false
 	f.conf = func(c *Config) {
 		old := c.Progress
-		c.Progress = func(p Progress) {
+		c.Progress = func(p standing.Run) {
 			old(p)
-			i := slices.IndexFunc(p.Phases, func(ph PhaseProgress) bool { return ph.Phase == "make" })
+			i := slices.IndexFunc(p.Phases, func(ph standing.Phase) bool { return ph.Phase == "make" })
 			if i >= 0 && !back && p.Phases[i].Failed > 0 {
 				t.Error("a job failed because its host is away")
 			}

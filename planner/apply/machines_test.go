@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/local"
@@ -100,7 +101,7 @@ func (f *machines) apply(ctx context.Context) Outcome {
 	m := f.disk.open(nil)
 	c, plan := f.plan(m.st)
 	conf := Config{Plan: plan, Campaign: c, Session: m, Provider: f.provider, Who: "ada",
-		Progress: func(p Progress) {
+		Progress: func(p standing.Run) {
 			if p.Note != "" {
 				f.notes = append(f.notes, p.Address+": "+p.Note)
 			}
@@ -293,7 +294,7 @@ func TestInputWhoseBackendIsAwayIsWaitedFor(t *testing.T) {
 	f.far.cut("a", true)
 	f.conf = func(c *Config) {
 		old := c.Progress
-		c.Progress = func(p Progress) {
+		c.Progress = func(p standing.Run) {
 			old(p)
 			if strings.Contains(p.Note, "cannot be reached") {
 				f.far.cut("a", false)

@@ -16,7 +16,7 @@ func (e *engine) newFleet() *fleet.Fleet {
 		Loop: e, Ctx: e.ctx, Time: e.Time, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(),
 		Provider: e.Provider, Environ: e.Environ, Stays: e.Mode == Drive,
 		Hear: e.hear, Later: e.later, Sync: func() { e.sync() },
-		Note: func(address, text string, bad bool) { e.report.note(e, address, text, bad) },
+		Note: e.report.Note,
 	})
 }
 
@@ -24,7 +24,7 @@ func (e *engine) newFleet() *fleet.Fleet {
 // needs.
 func (e *engine) loadBackends() error {
 	for _, name := range e.reach().Needed() {
-		done := e.report.slow(e, "waiting for backend."+name)
+		done := e.report.Slow("waiting for backend." + name)
 		err := e.fleet.Open(name)
 		if done(); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (e *engine) refused(f *flight, err *providers.Error) {
 	if next := e.nextCandidate(f, "re-placed: "+f.B.Name+" "+f.Pool+" refused it"); next != nil {
 		e.emit(state.NotSubmitted{Address: f.Addr, Token: f.Token, Reason: err.Error(), At: e.Clock()})
 		e.land(f)
-		e.report.note(e, f.Addr, f.Addr+" goes to "+next.Backend+" "+next.Pool+": "+err.Error(), false)
+		e.report.Note(f.Addr, f.Addr+" goes to "+next.Backend+" "+next.Pool+": "+err.Error(), false)
 		f.p.replace(f.cell, next)
 		e.again(f)
 		return

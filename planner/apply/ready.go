@@ -23,7 +23,7 @@ func (e *engine) makeReady(p *phase, cell int32) {
 		// The plan had no reason to place it. The next one has.
 		if !p.unplaced {
 			p.unplaced = true
-			e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" is free, but this plan does not place it: apply again", false)
+			e.report.Note(p.Address(int(cell)), p.Address(int(cell))+" is free, but this plan does not place it: apply again", false)
 		}
 		return
 	}
@@ -330,5 +330,5 @@ func (e *engine) holdJob(p *phase, cell int32, why string) {
 	e.emit(state.HeldJob{Address: p.Address(int(cell)), Reason: why, By: "muster", At: e.Clock()})
 	p.Set(cell, cells.Held)
 	e.unchain(p, cell)
-	e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" is held: "+why, true)
+	e.report.Note(p.Address(int(cell)), p.Address(int(cell))+" is held: "+why, true)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/local"
@@ -77,7 +78,7 @@ func (m *machine) apply(ctx context.Context, edit func(*Config)) (Outcome, time.
 		m.t.Fatal(diags.Err())
 	}
 	conf := Config{Plan: plan, Campaign: c, Session: s, Provider: provider, Who: "ada",
-		Progress: func(p Progress) {
+		Progress: func(p standing.Run) {
 			if p.Note != "" {
 				m.t.Log(p.Note)
 			}

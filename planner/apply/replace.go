@@ -56,7 +56,7 @@ func (e *engine) evade(p *phase, cell int32, d *place.Decision) bool {
 		}
 		from := e.fleet.At(d.Backend, d.Pool).Title()
 		next := placedOn(d, c, "re-placed: "+from+" cannot be reached")
-		e.report.note(e, p.Address(int(cell)), p.Address(int(cell))+" goes to "+e.fleet.At(c.Backend, c.Pool).Title()+": "+from+" cannot be reached", false)
+		e.report.Note(p.Address(int(cell)), p.Address(int(cell))+" goes to "+e.fleet.At(c.Backend, c.Pool).Title()+": "+from+" cannot be reached", false)
 		p.replace(cell, next)
 		p.Set(cell, cells.Pending)
 		e.makeReady(p, cell)
@@ -83,7 +83,7 @@ func (e *engine) cheaper(f *flight) bool {
 			continue
 		}
 		e.budgets.Short, e.budgets.Why = false, ""
-		e.report.note(e, f.Addr, f.Addr+" goes to "+there.B.Title()+": "+why, false)
+		e.report.Note(f.Addr, f.Addr+" goes to "+there.B.Title()+": "+why, false)
 		f.p.replace(f.cell, there.where)
 		f.p.Set(f.cell, cells.Pending)
 		e.makeReady(f.p, f.cell)

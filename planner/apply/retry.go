@@ -216,7 +216,7 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 		if f.B.Can.HostQueue {
 			e.unchain(f.p, f.cell) // it knows nothing of the token that comes next
 		}
-		e.report.note(e, f.Addr, fmt.Sprintf("%s failed (%s); %s", f.Addr, o.Class, e.nextLaunch(f, n)), false)
+		e.report.Note(f.Addr, fmt.Sprintf("%s failed (%s); %s", f.Addr, o.Class, e.nextLaunch(f, n)), false)
 		e.elsewhere(f, o.Class)
 	case action == relaunch.Hold:
 		e.holdJob(f.p, f.cell, relaunch.Text(o))
@@ -224,7 +224,7 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	default:
 		f.p.Set(f.cell, cells.Failed)
 		e.unchain(f.p, f.cell)
-		e.report.note(e, f.Addr, f.Addr+" failed: "+relaunch.Text(o), true)
+		e.report.Note(f.Addr, f.Addr+" failed: "+relaunch.Text(o), true)
 		e.countFailure(f, o)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -38,7 +39,7 @@ func fullAtFirst(t *testing.T, scheduler bool) {
 	waited := false
 	s.conf = func(c *Config) {
 		show := c.Progress
-		c.Progress = func(p Progress) {
+		c.Progress = func(p standing.Run) {
 			show(p)
 			for _, ph := range p.Phases {
 				if strings.Contains(ph.Waits, "/data: 991 of 1000 inodes") && !waited {

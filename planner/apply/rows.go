@@ -74,7 +74,7 @@ func (e *engine) applyRow(r *planner.Row) {
 		e.emit(state.Forgot{Address: r.Address, At: e.Clock()})
 	case r.Kind == planner.Duplicate:
 		if f := e.byJob[r.Address]; f != nil {
-			e.report.note(e, r.Address, r.Address+" is known twice: the one that claimed its token goes on", true)
+			e.report.Note(r.Address, r.Address+" is known twice: the one that claimed its token goes on", true)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (e *engine) releaseRental(r *planner.Row) {
 	}
 	e.fleet.Release(b, r.Address, func(err error) {
 		if err != nil {
-			e.report.note(e, "backend."+b.Name, fmt.Sprintf("%s on backend.%s was not released: %v", r.Address, b.Name, err), true)
+			e.report.Note("backend."+b.Name, fmt.Sprintf("%s on backend.%s was not released: %v", r.Address, b.Name, err), true)
 			return
 		}
 		e.emit(state.Rented{Rental: state.Rental{ID: r.Address, Backend: b.Name, Status: "released", PerHour: r.PerHour}})

@@ -82,7 +82,7 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 			}
 		}
 	}
-	e.report.note(e, "", e.holds.Text, false)
+	e.report.Note("", e.holds.Text, false)
 	if n == 0 {
 		return 0, "held until `muster resume`; no job was waiting to start", nil
 	}
@@ -120,7 +120,7 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		n += e.freeCells(p, covered, r.Who)
 	}
 	e.releaseQueues(closed)
-	e.report.note(e, "", "resumed by "+r.Who+": "+jobs(n, "may start again", "may start again"), false)
+	e.report.Note("", "resumed by "+r.Who+": "+jobs(n, "may start again", "may start again"), false)
 	if n == 0 && lifted {
 		return 0, "no hold any more; no job was waiting for it", nil
 	}
@@ -274,7 +274,7 @@ func (e *engine) override(r request.Request) (int, string, error) {
 		}
 		n += len(p.Gate.Order)
 		p.Gate.Order, p.Gate.Failed = nil, false
-		e.report.note(e, a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
+		e.report.Note(a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
 	}
 	return n, "the gate passes", nil
 }

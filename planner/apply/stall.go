@@ -36,7 +36,7 @@ func (e *engine) tellStall(p *phase, before stall) {
 	if p.stalled.cause == noStall || p.stalled.cause == before.cause || p.stalled.cause == byRoom { // a full volume is told once for all phases
 		return
 	}
-	e.report.note(e, "phase."+p.Name, "phase."+p.Name+" waits: "+p.stalled.why, false)
+	e.report.Note("phase."+p.Name, "phase."+p.Name+" waits: "+p.stalled.why, false)
 }
 
 // rateText says which ceiling on launches a phase has reached, and until when.

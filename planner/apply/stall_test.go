@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -14,10 +15,10 @@ func delayed(delay string) string {
 }
 
 // onNote calls f with every note.
-func onNote(f func(Progress)) func(*Config) {
+func onNote(f func(standing.Run)) func(*Config) {
 	return func(c *Config) {
 		show := c.Progress
-		c.Progress = func(p Progress) { show(p); f(p) }
+		c.Progress = func(p standing.Run) { show(p); f(p) }
 	}
 }
 
@@ -29,7 +30,7 @@ func TestCeilingOnLaunchesIsToldWhenItIsReached(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	shown := false
-	s.conf = onNote(func(p Progress) {
+	s.conf = onNote(func(p standing.Run) {
 		for _, ph := range p.Phases {
 			shown = shown || strings.Contains(ph.Waits, "as many launches as it may have in a minute")
 		}
@@ -59,7 +60,7 @@ func TestDelayOfARetryHoldsForTheNextRun(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := 0
-	s.conf = onNote(func(p Progress) {
+	s.conf = onNote(func(p standing.Run) {
 		for _, ph := range p.Phases {
 			if done = ph.Done; done == 5 && ph.Waiting == 1 {
 				stop()
@@ -89,7 +90,7 @@ func TestRetryOfABrokenPhaseWaitsForAPerson(t *testing.T) {
 		}
 		return result{exit: 1, class: "nan", tail: "loss is nan"}
 	}
-	s.conf = onNote(func(p Progress) {
+	s.conf = onNote(func(p standing.Run) {
 		if !strings.Contains(p.Note, "starts nothing more") {
 			return
 		}

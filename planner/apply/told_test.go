@@ -3,6 +3,7 @@ package apply
 import (
 	"testing"
 
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
 
@@ -34,7 +35,7 @@ phase "b" {
 				t.Errorf("%d events were told, %d are durable", events, len(s.disk.events))
 			}
 		}
-		c.Progress = func(p Progress) {
+		c.Progress = func(p standing.Run) {
 			note(p)
 			done := 0
 			for _, ph := range p.Phases {

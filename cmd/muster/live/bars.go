@@ -10,7 +10,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
 
@@ -21,7 +21,7 @@ type bars struct {
 	style term.Style
 	width int // columns drawn for
 	name  int // columns of the longest phase name
-	last  apply.Progress
+	last  standing.Run
 	paces paces
 
 	pw       progress.Writer
@@ -39,7 +39,7 @@ func newBars(w io.Writer, style term.Style, p *planner.Plan) *bars {
 	b := &bars{w: w, style: style, paces: paces{}}
 	for _, pp := range p.Phases {
 		b.name = min(max(b.name, term.Width(pp.Phase.Name)), mostName)
-		b.last.Phases = append(b.last.Phases, apply.PhaseProgress{Phase: pp.Phase.Name, Total: len(pp.Kind)})
+		b.last.Phases = append(b.last.Phases, standing.Phase{Phase: pp.Phase.Name, Total: len(pp.Kind)})
 	}
 	b.draw()
 	return b
@@ -98,7 +98,7 @@ func barStyle(s term.Style, bar bool) progress.Style {
 }
 
 // text is "students  27 of 36, 2 running; 1.5/min, 6m left".
-func (b *bars) text(p apply.PhaseProgress) string {
+func (b *bars) text(p standing.Phase) string {
 	name := term.Fit(p.Phase, b.name)
 	counts := strings.Join(append([]string{fmt.Sprintf("%d of %d", p.Done, p.Total)}, phaseCounts(p)...), ", ")
 	line := name + strings.Repeat(" ", max(0, b.name-term.Width(name))+2) + term.Join("; ", counts, b.paces[p.Phase].text(p, b.last))
@@ -110,7 +110,7 @@ const goesOn = "    "
 
 func (b *bars) Event(state.Event) {}
 
-func (b *bars) Show(p apply.Progress) {
+func (b *bars) Show(p standing.Run) {
 	if p.Note != "" {
 		note := term.Wrap(term.CleanLine(noteText(p)), b.width-len(goesOn))
 		b.pw.Log("%s", b.style.Text(strings.Join(note, "\n"+goesOn)))

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
 
@@ -41,7 +42,7 @@ func (e *Events) Event(ev state.Event) {
 	e.write("info", "fact", ev.Kind(), map[string]any{"kind": ev.Kind(), "fact": ev})
 }
 
-func (e *Events) Show(p apply.Progress) {
+func (e *Events) Show(p standing.Run) {
 	if p.Note != "" {
 		level := "info"
 		if p.Bad {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 // The stream begins with its version and ends with how the run ended and the
@@ -15,7 +16,7 @@ func TestEvents(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
 	e := NewEvents(&out, "1.2.3", func() time.Time { return now })
-	e.Show(apply.Progress{Note: "phase.a is held", Bad: true, Phases: []apply.PhaseProgress{{Phase: "a", Total: 2, Done: 1}}})
+	e.Show(standing.Run{Note: "phase.a is held", Bad: true, Phases: []standing.Phase{{Phase: "a", Total: 2, Done: 1}}})
 	e.Ended(apply.Outcome{Stopped: apply.Hold, Total: 2, Done: 1})
 	e.Outcome(3, true)
 	type line struct {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
 
@@ -31,7 +31,7 @@ func (l *lines) Event(state.Event) {}
 
 func (l *lines) Close() {}
 
-func (l *lines) Show(p apply.Progress) {
+func (l *lines) Show(p standing.Run) {
 	l.paces.see(p)
 	if p.Note != "" {
 		l.print(noteText(p))
@@ -57,11 +57,11 @@ func (l *lines) Show(p apply.Progress) {
 func (l *lines) print(s string) { fmt.Fprintln(l.w, l.style.Text(term.CleanLine(s))) }
 
 // idle reports whether a phase has not begun, so that it is not news.
-func idle(p apply.PhaseProgress) bool {
+func idle(p standing.Phase) bool {
 	return p.Running+p.Queued+p.Verifying+p.Waiting+p.Failed+p.Held+p.Smoke == 0 && p.Done == p.Before
 }
 
-func noteText(p apply.Progress) string {
+func noteText(p standing.Run) string {
 	if p.Address == "" || strings.Contains(p.Note, p.Address) {
 		return p.Note
 	}
@@ -69,7 +69,7 @@ func noteText(p apply.Progress) string {
 }
 
 // phaseText is "phase.students: 3 of 24 done, 2 running; 1.5/min, 14m left".
-func phaseText(p apply.PhaseProgress, pace string) string {
+func phaseText(p standing.Phase, pace string) string {
 	parts := append([]string{fmt.Sprintf("%d of %d done", p.Done, p.Total)}, phaseCounts(p)...)
 	waits := p.Waits
 	if waits != "" {
@@ -78,7 +78,7 @@ func phaseText(p apply.PhaseProgress, pace string) string {
 	return "phase." + p.Phase + ": " + term.Join("; ", strings.Join(parts, ", "), pace, waits)
 }
 
-func phaseCounts(p apply.PhaseProgress) []string {
+func phaseCounts(p standing.Phase) []string {
 	var parts []string
 	for _, c := range []struct {
 		n    int

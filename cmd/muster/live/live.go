@@ -7,14 +7,14 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
 
 // A Sink shows what a run does: a bar per phase on a terminal, plain lines at
 // a growing interval in a pipe, or events for machines.
 type Sink interface {
-	Show(apply.Progress)
+	Show(standing.Run)
 	Event(state.Event)
 	Close()
 }
@@ -35,7 +35,7 @@ type onceWaits struct {
 	first func(what string) bool
 }
 
-func (o onceWaits) Show(p apply.Progress) {
+func (o onceWaits) Show(p standing.Run) {
 	if p.Phases != nil || p.Note == "" || p.Note != p.Waits || o.first(p.Note) {
 		o.Sink.Show(p)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 // A pace is since when a phase has had work under way in this run.
@@ -15,7 +15,7 @@ type pace struct{ began time.Time }
 type paces map[string]pace
 
 // see notes the phases that have begun.
-func (m paces) see(p apply.Progress) {
+func (m paces) see(p standing.Run) {
 	for _, ph := range p.Phases {
 		if m[ph.Phase].began.IsZero() && !idle(ph) {
 			m[ph.Phase] = pace{p.At}
@@ -25,7 +25,7 @@ func (m paces) see(p apply.Progress) {
 
 // text is "1.5/min, 14m left" once there is a rate to speak of, "in 3m"
 // when the phase is done, and else "".
-func (m pace) text(p apply.PhaseProgress, at apply.Progress) string {
+func (m pace) text(p standing.Phase, at standing.Run) string {
 	done, elapsed := p.Done-p.Before, at.At.Sub(m.began)
 	open := p.Total - p.Done - p.Failed - p.Held - p.Blocked - p.Cancelled
 	switch {

@@ -1,0 +1,51 @@
+// Package standing is how a run stands, as those who look on are told.
+package standing
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/planner/apply/cells"
+)
+
+// Run is a snapshot of one.
+type Run struct {
+	At      time.Time
+	Started time.Time
+	Phases  []Phase
+	Note    string // a line worth printing now, "" if none
+	Address string // what the note is about
+	Bad     bool   // the note is about something that went wrong
+	Waits   string // what the run waits for, when that is not jobs
+	Final   bool
+}
+
+// A Phase counts the jobs of one.
+type Phase struct {
+	Phase     string
+	Total     int // selected jobs
+	Done      int // completed, before or now
+	Before    int // of these, completed before this run
+	Running   int
+	Queued    int
+	Verifying int
+	Waiting   int // wait to be retried
+	Pending   int
+	Failed    int
+	Held      int
+	Blocked   int
+	Cancelled int
+	Smoke     int    // smokes in flight
+	Gate      string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
+	Waits     string // which ceiling keeps it from starting more, in words; "" for none
+}
+
+// Of counts the jobs of a phase, of which some are blocked.
+func Of(name string, n *cells.Node, blocked int) Phase {
+	c := &n.Counts
+	return Phase{
+		Phase: name, Total: len(n.At) - c[cells.Skipped] - c[cells.SkippedDone], Done: c[cells.Done],
+		Running: c[cells.Running], Queued: c[cells.Queued] + c[cells.Submitting] + c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
+		Pending: c[cells.Pending] + c[cells.Ready] - blocked, Failed: c[cells.Failed], Held: c[cells.Held], Blocked: blocked,
+		Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: n.Gate.Flying(),
+	}
+}

@@ -1,0 +1,113 @@
+package standing
+
+import (
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/clock"
+)
+
+const (
+	every      = 100 * time.Millisecond // between two reports
+	slowNotice = 400 * time.Millisecond // after this a wait is announced
+)
+
+// A Teller tells a watcher of a run how it stands, never more often than every
+// tenth of a second but for notes. Nothing is told before the state holds it
+// durably: what was shown as done is done after a crash, too.
+type Teller struct {
+	Show   func(Run) // nil: nobody looks on
+	Time   clock.Clock
+	Phases func() []Phase
+	Held   func() bool // events wait to be durable
+
+	untold  []func() // until they are
+	started time.Time
+	last    time.Time
+	late    bool // something changed since the last report
+}
+
+// Begin notes that the run starts now.
+func (t *Teller) Begin() { t.started = t.Time.Now() }
+
+// Tell tells now or, while events wait to be durable, with them.
+func (t *Teller) Tell(f func()) {
+	if t.Held() {
+		t.untold = append(t.untold, f)
+		return
+	}
+	f()
+}
+
+// Durable tells what waited for the state. What a store that failed does not
+// hold is never told.
+func (t *Teller) Durable() {
+	told := t.untold
+	t.untold = nil
+	for _, f := range told {
+		f()
+	}
+}
+
+// Tick reports when it is time. While events wait to be durable it is not: the
+// loop turns when they are.
+func (t *Teller) Tick() {
+	if t.Show == nil || t.Held() {
+		return
+	}
+	now := t.Time.Now()
+	if clock.IsVirtual(t.Time) { // whoever looks on lives by the wall clock
+		if now = time.Now(); now.Sub(t.last) < every {
+			return
+		}
+	}
+	if t.late = now.Sub(t.last) < every; t.late {
+		return
+	}
+	t.last = now
+	t.Show(t.run())
+}
+
+// Next is when a tick that came too early is made up for.
+func (t *Teller) Next() time.Time {
+	if !t.late {
+		return time.Time{}
+	}
+	return t.last.Add(every)
+}
+
+// Note reports a line worth printing.
+func (t *Teller) Note(address, text string, bad bool) {
+	if t.Show == nil {
+		return
+	}
+	// The address stands in front of the note wherever it is shown, unless the
+	// note has it.
+	if rest, ok := strings.CutPrefix(text, address); ok && address != "" && !strings.Contains(rest, address) {
+		text = strings.TrimLeft(rest, ": ")
+	}
+	r := Run{At: t.Time.Now(), Started: t.started, Address: address, Note: text, Bad: bad}
+	t.Tell(func() { t.Show(r) })
+}
+
+// Final reports how the run ended.
+func (t *Teller) Final() {
+	if t.Show == nil {
+		return
+	}
+	r := t.run()
+	r.Final = true
+	t.Show(r)
+}
+
+// Slow announces a wait that lasts; the returned function ends it.
+func (t *Teller) Slow(what string) func() {
+	if t.Show == nil {
+		return func() {}
+	}
+	note := Run{Started: t.started, Waits: what, Note: what}
+	timer := time.AfterFunc(slowNotice, func() { t.Show(note) })
+	return func() { timer.Stop() }
+}
+
+func (t *Teller) run() Run { return Run{At: t.Time.Now(), Started: t.started, Phases: t.Phases()} }

@@ -1,0 +1,56 @@
+package standing
+
+import (
+	"testing"
+
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/planner/apply/cells"
+)
+
+func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
+	t.Parallel()
+	var shown []Run
+	held := true
+	tell := Teller{Show: func(r Run) { shown = append(shown, r) }, Time: clock.Wall, Phases: func() []Phase { return nil }, Held: func() bool { return held }}
+	tell.Begin()
+	tell.Note("phase.a", "phase.a: it failed", true)
+	if tell.Tick(); len(shown) != 0 {
+		t.Fatalf("told too early: %+v", shown)
+	}
+	held = false
+	tell.Durable()
+	if len(shown) != 1 || shown[0].Note != "it failed" || shown[0].Address != "phase.a" || !shown[0].Bad || shown[0].Started.IsZero() {
+		t.Errorf("told %+v", shown)
+	}
+	tell.Note("phase.a", "phase.a comes after phase.a", false)
+	if shown[1].Note != "phase.a comes after phase.a" {
+		t.Errorf("the address is cut out of %q", shown[1].Note)
+	}
+}
+
+// TestTicksThatComeTooEarlyAreMadeUpFor: the last change is never left unshown.
+func TestTicksThatComeTooEarlyAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	n := 0
+	tell := Teller{Show: func(Run) { n++ }, Time: clock.Wall, Phases: func() []Phase { return nil }, Held: func() bool { return false }}
+	tell.Tick()
+	if n != 1 || !tell.Next().IsZero() {
+		t.Errorf("%d reports, next at %s", n, tell.Next())
+	}
+	tell.last = tell.Time.Now().Add(every) // however slow the machine
+	if tell.Tick(); n != 1 || !tell.Next().Equal(tell.last.Add(every)) {
+		t.Errorf("%d reports, next at %s", n, tell.Next())
+	}
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	n := cells.Node{Tally: cells.NewTally(6)}
+	for c, s := range []cells.Status{cells.Done, cells.Pending, cells.Ready, cells.Submitting, cells.Ending} {
+		n.Set(int32(c), s)
+	}
+	want := Phase{Phase: "a", Total: 5, Done: 1, Queued: 1, Pending: 1, Blocked: 1, Cancelled: 1}
+	if got := Of("a", &n, 1); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
