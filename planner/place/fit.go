@@ -23,8 +23,50 @@ type misfit struct {
 	short string
 }
 
-// fit reports whether a pool can take a shape, in how many chained segments.
+// fit reports whether a pool can take a shape, in how many chained segments,
+// and else all that does not fit, so that what is said to fit does.
 func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfit) {
+	segments, bad = fitFirst(p, s, checkpoint)
+	if bad == nil || bad.would == "" || !mend(&s, p, bad.of) {
+		return segments, bad
+	}
+	if _, next := fit(p, s, checkpoint); next != nil {
+		bad.why += "; " + next.why
+		if bad.would += "; " + next.would; next.would == "" {
+			bad.would = ""
+		}
+	}
+	return 0, bad
+}
+
+// mend asks of a pool what it has of a resource; false where nothing that is
+// asked for would do.
+func mend(s *offer.Shape, p offer.Pool, of string) bool {
+	nodes := max(s.Nodes, 1)
+	switch of {
+	case "nodes":
+		if s.Nodes = max(nodes, p.MinNodes); p.MaxNodes > 0 {
+			s.Nodes = min(s.Nodes, p.MaxNodes)
+		}
+		return p.MaxNodes == 0 || p.MinNodes <= p.MaxNodes
+	case "cpus":
+		s.CPUs = p.CPUs * nodes
+	case "memory":
+		s.Memory = p.Memory * int64(nodes)
+	case "gpus":
+		s.GPUs = p.GPUs * nodes
+	case "gpu.models":
+		s.GPU.Models = nil
+	case "gpu.memory":
+		s.GPU.Memory = p.GPUMem
+	default:
+		return false
+	}
+	return true
+}
+
+// fitFirst is fit, and of what does not fit the first.
+func fitFirst(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfit) {
 	nodes := max(s.Nodes, 1)
 	name, node := poolName(p), nodeOf(p)
 	switch {

@@ -175,3 +175,20 @@ func TestNothingFits(t *testing.T) {
 		})
 	}
 }
+
+// TestAllThatDoesNotFitIsTold, so that who follows the advice is not told the
+// next thing then.
+func TestAllThatDoesNotFitIsTold(t *testing.T) {
+	t.Parallel()
+	p := offer.Pool{Name: "a", Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", MaxNodes: 1, MaxTime: 24 * time.Hour}
+	_, bad := fit(p, offer.Shape{CPUs: 16, GPUs: 2, Walltime: 30 * time.Hour}, false)
+	if bad == nil || bad.limit != 0 || bad.of != "cpus" ||
+		bad.why != "a node of partition a has 8 cores, 16 are asked for; a node of partition a has 1 GPU, 2 are asked for; partition a ends jobs at 24h, 30h are asked for" ||
+		bad.would != "cpus = 8; gpus = 1; add a checkpoint block, and the phase is run as two chained segments" {
+		t.Errorf("%+v", bad)
+	}
+	p.GPUs = 0
+	if _, bad := fit(p, offer.Shape{CPUs: 16, GPUs: 2, Walltime: time.Hour}, false); bad == nil || bad.would != "" || !strings.Contains(bad.why, "partition a has no GPUs") {
+		t.Errorf("nothing would do: %+v", bad)
+	}
+}
