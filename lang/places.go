@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/backends"
 )
 
 // allowed tells phases of which the policy forbids every candidate.
@@ -23,4 +26,57 @@ func (l *loader) known(name string, at hcl.Range) bool {
 		return false
 	}
 	return true
+}
+
+// UnusedBackends warns of declared backends on which nothing may ever run: no
+// phase names them, nor does a rule or an import, and the policy does not keep
+// them out on purpose. kept are the addresses of those that are needed all the
+// same, since work lies there.
+func (c *Campaign) UnusedBackends(kept map[string]bool) diag.List {
+	var ds diag.List
+	if len(c.Phases) == 0 {
+		return nil // there is nothing to run, which is told
+	}
+	used := c.mayRunOn()
+	for _, b := range c.Backends {
+		if at := b.Address(); !b.Implied && !used[at] && !kept[at] && c.Policy.Permits(at) {
+			ds.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A backend that nothing runs on", Subject: b.Range.Ptr(), Address: "backend." + at,
+				Detail: "No phase may run on backend." + at + ": add it to the candidates of one, in its place block; or take it out, once no job or file of earlier work is there."})
+		}
+	}
+	return ds
+}
+
+// mayRunOn are the backends that phases, rules and imports name. A phase that
+// names none goes to this machine, and one with GPUs to any.
+func (c *Campaign) mayRunOn() map[string]bool {
+	used := map[string]bool{}
+	add := func(addresses ...string) {
+		for _, at := range addresses {
+			used[at] = true
+		}
+	}
+	for _, r := range c.Policy.Rules {
+		add(r.Use)
+	}
+	for _, im := range c.Imports {
+		add(im.Backend)
+	}
+	for _, p := range c.Phases {
+		add(p.Candidates...)
+		add(p.Overflow...)
+		if p.Smoke != nil {
+			add(p.Smoke.Candidates...)
+		}
+		if len(p.Candidates) > 0 {
+			continue
+		}
+		add(backends.Local)
+		if slices.ContainsFunc(p.Requests(Run), func(r Request) bool { return r.Shape.GPUs > 0 }) {
+			for _, b := range c.Backends {
+				add(b.Address())
+			}
+		}
+	}
+	return used
 }

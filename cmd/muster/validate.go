@@ -23,6 +23,9 @@ variables without a value are taken as unknown.`,
 			asJSON := fs.Bool("json", false, "print the result as JSON")
 			return func(_ context.Context, _ []string) error {
 				c, diags := a.load(v, true)
+				if !diags.HasErrors() {
+					diags.Append(c.UnusedBackends(nil)...)
+				}
 				if *asJSON {
 					return a.validateJSON(diags)
 				}

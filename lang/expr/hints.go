@@ -74,6 +74,8 @@ func (r *rewriter) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	switch {
 	case elsewhere[root] != "":
 		detail = elsewhere[root]
+	case r.inTemplate && len(n.Traversal) == 1 && r.negated == n:
+		detail += fmt.Sprintf(" For what the shell finds by that name write $${!%s}.", root)
 	case r.inTemplate && len(n.Traversal) == 1:
 		detail += fmt.Sprintf(" For the shell's own variable write $${%s}.", root)
 	}

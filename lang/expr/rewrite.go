@@ -29,6 +29,7 @@ type rewriter struct {
 	scope      *Scope
 	locals     []string // names bound by enclosing for expressions
 	inTemplate bool
+	negated    hclsyntax.Expression // what the last ! stood before
 	ds         diag.List
 }
 
@@ -56,6 +57,9 @@ func (r *rewriter) expr(e hclsyntax.Expression, arith bool) hclsyntax.Expression
 		return &c
 	case *hclsyntax.UnaryOpExpr:
 		c := *n
+		if n.Op == hclsyntax.OpLogicalNot {
+			r.negated = n.Val
+		}
 		c.Val = r.expr(n.Val, true)
 		return &c
 	case *hclsyntax.BinaryOpExpr:

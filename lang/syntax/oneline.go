@@ -31,7 +31,7 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 			ds[i].Detail = "HCL allows one attribute, and no block, in a one-line block. " + spread(src, h.Subject)
 		}
 	}
-	ds = oneSlipALine(openTexts(ds, src), src)
+	ds = oneSlipALine(openTexts(tellShells(ds, src), src), src)
 	for i := range ds {
 		ds[i], _ = reworded(ds[i], src)
 	}
@@ -53,10 +53,6 @@ func openTexts(ds diag.List, src []byte) diag.List {
 		case d.Subject == nil || d.Summary != lines && d.Summary != end:
 		case quoted >= 0:
 			continue
-		case d.Summary == lines && shellCount(src, d.Subject) >= 0:
-			quoted = len(out)
-			at := position(d.Subject.Filename, src, shellCount(src, d.Subject))
-			d.Subject, d.Summary, d.Detail = &at, shells, shellsOwn
 		case d.Summary == lines:
 			quoted = len(out)
 			d.Summary, d.Detail = quoteOpen, "Is the closing quote missing? A text of several lines is a heredoc: <<-EOT, the lines, and EOT on a line of its own."

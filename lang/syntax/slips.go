@@ -29,26 +29,6 @@ const (
 	wantsNewline = "Missing newline after argument"
 )
 
-// shellsOwn is for ${USER:-x} and its like; what opens it is the last ${ of
-// the line, which nothing has closed.
-const (
-	shells    = "This is the shell's"
-	shellsOwn = "${ … } is an expression of muster. For the shell's own write $${ … }; for a value of muster, a name such as ${cell.N}."
-)
-
-var shellOpens = regexp.MustCompile(`\$\{[^}]*$`)
-
-// shellCount is where ${#name} stands on the line above an open quote, which
-// it opened: to HCL, # begins a comment. -1 when there is none.
-func shellCount(src []byte, at *hcl.Range) int {
-	above := src[:bytes.LastIndexByte(src[:at.Start.Byte], '\n')+1]
-	from := bytes.LastIndexByte(bytes.TrimRight(above, "\r\n"), '\n') + 1
-	if k := bytes.Index(above[from:], []byte("${#")); k >= 0 {
-		return from + k
-	}
-	return -1
-}
-
 // unclosed stands for a detail that names the line of the open bracket.
 const unclosed = "unclosed"
 
@@ -70,6 +50,7 @@ var slips = []slip{
 	{of: "Unbalanced parentheses", summary: "A closing parenthesis is missing", detail: unclosed},
 	{of: "Invalid character", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Extra characters after interpolation expression", before: shellOpens, summary: shells, detail: shellsOwn},
+	{of: "Invalid template control keyword", before: regexp.MustCompile(`%\{~?$`), at: regexp.MustCompile(`^([^\s}"]*\})`), summary: "This is no directive of muster's", detail: "%{ … } is a directive of muster, if or for. For these characters themselves write %%{$1."},
 	{of: "Invalid escape sequence", at: regexp.MustCompile(`^(\\.)`), summary: "A backslash stands twice", detail: `In quotes, write \$1 for $1.`},
 }
 

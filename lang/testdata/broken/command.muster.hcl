@@ -1,5 +1,5 @@
 phase "home" {
-  job { command = "ls ${HOME}" } # ERROR: write $${HOME}
+  job { command = "ls ${HOME} ${!NAME}" } # ERROR: write $${HOME} # ERROR: write $${!NAME}
 }
 phase "empty" {
   job { command = [] } # ERROR: The list is empty

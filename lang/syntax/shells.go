@@ -1,0 +1,82 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/muster-run/muster/internal/diag"
+)
+
+// What a shell expands in braces is no expression. ${ … } that cannot be read
+// is told to be the shell's; where the text shows what it is, with the text to
+// write for it.
+const (
+	shells     = "This is the shell's"
+	shellsOwn  = "${ … } is an expression of muster. For the shell's own write $${ … }; for a value of muster, a name such as ${cell.N}."
+	shellsText = "${ … } is an expression of muster. For the shell's own write $%s; for a value of muster, a name such as ${cell.N}."
+)
+
+// shellOpens is what nothing has closed: the last ${ of a line.
+var shellOpens = regexp.MustCompile(`\$\{[^}]*$`)
+
+// shellParts are the expansions of sh(1) and bash(1) in braces that are more
+// than a name: special parameters, ${!name}, ${#name}, subscripts, and a name
+// with an operator. A $$ before the brace is no expression of muster.
+var shellParts = regexp.MustCompile(`(?:^|[^$])(\$\{(?:[!?@*$#-]\}|[!#][\w@*][^}"\n]*\}|\w+(?:\[[^\]\n]*\])?(?::?[-=?+]|:\d|[%#^,@]|//?)[^}"\n]*\}|\w+\[[@*]\]\}))`)
+
+// tellShells says of errors that ${…} of a shell causes what it is and how it
+// is written. Where it holds # or //, a comment to the parser, the error lies
+// behind it, and so may all that follow: they are dropped.
+func tellShells(ds diag.List, src []byte) diag.List {
+	var out diag.List
+	told := map[int]bool{} // by where the text begins
+	hidden := len(src)     // what stands behind is a comment to the parser
+	for _, d := range ds {
+		if d.Subject == nil || d.Subject.Start.Byte > len(src) {
+			out = append(out, d)
+			continue
+		}
+		from, to, comment := shellPart(src, d.Subject.Start.Byte)
+		switch {
+		case to == 0:
+			out = append(out, d)
+			continue
+		case !told[from]:
+			told[from] = true
+			at := position(d.Subject.Filename, src, from)
+			at.End = position(d.Subject.Filename, src, to).Start
+			d.Subject, d.Summary, d.Detail = &at, shells, fmt.Sprintf(shellsText, src[from:to])
+			out = append(out, d)
+		}
+		if comment {
+			hidden = min(hidden, from)
+		}
+	}
+	return slices.DeleteFunc(out, func(d diag.Diagnostic) bool { return d.Subject != nil && d.Subject.Start.Byte > hidden })
+}
+
+// shellPart is where the shell's text lies that an error follows from: on its
+// line, before it, or on the line above, where what it holds is a comment to
+// the parser.
+func shellPart(src []byte, at int) (from, to int, comment bool) {
+	begin := bytes.LastIndexByte(src[:at], '\n') + 1
+	end := len(src)
+	if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
+		end = at + i
+	}
+	above := bytes.LastIndexByte(bytes.TrimRight(src[:begin], "\r\n"), '\n') + 1
+	for _, m := range shellParts.FindAllSubmatchIndex(src[above:end], -1) {
+		f, t := above+m[2], above+m[3]
+		hides := bytes.ContainsAny(src[f:t], "#") || bytes.Contains(src[f:t], []byte("//"))
+		switch {
+		case f > at:
+		case hides:
+			return f, t, true
+		case f >= begin:
+			from, to = f, t
+		}
+	}
+	return from, to, false
+}
