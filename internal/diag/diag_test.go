@@ -152,3 +152,20 @@ func TestBusyLines(t *testing.T) {
 		})
 	}
 }
+
+// TestCommandsAreNotFolded: what stands in backticks is to be copied, and stays
+// on a line where one is wide enough.
+func TestCommandsAreNotFolded(t *testing.T) {
+	const width = 30
+	for detail, want := range map[string]string{
+		"To go on where it was, type `muster apply -once` again.":     "To go on where it was, type\n`muster apply -once` again.",
+		"Type `muster apply -a -b -c -d -e -f -g -h -i` again.":       "Type `muster apply -a -b -c -d\n-e -f -g -h -i` again.",
+		"One ` of a kind folds like all the others on the next line.": "One ` of a kind folds like all\nthe others on the next line.",
+	} {
+		var b strings.Builder
+		err := Printer{Width: width}.Print(&b, List{{Summary: "s", Detail: detail}})
+		if err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%q, want %q", b.String(), want)
+		}
+	}
+}

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/mitchellh/go-wordwrap"
@@ -182,10 +184,26 @@ func (p Printer) wrap(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		if !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "\t") {
-			lines[i] = wordwrap.WrapString(l, uint(width))
+			lines[i] = strings.ReplaceAll(wordwrap.WrapString(together(l, width), uint(width)), unfolded, " ")
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// unfolded is a space at which no line is folded.
+const unfolded = "\u00a0"
+
+var backticks = regexp.MustCompile("`[^`]*`")
+
+// together keeps what stands in backticks, a command to be copied, from being
+// folded, unless it is longer than a line.
+func together(s string, width int) string {
+	return backticks.ReplaceAllStringFunc(s, func(command string) string {
+		if utf8.RuneCountInString(command) > width {
+			return command
+		}
+		return strings.ReplaceAll(command, " ", unfolded)
+	})
 }
 
 func (p Printer) width() int {

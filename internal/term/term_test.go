@@ -110,6 +110,11 @@ func TestWrap(t *testing.T) {
 		{"日", 1, "日"},
 		{"  ", 5, ""},
 		{"fits", 4, "fits"},
+		{"so type `muster apply -once`, later", 20, "so type `muster|apply -once`, later"}, // it alone is longer
+		{"so type `muster apply -once`, later", 22, "so type|`muster apply -once`,|later"},
+		{"type (`a b c`) or `d e`. Done", 10, "type|(`a b c`)|or `d e`.|Done"},
+		{"`a b` `c d`", 9, "`a b`|`c d`"},
+		{"one ` of a kind", 6, "one `|of a|kind"},
 	} {
 		t.Run(test.in, func(t *testing.T) {
 			if got := strings.Join(Wrap(test.in, test.width), "|"); got != test.want {

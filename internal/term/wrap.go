@@ -6,12 +6,13 @@ import (
 )
 
 // Wrap folds s at spaces into lines of at most width columns. A word that is
-// longer is cut.
+// longer is cut. What stands in backticks is to be copied and is not folded,
+// unless it is longer than a line.
 func Wrap(s string, width int) []string {
 	width = max(width, 1)
 	var lines []string
 	line, used := "", 0
-	for _, word := range strings.Fields(s) {
+	for _, word := range words(s, width) {
 		w := Width(word)
 		if used > 0 && used+1+w <= width {
 			line, used = line+" "+word, used+1+w
@@ -35,6 +36,26 @@ func Wrap(s string, width int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// words are what Wrap keeps on a line: words, and what stands in backticks with
+// the words that it touches, where that fits on a line.
+func words(s string, width int) []string {
+	fields := strings.Fields(s)
+	open := func(s string) bool { return strings.Count(s, "`")%2 == 1 }
+	var out []string
+	for i := 0; i < len(fields); i++ {
+		word, last := fields[i], i
+		for open(word) && last+1 < len(fields) && Width(word) <= width {
+			last++
+			word += " " + fields[last]
+		}
+		if open(word) || Width(word) > width {
+			word, last = fields[i], i
+		}
+		out, i = append(out, word), last
+	}
+	return out
 }
 
 // Fold folds the paragraphs of a text, and leaves indented lines alone: what

@@ -33,7 +33,7 @@ func (h Human) checklist(l checklist.List) string {
 			mark = fail
 		}
 		row := fmt.Sprintf("  %2d  %-*s  %-*s  ", i+1, marks, mark, names, p.Name)
-		for _, text := range fold(term.CleanLine(p.Why), h.head()-term.Width(row)) {
+		for _, text := range term.Wrap(term.CleanLine(p.Why), h.head()-term.Width(row)) {
 			b.WriteString(h.fit(row + text))
 			row = strings.Repeat(" ", term.Width(row))
 		}

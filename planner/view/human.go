@@ -181,48 +181,12 @@ func (h Human) some(texts []string, first, next, what string) string {
 			break
 		}
 		lead := first
-		for _, line := range fold(h.Style.Text(term.CleanLine(text)), h.head()-term.Width(first)) {
+		for _, line := range term.Wrap(h.Style.Text(term.CleanLine(text)), h.head()-term.Width(first)) {
 			b.WriteString(lead + line + "\n")
 			lead = next
 		}
 	}
 	return b.String()
-}
-
-// fold breaks text at spaces into lines of at most width columns; a word that
-// is longer than a line is cut.
-func fold(s string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && term.Width(line)+1+term.Width(word) <= width {
-			line += " " + word
-			continue
-		}
-		if line != "" {
-			lines = append(lines, line)
-		}
-		for term.Width(word) > width {
-			head, tail := split(word, width)
-			lines, word = append(lines, head), tail
-		}
-		line = word
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// split cuts a word that is longer than a line.
-func split(word string, width int) (head, tail string) {
-	w := 0
-	for i, r := range word {
-		if w += term.Width(string(r)); w > width && i > 0 {
-			return word[:i], word[i:]
-		}
-	}
-	return word, ""
 }
 
 // jobs is "1 job" or "24 jobs", with a verb where one is given.

@@ -76,7 +76,7 @@ func (h Human) remark(row, beside, note string) string {
 		b.WriteString(h.fit(row))
 		at, beside = belowIndent, strings.Repeat(" ", belowIndent)
 	}
-	folded := fold(note, h.width()-at)
+	folded := term.Wrap(note, h.width()-at)
 	for i, text := range folded {
 		if i == remarkLines-1 && !h.Verbose {
 			b.WriteString(h.fit(beside + strings.Join(folded[i:], " ")))
