@@ -27,9 +27,7 @@ func (a *app) requestAddresses(c *lang.Campaign, st *state.State, verb request.V
 	if err != nil {
 		return nil, err
 	}
-	for _, address := range s.Named() {
-		out = append(out, address)
-	}
+	out = append(out, s.Named()...)
 	a.notef("%s\n", s.Text())
 	return out, nil
 }
