@@ -230,6 +230,9 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 	if e.sync() {
 		e.fleet.Cancel()
 	}
+	if n == 0 {
+		return 0, "nothing to cancel: what is selected neither runs nor waits", nil
+	}
 	return n, jobs(n, "is", "are") + " held; what a backend had of them is being ended", nil
 }
 
