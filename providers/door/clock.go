@@ -90,6 +90,7 @@ func turn(obs []offer.Observation, by time.Duration) {
 				*t = t.Add(by)
 			}
 		}
+		turn(obs[i].Earlier, by)
 	}
 }
 

@@ -155,6 +155,10 @@ type Observation struct {
 	Usage    *Usage
 	// Duplicate is another handle seen under the same token, "" if none.
 	Duplicate string
+	// Earlier are the ends of launches before this one, oldest first, where a
+	// backend that was not watched launched the job again by itself: Find says
+	// them, so that each is accounted for as what it was.
+	Earlier []Observation
 }
 
 // Status is where a job is, as its backend sees it.

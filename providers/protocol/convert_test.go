@@ -45,7 +45,7 @@ func fill(v reflect.Value, n *int) {
 		case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[[]byte]():
 			v.SetBytes(fmt.Appendf(nil, "%d", *n))
 		default:
-			if v.Type() == reflect.TypeFor[[]offer.NestedBlock]() && *n > 60 {
+			if (v.Type() == reflect.TypeFor[[]offer.NestedBlock]() || v.Type() == reflect.TypeFor[[]offer.Observation]()) && *n > 60 {
 				return // a block holds blocks
 			}
 			v.Set(reflect.MakeSlice(v.Type(), 2, 2))

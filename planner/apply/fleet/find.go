@@ -63,6 +63,11 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 			fl.absent(f)
 		default:
 			f.missed = 0
+			for i := range o.Earlier {
+				if e := &o.Earlier[i]; e.Attempt > f.N || e.Attempt == f.N && f.Status != cells.Waiting {
+					fl.observe(b.Contact, e)
+				}
+			}
 			fl.observe(b.Contact, o)
 			fl.proceed(f)
 		}

@@ -3620,6 +3620,7 @@ type Observation struct {
 	Metrics       map[string]*MetricFound `protobuf:"bytes,18,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Usage         *Usage                  `protobuf:"bytes,19,opt,name=usage,proto3" json:"usage,omitempty"`
 	Duplicate     string                  `protobuf:"bytes,20,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
+	Earlier       []*Observation          `protobuf:"bytes,21,rep,name=earlier,proto3" json:"earlier,omitempty"` // of Find: ends of launches before this one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3792,6 +3793,13 @@ func (x *Observation) GetDuplicate() string {
 		return x.Duplicate
 	}
 	return ""
+}
+
+func (x *Observation) GetEarlier() []*Observation {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
 }
 
 type WatchRequest struct {
@@ -5558,7 +5566,7 @@ const file_provider_proto_rawDesc = "" +
 	"\vgpu_seconds\x18\x04 \x01(\x01R\n" +
 	"gpuSeconds\x12\x1e\n" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03R\tgpuMaxMem\x12\x16\n" +
-	"\x06billed\x18\x06 \x01(\tR\x06billed\"\xbc\x05\n" +
+	"\x06billed\x18\x06 \x01(\tR\x06billed\"\xf7\x05\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -5580,7 +5588,8 @@ const file_provider_proto_rawDesc = "" +
 	"\aoutputs\x18\x11 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\aoutputs\x12F\n" +
 	"\ametrics\x18\x12 \x03(\v2,.muster.provider.v1.Observation.MetricsEntryR\ametrics\x12/\n" +
 	"\x05usage\x18\x13 \x01(\v2\x19.muster.provider.v1.UsageR\x05usage\x12\x1c\n" +
-	"\tduplicate\x18\x14 \x01(\tR\tduplicate\x1a[\n" +
+	"\tduplicate\x18\x14 \x01(\tR\tduplicate\x129\n" +
+	"\aearlier\x18\x15 \x03(\v2\x1f.muster.provider.v1.ObservationR\aearlier\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01B\a\n" +
@@ -5842,57 +5851,58 @@ var file_provider_proto_depIdxs = []int32{
 	42, // 40: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
 	71, // 41: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
 	44, // 42: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	45, // 43: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	47, // 44: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 45: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	50, // 46: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	72, // 47: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	27, // 48: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	42, // 49: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	62, // 50: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	31, // 51: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	43, // 52: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 53: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 54: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	14, // 55: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	18, // 56: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	22, // 57: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	37, // 58: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	40, // 59: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	46, // 60: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	49, // 61: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	52, // 62: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	54, // 63: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	56, // 64: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	58, // 65: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	60, // 66: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	61, // 67: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	64, // 68: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	66, // 69: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	67, // 70: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	2,  // 71: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 72: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	15, // 73: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	19, // 74: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	23, // 75: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	39, // 76: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	41, // 77: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	48, // 78: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	51, // 79: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	53, // 80: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	55, // 81: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	57, // 82: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	59, // 83: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	55, // 84: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	63, // 85: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	65, // 86: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	51, // 87: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	68, // 88: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	71, // [71:89] is the sub-list for method output_type
-	53, // [53:71] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	45, // 43: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	45, // 44: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	47, // 45: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 46: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	50, // 47: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	72, // 48: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	27, // 49: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	42, // 50: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	62, // 51: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	31, // 52: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	43, // 53: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 54: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 55: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	14, // 56: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	18, // 57: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	22, // 58: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	37, // 59: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	40, // 60: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	46, // 61: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	49, // 62: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	52, // 63: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	54, // 64: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	56, // 65: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	58, // 66: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	60, // 67: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	61, // 68: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	64, // 69: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	66, // 70: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	67, // 71: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	2,  // 72: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 73: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	15, // 74: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	19, // 75: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	23, // 76: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	39, // 77: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	41, // 78: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	48, // 79: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	51, // 80: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	53, // 81: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	55, // 82: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	57, // 83: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	59, // 84: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	55, // 85: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	63, // 86: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	65, // 87: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	51, // 88: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	68, // 89: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	72, // [72:90] is the sub-list for method output_type
+	54, // [54:72] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }

@@ -82,6 +82,7 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 			return nil, err
 		}
 	}
+	var earlier map[string][]offer.Observation
 	out := make([]offer.Observation, len(tokens))
 	for i, j := range mine {
 		if j == nil {
@@ -110,9 +111,27 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 		if j.batch.held && !c.held && !j.ended {
 			out[i].Handle = "" // muster was gone before it was let go: the next hand-over goes on with it
 		}
+		if j.last.Attempt > j.base {
+			if earlier == nil {
+				earlier = c.earlier()
+			}
+			out[i].Earlier = earlier[j.token]
+		}
 		if dup := c.duplicate(j); dup != "" {
 			out[i].Duplicate = dup
 		}
 	}
 	return out, nil
+}
+
+// earlier are, by token, the ends that were told of launches before a job's last.
+func (c *campaign) earlier() map[string][]offer.Observation {
+	ends := map[string][]offer.Observation{}
+	for _, t := range c.events {
+		o := t.Seen
+		if j := c.jobs[o.Token]; j != nil && o.Status == offer.Waiting && o.Attempt < j.last.Attempt {
+			ends[o.Token] = append(ends[o.Token], o)
+		}
+	}
+	return ends
 }

@@ -427,6 +427,29 @@ func TestSubmittedTwice(t *testing.T) {
 	}
 }
 
+// TestEarlierLaunches: who asks after a job only when it has ended is told of
+// the launches before its last, too, with what each used.
+func TestEarlierLaunches(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	jobs := k.jobs("a", 1, nil)
+	jobs[0].Retry = providers.Retry{On: []string{"nan"}, Max: 3}
+	k.submit("batch0123456789", jobs...)
+	for restart, status := range []offer.Status{offer.Waiting, offer.Completed} {
+		at := time.Now().Add(time.Duration(restart) * time.Minute)
+		begin := node.Begin{Token: "a0", ID: "1", Restart: restart, At: at, Node: "cpu1"}
+		k.record("a0", node.End{Begin: begin, Final: status == offer.Completed, Seen: offer.Observation{Token: "a0", Presence: offer.Found, Handle: "1",
+			Status: status, Attempt: restart + 1, Started: at, Ended: at.Add(time.Second), Usage: &offer.Usage{Elapsed: time.Second}}})
+	}
+	o := k.found("a0")
+	if o.Status != offer.Completed || o.Attempt != 2 || len(o.Earlier) != 1 {
+		t.Fatalf("%+v", o)
+	}
+	if e := o.Earlier[0]; e.Status != offer.Waiting || e.Attempt != 1 || e.Usage == nil || e.Usage.Elapsed != time.Second {
+		t.Errorf("the first launch is told as %+v", e)
+	}
+}
+
 // TestMisread: an option that sbatch does not know is told at plan time, and is
 // no answer that got lost where it comes to be submitted.
 func TestMisread(t *testing.T) {
