@@ -144,7 +144,4 @@ func slurmRequeued(t *testing.T) {
 	if !strings.Contains(out, "2 of 2 jobs done and verified") {
 		t.Errorf("%s", out)
 	}
-	if cost := c.must("cost"); strings.Contains(cost, "not known") {
-		t.Errorf("what the launches used is in the spool, and not in the ledger:\n%s", cost)
-	}
 }
