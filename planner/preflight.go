@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/remarks"
 )
 
 // mostFindings is how many findings of one phase are listed; more of the same
@@ -27,7 +27,7 @@ func (m *maker) preflight() {
 		return
 	}
 	if len(m.in.Campaign.UnusedBackends(nil)) > 0 {
-		m.diags.Append(m.in.Campaign.UnusedBackends(m.lyingOn())...)
+		m.diags.Append(m.in.Campaign.UnusedBackends(remarks.Kept(m.st, m.in.Observed.Orphans))...)
 	}
 	secrets := map[string]bool{}
 	for _, w := range m.works {
@@ -44,31 +44,6 @@ func (m *maker) preflight() {
 			}
 		}
 	}
-}
-
-// lyingOn are the backends that the state knows of: a job was there, a file of
-// one is, or a machine.
-func (m *maker) lyingOn() map[string]bool {
-	out := map[string]bool{}
-	for _, job := range m.st.All() {
-		for k := range job.Attempts {
-			out[job.Attempts[k].Backend] = true
-		}
-		for k := range job.Outputs {
-			out[job.Outputs[k].Backend] = true
-			for _, c := range job.Outputs[k].Copies {
-				backend, _, _ := strings.Cut(c.Backend, "/")
-				out[backend] = true
-			}
-		}
-	}
-	for _, r := range m.st.Rentals {
-		out[r.Backend] = r.Status != "released" || out[r.Backend]
-	}
-	for _, o := range m.in.Observed.Orphans {
-		out[o.Backend] = true
-	}
-	return out
 }
 
 func (m *maker) preconditions(w *work) {
