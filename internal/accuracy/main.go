@@ -21,7 +21,7 @@ func main() {
 	muster := flag.String("muster", "bin/muster", "the `PROGRAM` to try")
 	on := flag.String("on", "local", "`SITE` to run on: local, or slurm, the cluster that Slurm's commands reach")
 	seed := flag.Uint64("seed", 1, "of the campaigns' runtimes")
-	others := flag.Bool("others", false, "ten other campaigns, by which no model was made")
+	others := flag.Bool("others", false, "ten campaigns of other kinds instead")
 	only := flag.String("only", "", "one campaign, by `NAME`")
 	keep := flag.Bool("keep", false, "keep the working directory, and say where it is")
 	flag.Parse()
