@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -342,6 +343,56 @@ func TestWhatComesAfterWhatIsKept(t *testing.T) {
 			s.world.mu.Unlock()
 			s.conf = nil
 			c.stop(s)
+			s.world.settle(t)
+			o := s.must(t.Context())
+			if s.check(o, c.want); o.Queued != c.queued {
+				t.Errorf("%d are queued, want %d", o.Queued, c.queued)
+			}
+		})
+	}
+}
+
+// TestWhatComesAfterAHeldGate: nor for jobs that are queued behind a smoke or a
+// pilot which a hold keeps, whether the run is for all phases or for another.
+func TestWhatComesAfterAHeldGate(t *testing.T) {
+	t.Parallel()
+	gated := func(block string) string {
+		return strings.Replace(chain, "job {", "params = { steps = 9 }\n  "+block+"\n  job {", 1) + `
+phase "d" {
+  job {
+    command = "echo > ${output.o}"
+    output "o" { path = "d.txt" }
+  }
+}`
+	}
+	for name, c := range map[string]struct {
+		hcl, held string
+		smoke     bool
+		target    []string
+		want      string
+		queued    int
+	}{
+		"a pilot":                       {gated(`pilot { cells = "first" }`), `phase.a["n=1"]`, false, nil, "hold done=1 failed=0 held=0 blocked=0 left=0", 10},
+		"a pilot, another phase wanted": {gated(`pilot { cells = "first" }`), `phase.a["n=1"]`, false, []string{"phase.d"}, "hold done=1 failed=0 held=0 blocked=0 left=0", 10},
+		"a smoke":                       {gated("smoke {\n    params = { steps = 1 }\n    cells = \"first\"\n  }"), `phase.a["n=1"]`, true, nil, "hold done=1 failed=0 held=0 blocked=0 left=0", 10},
+		"the first of two smokes":       {gated("smoke {\n    params = { steps = 1 }\n    cells = \"ends\"\n  }"), `phase.a["n=1"]`, true, nil, "hold done=1 failed=0 held=0 blocked=0 left=0", 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, c.hcl)
+			s.conf = detached
+			s.world.stall = true
+			s.must(t.Context())
+			s.world.mu.Lock()
+			s.world.stall = false
+			for _, j := range s.world.jobs {
+				j.held = strings.HasPrefix(j.Address, c.held) && (j.Smoke == c.smoke || !c.smoke)
+			}
+			s.world.mu.Unlock()
+			s.opts = planner.Options{Targets: c.target}
+			s.conf = func(conf *Config) {
+				conf.Session.Append(state.HoldSet{Hold: state.Hold{Address: c.held, Who: "ada", At: time.Now()}})
+			}
 			s.world.settle(t)
 			o := s.must(t.Context())
 			if s.check(o, c.want); o.Queued != c.queued {

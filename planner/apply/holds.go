@@ -57,11 +57,24 @@ func (e *engine) stuck() int {
 		if f.Status != cells.Queued && f.Status != cells.Waiting || !f.B.Starts() {
 			continue
 		}
-		if e.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || !f.smoke && f.p.Waits[f.cell] > 0) {
+		if e.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || f.comesAfter()) {
 			n++
 		}
 	}
 	return n
+}
+
+// comesAfter reports whether a flight waits for others: what it reads, or what
+// its phase tries first.
+func (f *flight) comesAfter() bool {
+	g := &f.p.Gate
+	switch {
+	case f.p.Waits[f.cell] > 0:
+		return true
+	case f.smoke:
+		return f.p.Smoke != nil && !f.p.Smoke.Parallel && g.Shut() && g.Order[0] < f.cell
+	}
+	return g.Before(f.cell)
 }
 
 // wants reports whether something that may start waits in a queue.

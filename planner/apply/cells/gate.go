@@ -26,6 +26,10 @@ func (g *Gate) Shut() bool { return len(g.Order) > 0 }
 // Piloting reports whether pilots have yet to end.
 func (g *Gate) Piloting() bool { return len(g.Pilots) > 0 }
 
+// Before reports whether others of its phase come before a cell's job: smokes,
+// or pilots.
+func (g *Gate) Before(cell int32) bool { return g.Shut() || g.Piloting() && !g.Pilots[cell] }
+
 // Mark notes where a smoke is.
 func (g *Gate) Mark(cell int32, s Status) {
 	if _, ok := g.Smokes[cell]; ok {
