@@ -99,7 +99,7 @@ func (e *engine) move(p *phase, cell int32) {
 	if f := e.byJob[from]; f != nil { // a running attempt goes with it
 		delete(e.byJob, from)
 		f.p, f.cell, f.Addr, f.Key = p, cell, to, to
-		f.tab.Address, f.tab.Phase = to, p.Name
+		e.budgets.Move(&f.tab, to, p.Name)
 		p.inflight++
 		e.byJob[to] = f
 	}

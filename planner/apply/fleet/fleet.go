@@ -143,8 +143,13 @@ func (fl *Fleet) contact(name string) (*Contact, error) {
 
 func (fl *Fleet) greet(c *Contact, a line.Acquaintance) {
 	c.Meet(a)
-	for i := range a.Pools {
-		fl.At(c.Name, a.Pools[i].Name)
+	fl.stocked(c)
+}
+
+// stocked makes a queue of every pool that a place has.
+func (fl *Fleet) stocked(c *Contact) {
+	for i := range c.Offers {
+		fl.At(c.Name, c.Offers[i].Name)
 	}
 	fl.At(c.Name, "")
 	for _, b := range c.Lines {
@@ -191,7 +196,8 @@ func (fl *Fleet) AskPools(c *Contact) {
 		if err != nil {
 			return
 		}
-		fl.greet(c, line.Acquaintance{Provider: c.Provider, Can: c.Can, Pools: pools})
+		c.Stock(pools)
+		fl.stocked(c)
 		for _, b := range slices.Clone(c.Lines) {
 			if _, known := c.Pools[b.Pool]; known {
 				fl.Reachable(b)

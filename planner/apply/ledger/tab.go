@@ -42,6 +42,14 @@ func (bs *Books) Close(t *Tab) {
 	t.Left = 0
 }
 
+// Move has what a tab still costs counted for another job.
+func (bs *Books) Move(t *Tab, address, phase string) {
+	rest := t.Rest()
+	bs.fly(t.Item, rest, -1)
+	t.Address, t.Phase = address, phase
+	bs.fly(t.Item, rest, 1)
+}
+
 // Bill enters what a launch cost, once. Launches before it of whose end nothing
 // was heard are entered at their ceiling; its own entry is the last.
 func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {

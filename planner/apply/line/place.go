@@ -64,10 +64,17 @@ func Probe(ctx context.Context, provider func(string) (providers.Provider, error
 
 // Meet notes what a place said of itself.
 func (c *Place) Meet(a Acquaintance) {
-	c.Provider, c.Can, c.Offers, c.spots = a.Provider, a.Can, a.Pools, nil
+	c.Provider, c.Can = a.Provider, a.Can
 	c.Env = site.Env(c.Lang)
+	c.Stock(a.Pools)
+}
+
+// Stock notes which pools a place says that it has now. Calls to it may be
+// under way.
+func (c *Place) Stock(pools []offer.Pool) {
+	c.Offers, c.spots = pools, nil
 	c.Pools = map[string]offer.Pool{}
-	for _, p := range a.Pools {
+	for _, p := range pools {
 		c.Pools[p.Name] = p
 	}
 }
