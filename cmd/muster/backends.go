@@ -13,7 +13,6 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -94,7 +93,7 @@ type connector func(string) (providers.Provider, error)
 func askBackends(ctx context.Context, connect connector, names []string) []page.Backend {
 	out := make([]page.Backend, len(names))
 	for i, name := range names {
-		out[i] = page.Backend{Name: name, Pools: []offer.Pool{}}
+		out[i] = page.Backend{Name: name}
 		p, err := connect(name)
 		if err == nil {
 			out[i].Pools, err = p.Pools(ctx, name)

@@ -10,11 +10,11 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Backend is one backend in `muster backends -json`.
+// A Backend is one backend in `muster backends`, and why it cannot be asked.
 type Backend struct {
-	Name    string       `json:"name"`
-	Problem string       `json:"problem,omitempty"`
-	Pools   []offer.Pool `json:"pools"`
+	Name    string
+	Problem string
+	Pools   []offer.Pool
 }
 
 // BackendsText is the page of `muster backends`.

@@ -1,0 +1,107 @@
+package page
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A poolDocument is a pool in `muster backends -json`. Sizes are bytes,
+// durations seconds, rates decimal text; zero limits are left out.
+type poolDocument struct {
+	Name  string `json:"name,omitempty"` // left out where the backend has only one
+	Word  string `json:"word,omitempty"` // the site's own for a pool: "partition"
+	CPUs  int    `json:"cpus,omitempty"` // of one node, as memory and gpus
+	Mem   int64  `json:"memory,omitempty"`
+	GPUs  int    `json:"gpus,omitempty"`
+	Model string `json:"gpu_model,omitempty"`
+	Class string `json:"gpu_class,omitempty"`
+	// GPUMem is of one device.
+	GPUMem int64 `json:"gpu_memory,omitempty"`
+
+	MinNodes  int     `json:"min_nodes,omitempty"`
+	MaxNodes  int     `json:"max_nodes,omitempty"`
+	MaxTime   float64 `json:"max_seconds,omitempty"`
+	MaxJobs   int     `json:"max_jobs,omitempty"`   // running at once
+	MaxSubmit int     `json:"max_submit,omitempty"` // queued or running at once
+	Arrays    bool    `json:"arrays,omitempty"`
+
+	Testing   bool     `json:"testing,omitempty"`
+	StandsFor []string `json:"stands_for,omitempty"`
+
+	Idle   int     `json:"idle"` // devices, or cores where there are none; -1: unknown
+	Total  int     `json:"total,omitempty"`
+	Others int     `json:"others,omitempty"` // of the total, held by strangers
+	Wait   float64 `json:"wait_seconds"`     // -1: unknown
+
+	Price     priceDocument `json:"price"`
+	WholeNode bool          `json:"whole_node,omitempty"`
+
+	Source     string          `json:"source,omitempty"`
+	Verified   string          `json:"verified,omitempty"` // the month; left out for live answers
+	Notes      []string        `json:"notes,omitempty"`
+	Clocks     []clockDocument `json:"clocks,omitempty"`
+	Home       string          `json:"home,omitempty"`
+	Filesystem string          `json:"filesystem,omitempty"`
+}
+
+// A priceDocument is what a pool charges; a rate that is left out is not
+// charged, where the price is known at all.
+type priceDocument struct {
+	Known            bool    `json:"known"`
+	USDPerGPUHour    string  `json:"usd_per_gpu_hour,omitempty"`
+	USDPerHour       string  `json:"usd_per_hour,omitempty"`
+	USDPerGBMonth    string  `json:"usd_per_gb_month,omitempty"`
+	SUPerGPUHour     string  `json:"service_units_per_gpu_hour,omitempty"`
+	SUPerNodeHour    string  `json:"service_units_per_node_hour,omitempty"`
+	SUPerCPUHour     string  `json:"service_units_per_cpu_hour,omitempty"`
+	Granularity      float64 `json:"granularity_seconds,omitempty"`
+	Estimated        bool    `json:"estimated,omitempty"`
+	BillsWhileQueued bool    `json:"bills_while_queued,omitempty"`
+}
+
+// A clockDocument is when a platform deletes or closes something: at a time,
+// or so long after its last use.
+type clockDocument struct {
+	What  string    `json:"what"`
+	After float64   `json:"after_seconds,omitempty"`
+	At    time.Time `json:"at,omitzero"`
+}
+
+// MarshalJSON writes the backend as the commands' reference has it.
+func (b Backend) MarshalJSON() ([]byte, error) {
+	pools := make([]poolDocument, len(b.Pools))
+	for i, p := range b.Pools {
+		pools[i] = documentOf(p)
+	}
+	return json.Marshal(struct {
+		Name    string         `json:"name"`
+		Problem string         `json:"problem,omitempty"`
+		Pools   []poolDocument `json:"pools"`
+	}{b.Name, b.Problem, pools})
+}
+
+func documentOf(p offer.Pool) poolDocument {
+	d := poolDocument{
+		Name: p.Name, Word: p.Word, CPUs: p.CPUs, Mem: p.Memory, GPUs: p.GPUs, Model: p.GPUModel, Class: p.GPUClass, GPUMem: p.GPUMem,
+		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, Arrays: p.Arrays,
+		Testing: p.Testing, StandsFor: p.StandsFor, Idle: p.Idle, Total: p.Total, Others: p.Others, Wait: p.Wait.Seconds(), Price: rates(p.Price),
+		WholeNode: p.WholeNode, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem,
+	}
+	if p.Wait < 0 {
+		d.Wait = -1
+	}
+	for _, c := range p.Clocks {
+		d.Clocks = append(d.Clocks, clockDocument{c.What, c.After.Seconds(), c.At})
+	}
+	return d
+}
+
+func rates(p offer.Price) priceDocument {
+	return priceDocument{
+		Known: p.Known, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerGBMonth: p.USDPerGBMonth,
+		SUPerGPUHour: p.SUPerGPUHour, SUPerNodeHour: p.SUPerNodeHour, SUPerCPUHour: p.SUPerCPUHour,
+		Granularity: p.Granularity.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
+	}
+}
