@@ -64,18 +64,22 @@ func group(pp *planner.PhasePlan) []cluster {
 	return g.out
 }
 
-// alike maps each placement to the first that differs from it only in the host
-// of the backend: the head of the phase says which hosts share its jobs.
+// alike maps each placement to the first that asks for the same at the same
+// place, or differs from it only in the host of the backend: the head of the
+// phase says which hosts share its jobs.
 func alike(pp *planner.PhasePlan) []uint16 {
 	out := make([]uint16, max(len(pp.Placements), 1))
-	type key struct{ backend, class, shape string }
+	type key struct {
+		backend, pool, class, shape string
+		segments                    int
+	}
 	first := map[key]uint16{}
 	for at, d := range pp.Placements {
 		out[at] = uint16(at)
-		if d.Word != "host" || d.Pool == "" {
-			continue
+		k := key{d.Backend, d.Pool, d.GPUClass, place.ShapeKey(d.Shape), d.Segments}
+		if d.Word == "host" {
+			k.pool = ""
 		}
-		k := key{d.Backend, d.GPUClass, place.ShapeKey(d.Shape)}
 		if same, ok := first[k]; ok {
 			out[at] = same
 		} else {

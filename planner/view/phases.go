@@ -60,13 +60,14 @@ func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 	if pp.Hold != "" {
 		head.note = "! held: " + term.CleanLine(pp.Hold)
 	}
-	lines := append([]line{head}, gateLines(pp)...)
+	differs := apart(pp)
+	lines := append([]line{head}, gateLines(pp, differs)...)
 	for i, g := range groups {
 		if i == linesPerPhase && !h.Verbose && len(groups) > linesPerPhase+1 {
 			lines = append(lines, line{label: "…", shape: fmt.Sprintf("%d more kinds of change; -verbose shows every job", len(groups)-i)})
 			break
 		}
-		lines = append(lines, groupLine(pp, g))
+		lines = append(lines, groupLine(pp, g, differs))
 	}
 	return lines
 }
@@ -138,7 +139,7 @@ func poolWord(d place.Decision) string {
 	return d.Word + " "
 }
 
-func gateLines(pp *planner.PhasePlan) []line {
+func gateLines(pp *planner.PhasePlan, differs []string) []line {
 	var lines []line
 	if g := pp.Smoke; g != nil {
 		switch {
@@ -162,12 +163,15 @@ func gateLines(pp *planner.PhasePlan) []line {
 		if n := len(pp.Pilot) - 1; n > 0 {
 			note += fmt.Sprintf(" and %d more", n)
 		}
+		note = notes(ofPlace(differs, pp, i), note)
 		lines = append(lines, line{label: "  + pilot", amount: amount(len(pp.Pilot), d), shape: shape(d), note: note})
 	}
 	return lines
 }
 
-func groupLine(pp *planner.PhasePlan, g cluster) line {
+// groupLine is the row of a cluster; differs says by placement what its request
+// has of its own.
+func groupLine(pp *planner.PhasePlan, g cluster, differs []string) line {
 	l := line{label: "  " + symbols[g.kind], note: g.text}
 	if !g.kind.Starts() {
 		l.amount = count(g.cells)
@@ -181,10 +185,25 @@ func groupLine(pp *planner.PhasePlan, g cluster) line {
 	if l.note == "" {
 		l.note = after(pp)
 	}
-	if at := placed(pp, d); at != "" {
-		l.note = strings.TrimSuffix("on "+at+"; "+l.note, "; ")
+	at := placed(pp, d)
+	if at != "" {
+		at = "on " + at
 	}
+	l.note = notes(ofPlace(differs, pp, g.first), at, l.note)
 	return l
+}
+
+// ofPlace is the text of a cell's placement, "" where it has none.
+func ofPlace(texts []string, pp *planner.PhasePlan, cell int) string {
+	if cell < len(pp.Place) && int(pp.Place[cell]) < len(texts) {
+		return texts[pp.Place[cell]]
+	}
+	return ""
+}
+
+// notes joins remarks on one row.
+func notes(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "; ")
 }
 
 // placed is where jobs go, in a phase whose jobs go to several places; of a
