@@ -35,13 +35,11 @@ type Spill struct {
 	from, to string
 	of       int
 	end      time.Duration // as spilled, from the first start
-	alone    time.Duration // had none overflowed
-	all      time.Duration // had all of them
 	cost     string        // of the spilled at most, in words
-	first    string        // of all without overflow
-	whole    string        // of all of them there
-	bound    string        // what kept more from it, "" when more would end no sooner
-	tried    string        // the backend of the phase's smoke, "" without one
+	cheapest way
+	fastest  way
+	bound    string // what kept more from it, "" when more would end no sooner
+	tried    string // the backend of the phase's smoke, "" without one
 }
 
 // Nowhere is a case without a second place.
@@ -65,8 +63,7 @@ func (c Case) Decide() Spill {
 		return s
 	}
 	most, bound := c.Afford(c.Free)
-	s.alone = at.End(c.Jobs + c.Flying)
-	s.end = s.alone
+	s.end = at.End(c.Jobs + c.Flying)
 	for k := 1; k <= most; k++ {
 		if end := max(at.End(c.Jobs-k+c.Flying), there.End(k)); end < s.end {
 			s.N, s.end = k, end
@@ -81,8 +78,8 @@ func (c Case) Decide() Spill {
 	if s.N == most && most < c.Jobs {
 		s.bound = bound
 	}
-	s.all = there.End(c.Jobs)
-	s.cost, s.first, s.whole = inAll(c.Second, s.N), inAll(c.First, c.Jobs), inAll(c.Second, c.Jobs)
+	s.cost = bill{}.plus(c.Second, s.N).String()
+	s.cheapest, s.fastest = c.cheapest(), c.fastest(at, there)
 	return s
 }
 

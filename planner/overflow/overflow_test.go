@@ -49,7 +49,12 @@ func TestDecide(t *testing.T) {
 		"the cap leaves two":           {func(c *Case) { c.MaxParallel = 7 }, 15, "about 18h"},
 		"a smoke is tried first":       {func(c *Case) { c.Smoke = true }, 55, "none of them starts before its smoke has passed on slurm.alpine, and none is tried on vastai.x 4090"},
 		"both ways are priced":         {nil, 55, "Cheapest: all on slurm.alpine aa100, at most $0, about 24h. Fastest: all on vastai.x 4090, at most $84, about 2h."},
-		"a price nobody knows":         {func(c *Case) { c.Second = cloud("") }, 55, "at most a price that is not known"},
+		"both together are the fastest": {func(c *Case) { c.There.Slots = 3 }, 20,
+			"about 16h. Cheapest: all on slurm.alpine aa100, at most $0, about 24h. Fastest: 20 on vastai.x 4090 and 40 on slurm.alpine aa100, at most $28, about 16h."},
+		"faster than the budget leaves": {func(c *Case) { afford(10, "the purse is empty")(c); c.There.Slots = 3 }, 10, "about 20h; the purse is empty. Cheapest: all on slurm.alpine aa100, at most $0, about 24h. Fastest: 20 on vastai.x 4090"},
+		"the second is the cheaper":     {func(c *Case) { c.First.Price.USDPerHour = "1" }, 55, "Cheapest: all on vastai.x 4090, at most $84, about 2h."},
+		"the cap holds for all there":   {func(c *Case) { c.MaxParallel, c.There.Slots = 7, 7 }, 15, "Fastest: all on vastai.x 4090, at most $84, about 18h."},
+		"a price nobody knows":          {func(c *Case) { c.Second = cloud("") }, 55, "at most a price that is not known"},
 	} {
 		first := cloud("0")
 		first.Backend, first.Pool = "slurm.alpine", "aa100"
