@@ -158,6 +158,7 @@ func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 		w.close()
 		return nil, err
 	}
+	file.Progress(plan, st)
 	if plan.BudgetBroken() {
 		w.close()
 		if !f.json {
