@@ -35,15 +35,15 @@ func (e *engine) loadGates() {
 }
 
 // unchainGate takes back what was handed over to come after a smoke or a pilot
-// that is known not to have passed.
+// that has not passed and is not under way.
 func (e *engine) unchainGate(p *phase) {
 	for _, c := range p.Gate.Order {
-		if p.Gate.Smokes[c] == cells.Failed {
+		if e.byJob[e.recordKey(p, c, true)] == nil {
 			e.behindSmoke(p, c)
 		}
 	}
 	for c := range p.Gate.Pilots {
-		if p.At[c].Stopped() {
+		if e.byJob[p.Address(int(c))] == nil {
 			e.behindPilots(p)
 		}
 	}

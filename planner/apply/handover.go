@@ -28,19 +28,30 @@ func (e *engine) handOver() {
 			e.needs(fmt.Sprintf("phase.%s waits for its smoke", p.Name))
 			continue
 		}
-		for c := range int32(len(p.At)) {
-			if p.At[c] != cells.Pending || p.Waits[c] == 0 {
-				continue
-			}
-			if why := e.ridesAfter(p, c); why != "" {
-				e.needs(why)
-				continue
-			}
-			if e.start(p, c, false) == full {
-				return // it said why
+		for _, pilots := range []bool{true, false} { // the rest comes after them
+			if !e.handCells(p, pilots) {
+				return
 			}
 		}
 	}
+}
+
+// handCells hands over what waits for others on the same backend: the pilots
+// of a phase, or the rest. It reports whether there was room.
+func (e *engine) handCells(p *phase, pilots bool) bool {
+	for c := range int32(len(p.At)) {
+		if p.At[c] != cells.Pending || p.Waits[c] == 0 || p.Gate.Pilots[c] != pilots {
+			continue
+		}
+		if why := e.ridesAfter(p, c); why != "" {
+			e.needs(why)
+			continue
+		}
+		if e.start(p, c, false) == full {
+			return false // it said why
+		}
+	}
+	return true
 }
 
 // needs notes the first thing that muster has to do.
@@ -69,7 +80,18 @@ func (e *engine) gateRides(p *phase) bool {
 		}
 	}
 	for _, c := range p.Gate.Order {
-		if !p.Gate.Smokes[c].InFlight() {
+		if f := e.byJob[e.recordKey(p, c, true)]; !p.Gate.Smokes[c].InFlight() || f == nil || f.End != fleet.Stays {
+			return false
+		}
+	}
+	return true
+}
+
+// pilotsRide reports whether jobs may be queued behind the pilots of their
+// phase: only where all of these lie.
+func (e *engine) pilotsRide(p *phase, b *fleet.Backend) bool {
+	for c := range p.Gate.Pilots {
+		if !e.on(p, c, b) {
 			return false
 		}
 	}
@@ -104,7 +126,10 @@ func (e *engine) ridesAfter(p *phase, cell int32) string {
 			}
 		}
 	}
-	return e.ridesAfterPhases(p, b)
+	if why := e.ridesAfterPhases(p, b); why != "" || p.Gate.Pilots[cell] || e.pilotsRide(p, b) {
+		return why
+	}
+	return fmt.Sprintf("phase.%s waits for its pilots", p.Name)
 }
 
 func (e *engine) ridesAfterPhases(p *phase, b *fleet.Backend) string {

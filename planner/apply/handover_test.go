@@ -402,6 +402,61 @@ phase "d" {
 	}
 }
 
+// TestNothingIsHandedOverPastAPilot: what is left to run without muster starts
+// no job whose pilots have not passed, nor before they are done.
+func TestNothingIsHandedOverPastAPilot(t *testing.T) {
+	t.Parallel()
+	piloted := strings.Replace(chain, "job {", "pilot { cells = \"ends\" }\n  job {", 1)
+	for name, c := range map[string]struct {
+		before, after func(s *stage)
+		want          string
+	}{
+		"it failed": {func(s *stage) {
+			s.world.result = func(j providers.Job, _ int) result {
+				if j.Address == `phase.a["n=3"]` {
+					return result{exit: 3, class: "nan"}
+				}
+				return result{}
+			}
+		}, func(s *stage) { s.world.result = nil }, "detached done=3 failed=1 held=0 blocked=6 left=0"},
+		"it is held": {func(s *stage) {
+			s.conf = func(c *Config) {
+				c.Session.Append(state.HoldSet{Hold: state.Hold{Address: `phase.a["n=3"]`, Who: "ada", At: time.Now()}})
+			}
+		}, func(*stage) {}, "detached done=3 failed=0 held=1 blocked=6 left=0"},
+		"it is another job by now": {func(s *stage) {
+			s.conf = detached
+			s.world.result = func(j providers.Job, _ int) result { return result{hang: j.Address == `phase.a["n=3"]`} }
+		}, func(s *stage) {
+			s.world.result = nil
+			s.write(strings.Replace(piloted, "echo ${cell.n}", "echo -n ${cell.n}", 1))
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, piloted)
+			c.before(s)
+			s.must(t.Context())
+			c.after(s)
+			s.conf = detached
+			if o := s.must(t.Context()); c.want != "" {
+				s.check(o, c.want)
+			}
+			s.world.settle(t)
+			s.world.mu.Lock()
+			defer s.world.mu.Unlock()
+			for _, j := range s.world.jobs {
+				if j.Address != `phase.a["n=2"]` || j.status == offer.Cancelled {
+					continue
+				}
+				if c.want != "" || j.status != offer.Completed || len(j.After) != 2 {
+					t.Errorf("%s is %s, and comes after %v", j.Address, j.status, j.After)
+				}
+			}
+		})
+	}
+}
+
 // TestRidersOfWhatFailed: whatever ends a job behind which others were queued,
 // the next apply takes them back and comes to an end.
 func TestRidersOfWhatFailed(t *testing.T) {

@@ -104,7 +104,8 @@ func (e *engine) loadCells() {
 	e.unchainAll()
 }
 
-// unchainAll looks at what failed before this run.
+// unchainAll takes back what earlier runs handed over to come after a job that
+// is neither done nor under way by now: it failed, or starts anew.
 func (e *engine) unchainAll() {
 	if len(e.flights) == 0 {
 		return
@@ -112,15 +113,23 @@ func (e *engine) unchainAll() {
 	e.fleet.Unanswered++ // the cancels wait for the first look-up
 	defer func() { e.fleet.Unanswered-- }()
 	for _, p := range e.phases {
-		if p.Counts[cells.Failed]+p.Counts[cells.Held]+p.Counts[cells.Cancelled] == 0 {
-			continue
-		}
 		for c, s := range p.At {
-			if s.Stopped() {
+			if !s.Satisfied() && !s.InFlight() && e.byJob[p.Address(c)] == nil && !e.repoints(p, int32(c)) {
 				e.unchain(p, int32(c))
 			}
 		}
 	}
+}
+
+// repoints reports whether what comes after a cell will come after its next
+// launch by itself: a host's queue knows nothing of a token that is yet to come.
+func (e *engine) repoints(p *phase, cell int32) bool {
+	rec := e.st.Jobs[p.Address(int(cell))]
+	if p.kind(cell) != planner.Retry || rec == nil || rec.Last() == nil {
+		return false
+	}
+	b := e.fleet.At(rec.Last().Backend, rec.Last().Pool)
+	return b != nil && !b.Can.HostQueue
 }
 
 // enqueue puts every cell that waits for nothing into its queue.

@@ -62,7 +62,11 @@ func (e *engine) dispatchPhase(p *phase) {
 		}
 	}
 	for ord := range p.queues {
-		if p.queues[ord].Len() > 0 {
+		switch {
+		case p.queues[ord].Len() == 0:
+		case !e.pilotsRide(p, e.fleet.Queues[ord]):
+			e.needs(fmt.Sprintf("phase.%s waits for its pilots", p.Name))
+		default:
 			e.dispatchQueue(p, ord)
 		}
 	}
