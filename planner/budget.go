@@ -37,6 +37,15 @@ func (m *maker) budgets() {
 	}
 	m.plan.Ceiling = c.Ceiling(m.in.Campaign.Budgets, m.plan.Budgets)
 	m.plan.Asks = append(m.plan.Asks, c.Asks(m.in.Campaign.Policy, m.plan.Ceiling)...)
+	m.plan.Forecast.LeaveOut(m.leftOut())
+}
+
+// leftOut counts the jobs that start and have no place, which is an error.
+func (m *maker) leftOut() (n int) {
+	for _, w := range m.works {
+		n += w.unplaced()
+	}
+	return n
 }
 
 // ledger is what was spent, of records that move under their new phase: its

@@ -88,7 +88,7 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 		if !w.starting() {
 			continue
 		}
-		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Unplaced: w.unplaced(), Moves: map[string]bool{}}
+		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
 		if g := w.pp.Smoke; g != nil {
 			o.Smokes, o.SmokesAt = len(g.Run), g.Place
 		}
@@ -102,14 +102,14 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 	return out
 }
 
-// unplaced reports whether a job would start and has nowhere to.
-func (w *work) unplaced() bool {
+// unplaced counts the jobs that would start and have nowhere to.
+func (w *work) unplaced() (n int) {
 	for i, at := range w.pp.Place {
 		if w.pp.Kind[i].Starts() && (at == 0 || w.pp.Placements[at].Backend == "") {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // namedMissing is how many jobs a note names one by one.

@@ -47,6 +47,25 @@ type Forecast struct {
 	ByPool    map[string][]Line // "slurm.alpine aa100"
 	ByScope   map[string][]Line // by Input.Scopes, every unit
 	Basis     []string          // "no history yet: expected is half of each walltime, …"
+	LeftOut   int               // jobs that start and have no place: no sum and no end is known
+}
+
+// LeaveOut marks what is said of the whole as unknown, for so many jobs that
+// have no place: the sum over the others would be read as that over all.
+func (f *Forecast) LeaveOut(jobs int) {
+	if f.LeftOut = jobs; jobs == 0 {
+		return
+	}
+	for i, l := range f.Lines {
+		f.Lines[i] = UnknownLine(l.Unit)
+	}
+	f.Walltime.Mark = Unknown
+}
+
+// UnknownLine is the line of a unit of which nothing is known.
+func UnknownLine(unit string) Line {
+	nothing := Figure{Mark: Unknown}
+	return Line{Unit: unit, Expected: nothing, P90: nothing, AtMost: nothing}
 }
 
 // A Span is a duration at two quantiles.

@@ -39,12 +39,9 @@ func (h Human) costOf(p *planner.Plan, beside int) string {
 	names, figures := []string{""}, [][3]string{{"expected", "p90", "at most"}}
 	limits := make([][]string, len(budgets))
 	for _, u := range unitNames {
-		line, ok := lineOf(p.Forecast.Lines, u.unit)
-		if !ok && !limited(budgets, u.unit) {
-			continue
-		}
+		line, ok := tableLine(p, budgets, u.unit)
 		if !ok {
-			line = limitedLine(p, budgets, u.unit)
+			continue
 		}
 		names = append(names, u.name)
 		figures = append(figures, [3]string{figure(u.unit, line.Expected), figure(u.unit, line.P90), figure(u.unit, line.AtMost)})
@@ -96,6 +93,18 @@ func budgetColumn(b planner.BudgetCheck, limits []string) []string {
 		return append(out, strings.Repeat(" ", width-1)+"–")
 	}
 	return append(out, deadline(b.Deadline))
+}
+
+// tableLine is a line of the cost table, if it has one of the unit.
+func tableLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) (forecast.Line, bool) {
+	line, ok := lineOf(p.Forecast.Lines, unit)
+	switch {
+	case ok || !limited(budgets, unit):
+		return line, ok
+	case p.Forecast.LeftOut > 0:
+		return forecast.UnknownLine(unit), true
+	}
+	return limitedLine(p, budgets, unit), true
 }
 
 // limitedLine is a unit that only a budget speaks of: what the scope of that

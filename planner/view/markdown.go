@@ -162,8 +162,8 @@ func markdownCost(p *planner.Plan) string {
 	}
 	b.WriteString("\n|:--|--:|--:|--:|" + strings.Repeat("--:|", len(budgets)) + "\n")
 	for _, u := range unitNames {
-		line, ok := lineOf(p.Forecast.Lines, u.unit)
-		if !ok && !limited(budgets, u.unit) {
+		line, ok := tableLine(p, budgets, u.unit)
+		if !ok {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |", u.name, star(figure(u.unit, line.Expected)), star(figure(u.unit, line.P90)), star(figure(u.unit, line.AtMost)))

@@ -35,7 +35,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"a broken budget": {func(p *planner.Plan) {
 			p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 comes to $4"}, Limits: state.Amounts{"usd": "1"}}}
 		}, []string{"- **budget** `paper`: p90 comes to $4", "**What a yes allows:** nothing as it stands."}, nil},
-		"a part that has no place": {func(p *planner.Plan) { p.Phases[0].Place[8] = 0 }, []string{"on `local.local` (8); 1 of them cannot run anywhere as it stands, and the figures leave them out"}, nil},
+		"a part that has no place": {func(p *planner.Plan) { p.Phases[0].Place[8] = 0 }, []string{"on `local.local` (8); 1 of them cannot run anywhere as it stands, and what they cost is not known"}, nil},
 		"nothing has a place":      {func(p *planner.Plan) { clear(p.Phases[0].Place); p.Forecast.Walltime = forecast.Span{} }, []string{"runs **9 jobs**, but nowhere as it stands"}, []string{"done after 0s"}},
 		"results replaced": {func(p *planner.Plan) {
 			p.Phases[0].Kind[0], p.Counts.Rerun, p.Counts.Run = planner.Rerun, 1, 8

@@ -49,6 +49,10 @@ func markdownStory(b *strings.Builder, p *planner.Plan) {
 		return
 	}
 	w := p.Forecast.Walltime
+	if p.Forecast.LeftOut > 0 {
+		b.WriteString("- ends nobody knows when: not every job has a place.\n\n")
+		return
+	}
 	if w.Mark == forecast.Unknown {
 		b.WriteString("- ends nobody knows when: some jobs state no walltime, and have no history.\n\n")
 		return
@@ -89,13 +93,13 @@ func markdownWhere(p *planner.Plan) string {
 	slices.SortStableFunc(names, func(a, b string) int { return n[b] - n[a] })
 	switch {
 	case len(names) == 0 && nowhere > 0:
-		return ", but nowhere as it stands: they have no place, and the figures leave them out"
+		return ", but nowhere as it stands: they have no place, and what they cost is not known"
 	case len(names) == 0:
 		return ""
 	}
 	lost := ""
 	if nowhere > 0 {
-		lost = "; " + count(nowhere) + " of them cannot run anywhere as it stands, and the figures leave them out"
+		lost = "; " + count(nowhere) + " of them cannot run anywhere as it stands, and what they cost is not known"
 	}
 	shown := names[:min(len(names), 5)]
 	var out []string
@@ -139,7 +143,7 @@ func markdownDoubts(p *planner.Plan) []string {
 			out = append(out, "**no history**: some jobs have never run, and their times and costs are taken from the walltimes that were asked for, not from what they need")
 		}
 		for _, u := range unitNames {
-			if l, ok := lineOf(p.Forecast.Lines, u.unit); ok && l.AtMost.Mark == forecast.Unknown {
+			if l, ok := lineOf(p.Forecast.Lines, u.unit); ok && p.Forecast.LeftOut == 0 && l.AtMost.Mark == forecast.Unknown {
 				out = append(out, fmt.Sprintf("**no upper bound** is known for %s: a price or a walltime is missing", u.name))
 			}
 		}
