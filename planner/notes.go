@@ -35,7 +35,7 @@ func (m *maker) note() {
 	say(remarks.Elsewhere(m.queues().Phases)...)
 	m.noteMissing()
 	if runs {
-		say(remarks.Clocks(m.in.Pools, m.usedPools(), m.in.Now, m.plan.Forecast.Walltime.P90)...)
+		say(remarks.Clocks(m.in.Pools, m.usedPools(), m.in.Now, m.plan.Forecast.Walltime.P90, m.st.Jobs)...)
 	}
 	say(remarks.Rented(m.st.Rentals, m.in.Observed.Orphans, m.in.Pools, m.in.Now)...)
 	say(remarks.Machines(m.withoutHistory())...)

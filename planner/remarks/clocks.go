@@ -6,12 +6,14 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // Clocks says at which dates a platform deletes, bills or closes while a plan
 // may still run that takes so long from now on, for the pools that it uses,
-// each a backend and its own name.
-func Clocks(pools []offer.Pool, used [][2]string, now time.Time, takes time.Duration) (notes []string) {
+// each a backend and its own name; and which outputs of earlier jobs are due
+// for deletion by then.
+func Clocks(pools []offer.Pool, used [][2]string, now time.Time, takes time.Duration, jobs map[string]*state.Job) (notes []string) {
 	for _, name := range used {
 		for i := range pools {
 			p := &pools[i]
@@ -21,6 +23,11 @@ func Clocks(pools []offer.Pool, used [][2]string, now time.Time, takes time.Dura
 			for _, c := range p.Clocks {
 				if text := clock(c, now, takes); text != "" {
 					notes = append(notes, fmt.Sprintf("backend.%s: %s.", p.Backend, text))
+				}
+				if c.At.IsZero() && c.After > 0 {
+					if text := due(c, p.Backend, now.Add(takes), jobs); text != "" {
+						notes = append(notes, fmt.Sprintf("backend.%s: %s.", p.Backend, text))
+					}
 				}
 			}
 		}
@@ -41,4 +48,34 @@ func clock(c offer.Clock, now time.Time, takes time.Duration) string {
 			c.What, units.ShortDuration(c.After), units.ShortDuration(takes))
 	}
 	return ""
+}
+
+// due names what earlier jobs left on a backend, and nowhere else, that a clock
+// deletes before the plan ends if nobody uses it: it counts from the last use,
+// of which muster knows when a file was written.
+func due(c offer.Clock, backend string, end time.Time, jobs map[string]*state.Job) string {
+	n, oldest := 0, end
+	for _, j := range jobs {
+		if j.Smoke {
+			continue
+		}
+		for _, o := range j.Outputs {
+			written := time.Unix(0, o.MTime)
+			if o.Backend != backend || o.Missing || o.MTime == 0 || len(o.Copies) > 0 || written.Add(c.After).After(end) {
+				continue
+			}
+			if n++; written.Before(oldest) {
+				oldest = written
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	what := fmt.Sprintf("%d outputs of earlier jobs lie", n)
+	if n == 1 {
+		what = "1 output of an earlier job lies"
+	}
+	return fmt.Sprintf("%s after %s without use, and %s on this backend alone that may be gone before the p90 end of this plan, the first on %s; `muster pull` keeps a copy",
+		c.What, units.ShortDuration(c.After), what, oldest.Add(c.After).UTC().Format("2006-01-02"))
 }
