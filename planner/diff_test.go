@@ -18,9 +18,10 @@ type tableRow struct {
 	status state.Status // of the record; "" = none
 	edit   func(x *scene)
 	want   Kind
-	text   string // in the detail's text
-	field  string // of a reason
-	loose  []Kind // rows outside the wanted cells
+	text   string              // in the detail's text
+	field  string              // of a reason
+	loose  []Kind              // rows outside the wanted cells
+	also   func(d Detail) bool // what else holds of the detail
 }
 
 // A scene is what a row's case may change before planning.
@@ -171,7 +172,7 @@ func (x *scene) missing() {
 }
 
 func TestTable(t *testing.T) {
-	for _, row := range table {
+	for _, row := range slices.Concat(table, halves) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			p := row.play(t)
@@ -185,6 +186,9 @@ func TestTable(t *testing.T) {
 			}
 			if row.field != "" && !slices.ContainsFunc(d.Reasons, func(r Reason) bool { return r.Field == row.field }) {
 				t.Errorf("reasons %+v, want one about %q", d.Reasons, row.field)
+			}
+			if row.also != nil && !row.also(d) {
+				t.Errorf("detail %+v", d)
 			}
 			if d.Destroy != row.want.Destroys() {
 				t.Errorf("destroy %v", d.Destroy)
