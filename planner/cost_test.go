@@ -217,6 +217,13 @@ func TestInputBytes(t *testing.T) {
 			if got := plan(t, input(c, st)).Phases[1].Kind; !slices.Equal(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
+			st.Holds = []state.Hold{{Who: "ada"}}
+			if want[0] == Rerun {
+				want[0] = HeldKind
+			}
+			if got := plan(t, input(c, st)).Phases[1].Kind; !slices.Equal(got, want) {
+				t.Errorf("held: got %v, want %v", got, want)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/muster-run/muster/lang"
@@ -16,6 +17,7 @@ func TestUnwanted(t *testing.T) {
 		status state.Status
 		edit   func(x *scene)
 		want   []Kind
+		text   string // of the last row
 	}{
 		"queued, alive: cancel":          {status: state.Queued, want: []Kind{Cancel}},
 		"running, alive: cancel":         {status: state.Running, want: []Kind{Cancel}},
@@ -28,9 +30,14 @@ func TestUnwanted(t *testing.T) {
 		"running, unreachable: unknown": {status: state.Running, edit: func(x *scene) {
 			x.job.Attempts[0].Backend = "ssh.gone"
 			x.in.Observed.Unreachable = map[string]string{"ssh.gone": "no route"}
-		}, want: []Kind{UnknownAt}},
-		"intent found: adopt":             {status: state.Submitting, edit: func(x *scene) { x.see(found(offer.Queued)) }, want: []Kind{Adopt}},
-		"running, not targeted: left out": {status: state.Running, edit: func(x *scene) { x.in.Options.Targets = []string{"phase.a"} }},
+		}, want: []Kind{UnknownAt}, text: "no route"},
+		"intent found: adopt":                    {status: state.Submitting, edit: func(x *scene) { x.see(found(offer.Queued)) }, want: []Kind{Adopt}},
+		"verifying: cancel":                      {status: state.Verifying, want: []Kind{Cancel}},
+		"between two launches: cancel":           {status: state.Waiting, want: []Kind{Cancel}},
+		"intent surely absent: forget":           {status: state.Submitting, edit: func(x *scene) { x.see(offer.Observation{Presence: offer.Absent}) }, want: []Kind{Forget}},
+		"running, two handles: cancel the other": {status: state.Running, edit: (*scene).twice, want: []Kind{Duplicate, Cancel}, text: "77"},
+		"intent found twice: cancel the other":   {status: state.Submitting, edit: (*scene).twice, want: []Kind{Duplicate, Cancel}, text: "77"},
+		"running, not targeted: left out":        {status: state.Running, edit: func(x *scene) { x.in.Options.Targets = []string{"phase.a"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,8 +46,15 @@ func TestUnwanted(t *testing.T) {
 				c.edit(x)
 			}
 			var got []Kind
+			text := ""
 			for _, r := range plan(t, x.in).Loose {
-				got = append(got, r.Kind)
+				got, text = append(got, r.Kind), r.Detail.Text
+				if r.Backend != x.job.Attempts[0].Backend {
+					t.Errorf("on %q, not %q", r.Backend, x.job.Attempts[0].Backend)
+				}
+				if ended := strings.Contains(name, "ended"); ended != slices.ContainsFunc(r.Detail.Reasons, func(r Reason) bool { return r.Field == "status" && r.New == "completed" }) {
+					t.Errorf("reasons %+v", r.Detail.Reasons)
+				}
 				if r.Detail.Destroy != (r.Kind == Cancel) {
 					t.Errorf("%v needs approval: %v", r.Kind, r.Detail.Destroy)
 				}
@@ -48,8 +62,17 @@ func TestUnwanted(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("rows %v, want %v", got, c.want)
 			}
+			if !strings.Contains(text, c.text) {
+				t.Errorf("text %q, want %q in it", text, c.text)
+			}
 		})
 	}
+}
+
+func (x *scene) twice() {
+	o := found(offer.Running)
+	o.Duplicate = "77"
+	x.see(o)
 }
 
 // sceneOf plans a campaign on the state that another one left.
@@ -74,9 +97,14 @@ func TestMoves(t *testing.T) {
 		want   Kind
 		loose  int
 	}{
-		"moved block, completed: moved with its files":         {status: state.Completed, mod: moved, lr: "0.1", want: Move},
-		"moved block, running: moved with its attempt":         {status: state.Running, mod: moved, lr: "0.1", want: Move},
-		"moved block, failed: moved with its attempts used":    {status: state.Failed, mod: moved, lr: "0.1", want: Move},
+		"moved block, completed: moved with its files":      {status: state.Completed, mod: moved, lr: "0.1", want: Move},
+		"moved block, running: moved with its attempt":      {status: state.Running, mod: moved, lr: "0.1", want: Move},
+		"moved block, failed: moved with its attempts used": {status: state.Failed, mod: moved, lr: "0.1", want: Move},
+		"moved block, ended while nobody looked: moved":     {status: state.Running, mod: moved, lr: "0.1", edit: func(x *scene) { x.see(found(offer.Completed)) }, want: Move},
+		"moved block, outputs broken: moved": {status: state.Completed, mod: moved, lr: "0.1", edit: func(x *scene) {
+			x.missing()
+			x.in.Observed.Outputs[`phase.new["seed=1"]`] = x.in.Observed.Outputs[x.job.Address]
+		}, want: Move},
 		"moved block, other result: re-run under its new name": {status: state.Completed, mod: moved, lr: "0.2", want: Rerun},
 		"no block, the address is part of no hash: inferred":   {status: state.Completed, lr: "0.1", want: Move},
 		"no block, outputs broken: run, the old one forgotten": {status: state.Completed, lr: "0.1", edit: (*scene).missing, want: Run, loose: 1},
@@ -102,6 +130,26 @@ func TestMoves(t *testing.T) {
 				t.Errorf("from %q", d.From)
 			}
 		})
+	}
+}
+
+// TestMovedThoughItsInputChanged: that its input has other bytes now keeps no
+// record from moving.
+func TestMovedThoughItsInputChanged(t *testing.T) {
+	t.Parallel()
+	for _, moves := range []bool{false, true} {
+		a, name, want := phaseSpec{name: "a", seeds: []int{1}, lr: "1"}, "old", Bytes
+		var mod func(c *lang.Campaign)
+		if moves {
+			name, want = "new", Move
+			mod = func(c *lang.Campaign) { c.Moved = []lang.Moved{{From: "phase.old", To: "phase.new"}} }
+		}
+		st := applied(t, load(t, nil, a, phaseSpec{name: "old", seeds: []int{1}, lr: "1", input: "a"}), state.Completed)
+		st.Jobs[`phase.old["seed=1"]`].InputBytes = map[string]string{"x": "sha256:other"}
+		is := load(t, mod, a, phaseSpec{name: name, seeds: []int{1}, lr: "1", input: "a"})
+		if got := plan(t, input(is, st)).Phases[1].Kind[0]; got != want {
+			t.Errorf("moved %v: %v, not %v", moves, got, want)
+		}
 	}
 }
 
@@ -151,21 +199,5 @@ func TestProtected(t *testing.T) {
 				t.Errorf("errors %v, want %v", diags, c.wantError)
 			}
 		})
-	}
-}
-
-func TestRentals(t *testing.T) {
-	t.Parallel()
-	c := load(t, nil, phaseSpec{name: "a", lr: "1"})
-	in := input(c, applied(t, c, state.Completed))
-	in.State.Rentals = map[string]state.Rental{"r1": {ID: "r1", Backend: "vastai.cloud", Status: "running", PerHour: "0.60"}, "r2": {ID: "r2", Backend: "lambda.x", Status: "running"}}
-	in.State.Jobs[c.Phases[0].Address(0)].Outputs[0].Backend = "lambda.x"
-	in.Observed.Orphans = []Orphan{{Backend: "vastai.cloud", ID: "o1", PerHour: "1.20"}}
-	p := plan(t, in)
-	if p.Counts.Release != 1 || len(p.Loose) != 2 || p.Loose[0].Address != "r1" || !p.Loose[0].Detail.Destroy {
-		t.Errorf("only the rental whose outputs are safe is released: %+v", p.Loose)
-	}
-	if p.Loose[1].PerHour != "1.20" || p.Loose[1].Kind != UnknownAt {
-		t.Errorf("an orphan is listed with its price: %+v", p.Loose[1])
 	}
 }
