@@ -59,6 +59,10 @@ func TestDestroyLeavesWhatEndedAlone(t *testing.T) {
 		if p := plan(t, x.in); len(p.Loose) != want {
 			t.Errorf("%s: %+v", s, p.Loose)
 		}
+		x.in.Options.Outputs = true
+		if p := plan(t, x.in); (p.Counts.Delete == 1) != (s == state.Completed) {
+			t.Errorf("%s: outputs to delete: %+v", s, p.Deletions)
+		}
 	}
 }
 
@@ -197,6 +201,23 @@ func (x *scene) rental(status string) {
 func (x *scene) smokeThere(s state.Status) {
 	address := state.SmokeAddress(x.job.Address)
 	x.in.State.Jobs[address] = &state.Job{Address: x.job.Address, Phase: "a", Smoke: true, Status: s, Outputs: []state.Output{{Name: "out", Backend: "vastai.cloud"}}}
+}
+
+// TestRentalOfWhatIsBlocked is kept: its jobs start once what they wait for is
+// free.
+func TestRentalOfWhatIsBlocked(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1", input: "a"})
+	for blocked, released := range map[bool]int{true: 0, false: 1} {
+		st := applied(t, c, state.Failed)
+		if blocked {
+			delete(st.Jobs, "phase.b")
+		}
+		st.Rentals = map[string]state.Rental{"r1": {ID: "r1", Backend: "local.local", Status: "running"}}
+		if p := plan(t, input(c, st)); p.Counts.Release != released || (p.Phases[1].Kind[0] == Blocked) != blocked {
+			t.Errorf("blocked %v: %d released, %v", blocked, p.Counts.Release, p.Phases[1].Kind)
+		}
+	}
 }
 
 // TestOrphans are listed with their price, and left.
