@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -123,7 +124,7 @@ func (m *maker) verdict(w *work, g *Gate, k, cell int) (hold string) {
 		g.Run = append(g.Run, cell)
 	case job.Status.Active():
 		g.Waiting = append(g.Waiting, cell)
-	case job.Status == state.Completed: // ended without a verdict
+	case job.Status == state.Completed, job.Status == state.Cancelled && f.Class == offer.Blocked: // ended without a verdict
 		g.Run = append(g.Run, cell)
 	default:
 		g.Failed = append(g.Failed, cell)

@@ -178,7 +178,7 @@ func TestCrashesBetweenEdits(t *testing.T) {
 		s.conf = nil
 		o := s.must(t.Context())
 		if c := s.counts(); o.Done != o.Total || c.Changes() {
-			rt.Fatalf("outcome %+v, and the plan then: %+v\n%s\n%s\n%s", o, c, hcl, strings.Join(s.notes, "\n"), s.story())
+			rt.Fatalf("outcome %+v, and the plan then: %+v\n%s\n%s", o, c, hcl, strings.Join(s.notes, "\n"))
 		}
 		for _, j := range s.state().Jobs {
 			if made := s.world.jobs[line.Stem(j.Last().Token)]; !j.Smoke && strings.Contains(made.Shell, " -") {

@@ -131,7 +131,7 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 	}
 	reason := o.Reason
 	a := f.attemptOf(o, n)
-	if f.End == fleet.Again || f.End == fleet.Behind {
+	if f.ours() {
 		a.Class = offer.Blocked
 	}
 	if f.End == fleet.Stays {
@@ -146,9 +146,17 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 	e.conclude1(f)
 }
 
+// ours reports whether muster ends a flight for its own reasons: no person
+// wants its job held.
+func (f *flight) ours() bool { return f.End.Anew() || f.End == fleet.Forget }
+
 // ended closes a flight without an observation: its backend does not have it.
 func (e *engine) ended(f *flight, s state.Status, reason string) {
-	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: state.Attempt{N: f.N, Token: f.LaunchToken(f.N), Ended: e.Clock()},
+	a := state.Attempt{N: f.N, Token: f.LaunchToken(f.N), Ended: e.Clock()}
+	if f.ours() {
+		a.Class = offer.Blocked
+	}
+	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: a,
 		Reason: reason, Spent: e.bill(f, &offer.Observation{}, f.N), At: e.Clock()})
 	e.conclude1(f)
 }
