@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -130,6 +131,9 @@ func (r *Refresh) fold(f *Fact, o offer.Observation, now time.Time) {
 	}
 }
 
+// Unlisted is why a job is absent whose backend says no more of it.
+const Unlisted = "its backend does not list it"
+
 const classNodeFailure = "node_failure"
 
 func (r *Refresh) foldAbsent(f *Fact, o offer.Observation, now time.Time) {
@@ -139,10 +143,10 @@ func (r *Refresh) foldAbsent(f *Fact, o offer.Observation, now time.Time) {
 	since, seen := r.Gone[o.Token]
 	if o.Status == offer.Lost || seen && now.Sub(since) >= goneAfter {
 		f.Status, f.Class = state.Failed, classNodeFailure
-		f.Reason = "its backend no longer knows it"
+		f.Reason = cmp.Or(o.Reason, Unlisted)
 		return
 	}
-	f.Unknown = "its backend does not list it; that counts after a second reading a minute later"
+	f.Unknown = cmp.Or(o.Reason, Unlisted) + "; that counts after a second reading a minute later"
 }
 
 // Going reports whether a backend was seen to have a record's last attempt,

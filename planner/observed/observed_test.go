@@ -37,6 +37,20 @@ func TestNotListedIsNotGone(t *testing.T) {
 	}
 }
 
+// TestLostSaysWhereItWasLookedFor: the reason is the backend's own where it
+// gives one.
+func TestLostSaysWhereItWasLookedFor(t *testing.T) {
+	for said, want := range map[string]string{"": Unlisted, "the queue of spool /s does not know it": "the queue of spool /s does not know it"} {
+		r := Refresh{Jobs: map[string]offer.Observation{"t": {Token: "t", Presence: offer.Absent, Reason: said}}, Gone: map[string]time.Time{"t": now}}
+		if f := r.Join(running(), now); f.Unknown != want+"; that counts after a second reading a minute later" {
+			t.Errorf("missed once: %q", f.Unknown)
+		}
+		if f := r.Join(running(), now.Add(time.Minute)); f.Status != state.Failed || f.Reason != want {
+			t.Errorf("lost: %s, %q, want %q", f.Status, f.Reason, want)
+		}
+	}
+}
+
 // TestBroken: what is missing is named, but for what has a verified copy.
 func TestBroken(t *testing.T) {
 	job := &state.Job{Address: "phase.a", Status: state.Completed, Outputs: []state.Output{

@@ -255,9 +255,26 @@ func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar
 	return out, nil
 }
 
-// Find says for each token whether the queue knows it.
+// Find says for each token whether the queue knows it, and of those that it
+// does not know which queue was asked: there is one for each spool.
 func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offer.Observation, err error) {
-	return out, c.Call(ctx, "find", wire.Find{Place: p, Tokens: tokens}, &out)
+	if err := c.Call(ctx, "find", wire.Find{Place: p, Tokens: tokens}, &out); err != nil {
+		return nil, err
+	}
+	dir, err := c.dir()
+	if err != nil {
+		return nil, err
+	}
+	why := "the queue of spool " + dir + " does not know it: was " + spool.Env + " another when it was submitted?"
+	if c.Spool != "" {
+		why = "the queue of spool " + dir + " does not know it: was spool another when it was submitted?"
+	}
+	for i := range out {
+		if out[i].Presence == offer.Absent {
+			out[i].Reason = why
+		}
+	}
+	return out, nil
 }
 
 // Watch calls fn with what happens from a cursor on, until ctx ends or fn

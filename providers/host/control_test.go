@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -159,4 +160,13 @@ func TestBreaker(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wait(jobs...)
+}
+
+// TestAbsentSaysWhichQueueWasAsked: there is one for each spool.
+func TestAbsentSaysWhichQueueWasAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if o := w.find(w.job("true")); o.Presence != offer.Absent || !strings.Contains(o.Reason, "the queue of spool "+filepath.Join(w.dir, "s")+" does not know it") {
+		t.Errorf("%v %q", o.Presence, o.Reason)
+	}
 }

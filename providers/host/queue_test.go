@@ -27,7 +27,7 @@ func TestOneJob(t *testing.T) {
 		t.Errorf("outputs: %+v", o.Outputs)
 	}
 	// A shell and a sleep, and nothing of the queue's own memory.
-	if o.Usage == nil || o.Usage.CPU < 0 || o.Usage.MaxRSS <= 0 || o.Usage.MaxRSS > 16<<20 || o.Usage.GPUMaxMem != -1 {
+	if o.Usage == nil || o.Usage.CPU < 0 || o.Usage.MaxRSS <= 0 || o.Usage.MaxRSS > 16<<20 || o.Usage.GPUMaxMem != nil {
 		t.Errorf("usage: %+v", o.Usage)
 	}
 }

@@ -210,7 +210,9 @@ type Usage struct {
 	CPU        time.Duration `json:"cpu"`         // user+system; -1 = unknown
 	MaxRSS     int64         `json:"max_rss"`     // bytes; -1 = unknown
 	GPUSeconds float64       `json:"gpu_seconds"` // devices held × seconds
-	GPUMaxMem  int64         `json:"gpu_max_mem"` // bytes; -1 = unknown
+	// GPUMaxMem is the most memory in use on one of its devices, bytes: 0 says
+	// that nothing was ever on it, nil that nobody looked.
+	GPUMaxMem *int64 `json:"gpu_max_mem,omitempty"`
 	// Billed is what the backend says that it charged, as an amount and its
 	// unit: "0.35 usd", "12 service_units"; without one it is usd. Text in other units is kept for people.
 	Billed string `json:"billed,omitempty"`

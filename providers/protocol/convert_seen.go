@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -60,8 +61,9 @@ func usageOut(u *offer.Usage) *pb.Usage {
 	if u == nil {
 		return nil
 	}
+	unknown := int64(-1) // said: to a muster that reads a plain number, what is absent is 0
 	return &pb.Usage{
-		Elapsed: int64(u.Elapsed), Cpu: int64(u.CPU), MaxRss: u.MaxRSS, GpuSeconds: u.GPUSeconds, GpuMaxMem: u.GPUMaxMem, Billed: u.Billed,
+		Elapsed: int64(u.Elapsed), Cpu: int64(u.CPU), MaxRss: u.MaxRSS, GpuSeconds: u.GPUSeconds, GpuMaxMem: cmp.Or(u.GPUMaxMem, &unknown), Billed: u.Billed,
 	}
 }
 
@@ -69,9 +71,13 @@ func usageIn(u *pb.Usage) *offer.Usage {
 	if u == nil {
 		return nil
 	}
-	return &offer.Usage{
-		Elapsed: time.Duration(u.Elapsed), CPU: time.Duration(u.Cpu), MaxRSS: u.MaxRss, GPUSeconds: u.GpuSeconds, GPUMaxMem: u.GpuMaxMem, Billed: u.Billed,
+	out := &offer.Usage{
+		Elapsed: time.Duration(u.Elapsed), CPU: time.Duration(u.Cpu), MaxRSS: u.MaxRss, GPUSeconds: u.GpuSeconds, Billed: u.Billed,
 	}
+	if u.GetGpuMaxMem() >= 0 {
+		out.GPUMaxMem = u.GpuMaxMem
+	}
+	return out
 }
 
 func noteOut(n providers.Note) *pb.Note {

@@ -168,3 +168,35 @@ func BenchmarkJobEncodeDecode(b *testing.B) {
 		_ = submissionIn(&m)
 	}
 }
+
+// TestDeviceMemoryOnTheWire: what has no word of it, as protocol buffers leave
+// out a number that was not set, is unknown; and to a reader of plain numbers,
+// to which what is absent is 0, the unknown is said as -1.
+func TestDeviceMemoryOnTheWire(t *testing.T) {
+	t.Parallel()
+	none, unknown := int64(0), int64(-1)
+	for name, c := range map[string]struct {
+		wire *pb.Usage
+		want *int64
+	}{
+		"unset":   {&pb.Usage{Elapsed: 1, GpuSeconds: 1}, nil},
+		"unknown": {&pb.Usage{GpuMaxMem: &unknown}, nil},
+		"none":    {&pb.Usage{GpuMaxMem: &none}, &none},
+	} {
+		text, err := proto.Marshal(c.wire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m pb.Usage
+		if err := proto.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		got := usageIn(&m).GPUMaxMem
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if m := usageOut(&offer.Usage{}); m.GpuMaxMem == nil || *m.GpuMaxMem != -1 {
+		t.Errorf("unknown is sent as %v", m.GpuMaxMem)
+	}
+}

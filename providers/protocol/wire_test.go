@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/stats"
@@ -26,6 +27,7 @@ type far struct {
 	providers.Provider
 	submit func(providers.SubmitRequest) ([]providers.Submitted, error)
 	watch  func(context.Context, providers.WatchRequest, func(providers.Batch) error) error
+	find   func(tokens []string) ([]offer.Observation, error)
 	push   func(io.ReadSeeker) error
 	logs   func(context.Context, io.Writer) error
 }
@@ -40,6 +42,10 @@ func (f *far) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.
 
 func (f *far) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
 	return f.watch(ctx, r, fn)
+}
+
+func (f *far) Find(_ context.Context, _ string, tokens []string) ([]offer.Observation, error) {
+	return f.find(tokens)
 }
 
 func (f *far) Push(_ context.Context, _, _ string, _ int64, _ string, r io.ReadSeeker) error {
@@ -182,6 +188,30 @@ func TestWatchKeepsBatchesWhole(t *testing.T) {
 	}
 	if largest := seen.largest.Load(); largest > 1<<20 {
 		t.Errorf("a message had %d bytes", largest)
+	}
+}
+
+// TestDeviceMemoryThatNobodyLookedAtIsUnknown: a provider that leaves it unset
+// has not said that the device was empty.
+func TestDeviceMemoryThatNobodyLookedAtIsUnknown(t *testing.T) {
+	t.Parallel()
+	none, some := int64(0), int64(4<<30)
+	want := []*int64{nil, &none, &some}
+	c, _ := connect(t, &far{find: func(tokens []string) (out []offer.Observation, _ error) {
+		for i, token := range tokens {
+			out = append(out, offer.Observation{Token: token, Presence: offer.Found, Status: offer.Completed,
+				Usage: &offer.Usage{Elapsed: time.Hour, GPUSeconds: 3600, GPUMaxMem: want[i]}})
+		}
+		return out, nil
+	}})
+	got, err := c.Find(t.Context(), "far.x", []string{"unset", "none", "some"})
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d of %d: %v", len(got), len(want), err)
+	}
+	for i, o := range got {
+		if diff := cmp.Diff(want[i], o.Usage.GPUMaxMem); diff != "" {
+			t.Errorf("%s (-sent +received):\n%s", o.Token, diff)
+		}
 	}
 }
 

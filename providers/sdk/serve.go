@@ -2,6 +2,9 @@
 // that calls Serve is a whole provider. Whatever the author does, the process
 // speaks the protocol with its limits, logs to muster's log, and never
 // outlives the muster that started it.
+//
+// What a provider does not know it leaves out, or says so: in offer.Usage a
+// negative CPU or MaxRSS is unknown, and so is a nil GPUMaxMem.
 package sdk
 
 import (

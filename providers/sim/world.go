@@ -555,7 +555,7 @@ func (j *job) over(at time.Time) offer.Observation {
 	if memory == 0 {
 		memory = -1
 	}
-	u := offer.Usage{Elapsed: d, CPU: d * time.Duration(max(j.Shape.CPUs, 1)), MaxRSS: memory, GPUSeconds: d.Seconds() * float64(j.Shape.GPUs), GPUMaxMem: -1}
+	u := offer.Usage{Elapsed: d, CPU: d * time.Duration(max(j.Shape.CPUs, 1)), MaxRSS: memory, GPUSeconds: d.Seconds() * float64(j.Shape.GPUs)}
 	if j.factor != 1 {
 		u.Billed = billed(j.line.at.Price, j.Shape, d, j.factor)
 	}

@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -60,7 +62,7 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 		case o == nil || o.Presence == offer.Unknown:
 			unsaid = append(unsaid, f)
 		case o.Presence == offer.Absent:
-			fl.absent(f)
+			fl.absent(f, o.Reason)
 		default:
 			f.missed = 0
 			for i := range o.Earlier {
@@ -97,8 +99,9 @@ func (fl *Fleet) cannotSay(b *Backend, fs []*Flight) {
 
 // absent is for a backend that answered and does not know a token. An intent
 // is sent again under it; a job that was there counts as lost after a second
-// reading.
-func (fl *Fleet) absent(f *Flight) {
+// reading, for the reason that its backend gives.
+func (fl *Fleet) absent(f *Flight, why string) {
+	why = cmp.Or(why, observed.Unlisted)
 	switch {
 	case f.End != Stays:
 		fl.Hear(Gone{f, "it was gone"})
@@ -107,10 +110,10 @@ func (fl *Fleet) absent(f *Flight) {
 	case f.missed == 0:
 		f.missed = 1
 		fl.move(f, cells.Unknown)
-		fl.Note(f.Addr, f.Addr+": its backend does not list it; looking again in a minute", true)
+		fl.Note(f.Addr, f.Addr+": "+why+"; looking again in a minute", true)
 		fl.Later(secondLook, func() { fl.lookFor(f.B, []*Flight{f}) })
 	default:
-		fl.observe(f.B.Contact, &offer.Observation{Token: f.Token, Presence: offer.Found, Status: offer.Lost, Attempt: f.N})
+		fl.observe(f.B.Contact, &offer.Observation{Token: f.Token, Presence: offer.Found, Status: offer.Lost, Attempt: f.N, Reason: why})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -180,5 +181,33 @@ func TestAnEarlierLaunchIsLateNews(t *testing.T) {
 	fl.observe(f.B.Contact, &offer.Observation{Token: "t/3", Presence: offer.Found, Status: offer.Running, Attempt: 3})
 	if got := fmt.Sprint(*heard); got != "[fleet.Late fleet.Seen]" || f.N != 3 {
 		t.Errorf("heard %s, launch %d", got, f.N)
+	}
+}
+
+// TestLostSaysWhereItWasLookedFor: the second reading ends it, for the reason
+// that its backend gives.
+func TestLostSaysWhereItWasLookedFor(t *testing.T) {
+	t.Parallel()
+	const why = "the queue of spool /s does not know it"
+	for said, want := range map[string]string{"": observed.Unlisted, why: why} {
+		looks := 0
+		s := &script{find: func(string) (offer.Observation, error) {
+			looks++
+			return offer.Observation{Token: "t", Presence: offer.Absent, Reason: said}, nil
+		}}
+		fl, l, f, _ := one(t, s)
+		f.Status, f.Handle = cells.Running, "7"
+		hear, got := fl.Hear, offer.Observation{}
+		fl.Hear = func(n News) {
+			if s, ok := n.(Seen); ok {
+				got = *s.O
+			}
+			hear(n)
+		}
+		fl.lookFor(f.B, []*Flight{f})
+		l.until(func() bool { return got.Status != "" })
+		if got.Status != offer.Lost || got.Reason != want || looks != 2 {
+			t.Errorf("after %d looks %s: %q, want %q", looks, got.Status, got.Reason, want)
+		}
 	}
 }

@@ -260,7 +260,7 @@ func (c *check) tail(ev *failure.Evidence) {
 
 // used is what the attempt used, as far as it can be known.
 func (c *check) used() *offer.Usage {
-	u := &offer.Usage{Elapsed: c.obs.Ended.Sub(c.obs.Started), CPU: -1, MaxRSS: -1, GPUMaxMem: -1}
+	u := &offer.Usage{Elapsed: c.obs.Ended.Sub(c.obs.Started), CPU: -1, MaxRSS: -1}
 	of := c.launch.Cgroup.Usage()
 	switch {
 	case of.Peak >= 0:

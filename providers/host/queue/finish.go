@@ -145,8 +145,8 @@ func (j *job) signal(sig syscall.Signal) {
 func (q *queue) finish(c *check) {
 	j := c.job
 	q.touched = boot.Uptime()
-	if c.obs.Usage != nil {
-		c.obs.Usage.GPUMaxMem = c.gpuMax
+	if most := c.gpuMax; c.obs.Usage != nil && most >= 0 {
+		c.obs.Usage.GPUMaxMem = &most
 	}
 	q.releaseGPUs(j)
 	q.gone[goneKey(j.spec.Token, j.attempt())] = true

@@ -60,6 +60,14 @@ func end(t *testing.T, q *queue, p machine.Place, j providers.Job) *offer.Usage 
 	return o.Usage
 }
 
+// most is what a job had in use on one device, bytes; -1 = unknown.
+func most(u *offer.Usage) int64 {
+	if u.GPUMaxMem == nil {
+		return -1
+	}
+	return *u.GPUMaxMem
+}
+
 // What a job had in use of its devices is its own processes' alone, and the
 // most on one of them.
 func TestGPUUse(t *testing.T) {
@@ -78,12 +86,12 @@ func TestGPUUse(t *testing.T) {
 		looked(t, q, two.Token, 1)
 		q.do(t.Context(), func() { q.jobs[two.Token].use.looks = 0 })
 		looked(t, q, two.Token, 1) // begun after the state was set
-		if u := end(t, q, p, two); u.GPUMaxMem != 5000<<20 {
-			t.Errorf("two devices: %d MiB, want 5000", u.GPUMaxMem>>20)
+		if got := most(end(t, q, p, two)); got != 5000<<20 {
+			t.Errorf("two devices: %d bytes, want 5000 MiB", got)
 		}
 		looked(t, q, none.Token, useNone)
-		if u := end(t, q, p, none); u.GPUMaxMem != 0 {
-			t.Errorf("nothing on it: %d", u.GPUMaxMem)
+		if got := most(end(t, q, p, none)); got != 0 {
+			t.Errorf("nothing on it: %d", got)
 		}
 	})
 }
@@ -101,8 +109,8 @@ func TestGPUUseOfASlice(t *testing.T) {
 		for i, j := range []providers.Job{a, b} {
 			q.do(t.Context(), func() { q.jobs[j.Token].use.looks = 0 })
 			looked(t, q, j.Token, 2)
-			if u, want := end(t, q, p, j), []int64{2900, 8900}[i]; u.GPUMaxMem != want<<20 {
-				t.Errorf("slice %d: %d MiB, want %d", i, u.GPUMaxMem>>20, want)
+			if got, want := most(end(t, q, p, j)), []int64{2900, 8900}[i]; got != want<<20 {
+				t.Errorf("slice %d: %d bytes, want %d MiB", i, got, want)
 			}
 		}
 	})
@@ -114,7 +122,7 @@ func TestGPUUseUnknown(t *testing.T) {
 	q, p := inside(t, b)
 	short := gpuJob(p, "true")
 	submitInside(t, q, p, short)
-	if o := eventually(t, q, short.Token, is(offer.Completed)); o.Usage.GPUMaxMem != -1 || o.Usage.GPUSeconds <= 0 {
+	if o := eventually(t, q, short.Token, is(offer.Completed)); o.Usage.GPUMaxMem != nil || o.Usage.GPUSeconds <= 0 {
 		t.Errorf("a short job: %+v", o.Usage)
 	}
 	hidden, _ := on(t, q, p, 1)
@@ -126,13 +134,13 @@ func TestGPUUseUnknown(t *testing.T) {
 			break
 		}
 	}
-	if u := end(t, q, p, hidden); u.GPUMaxMem != -1 {
-		t.Errorf("nobody is named: %d", u.GPUMaxMem)
+	if got := most(end(t, q, p, hidden)); got != -1 {
+		t.Errorf("nobody is named: %d", got)
 	}
 	plain := gpuJob(p, "true")
 	plain.Shape.GPUs = 0
 	submitInside(t, q, p, plain)
-	if o := eventually(t, q, plain.Token, is(offer.Completed)); o.Usage.GPUMaxMem != -1 {
+	if o := eventually(t, q, plain.Token, is(offer.Completed)); o.Usage.GPUMaxMem != nil {
 		t.Errorf("without a GPU: %+v", o.Usage)
 	}
 }

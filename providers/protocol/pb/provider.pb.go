@@ -3520,7 +3520,7 @@ type Usage struct {
 	Cpu           int64                  `protobuf:"varint,2,opt,name=cpu,proto3" json:"cpu,omitempty"`                     // -1: unknown
 	MaxRss        int64                  `protobuf:"varint,3,opt,name=max_rss,json=maxRss,proto3" json:"max_rss,omitempty"` // -1: unknown
 	GpuSeconds    float64                `protobuf:"fixed64,4,opt,name=gpu_seconds,json=gpuSeconds,proto3" json:"gpu_seconds,omitempty"`
-	GpuMaxMem     int64                  `protobuf:"varint,5,opt,name=gpu_max_mem,json=gpuMaxMem,proto3" json:"gpu_max_mem,omitempty"` // -1: unknown
+	GpuMaxMem     *int64                 `protobuf:"varint,5,opt,name=gpu_max_mem,json=gpuMaxMem,proto3,oneof" json:"gpu_max_mem,omitempty"` // absent or -1: unknown; 0: nothing was on it
 	Billed        string                 `protobuf:"bytes,6,opt,name=billed,proto3" json:"billed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3585,8 +3585,8 @@ func (x *Usage) GetGpuSeconds() float64 {
 }
 
 func (x *Usage) GetGpuMaxMem() int64 {
-	if x != nil {
-		return x.GpuMaxMem
+	if x != nil && x.GpuMaxMem != nil {
+		return *x.GpuMaxMem
 	}
 	return 0
 }
@@ -5558,15 +5558,16 @@ const file_provider_proto_rawDesc = "" +
 	"\x02ok\x18\t \x01(\bR\x02ok\"7\n" +
 	"\vMetricFound\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xa5\x01\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\xba\x01\n" +
 	"\x05Usage\x12\x18\n" +
 	"\aelapsed\x18\x01 \x01(\x03R\aelapsed\x12\x10\n" +
 	"\x03cpu\x18\x02 \x01(\x03R\x03cpu\x12\x17\n" +
 	"\amax_rss\x18\x03 \x01(\x03R\x06maxRss\x12\x1f\n" +
 	"\vgpu_seconds\x18\x04 \x01(\x01R\n" +
-	"gpuSeconds\x12\x1e\n" +
-	"\vgpu_max_mem\x18\x05 \x01(\x03R\tgpuMaxMem\x12\x16\n" +
-	"\x06billed\x18\x06 \x01(\tR\x06billed\"\xf7\x05\n" +
+	"gpuSeconds\x12#\n" +
+	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
+	"\x06billed\x18\x06 \x01(\tR\x06billedB\x0e\n" +
+	"\f_gpu_max_mem\"\xf7\x05\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -5910,6 +5911,7 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
+	file_provider_proto_msgTypes[44].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[45].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[52].OneofWrappers = []any{}
 	type x struct{}

@@ -58,7 +58,7 @@ func (h *History) Last(name string, tried time.Time) *AccountRow {
 // Usage is what accounting says that the start of a row used: memory is the
 // most that one of its steps had.
 func (h *History) Usage(r *AccountRow) *offer.Usage {
-	u := &offer.Usage{Elapsed: r.elapsed, CPU: r.cpu, MaxRSS: -1, GPUMaxMem: -1}
+	u := &offer.Usage{Elapsed: r.elapsed, CPU: r.cpu, MaxRSS: -1}
 	for _, s := range h.steps {
 		if s.Submit.Before(r.Submit) {
 			continue // of an earlier start

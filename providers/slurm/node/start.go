@@ -283,7 +283,7 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 }
 
 func (s *start) used() *offer.Usage {
-	u := &offer.Usage{Elapsed: time.Since(s.begin.At), CPU: -1, MaxRSS: -1, GPUMaxMem: -1}
+	u := &offer.Usage{Elapsed: time.Since(s.begin.At), CPU: -1, MaxRSS: -1}
 	if r := s.usage; r != nil {
 		u.CPU = time.Duration(r.Utime.Nano() + r.Stime.Nano())
 		u.MaxRSS = s.peak.Bytes(r.Maxrss)
