@@ -265,9 +265,9 @@ func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offe
 	if err != nil {
 		return nil, err
 	}
-	why := "the queue of spool " + dir + " does not know it: was " + spool.Env + " another when it was submitted?"
+	why := "the queue of spool " + dir + " does not know it (was " + spool.Env + " another when it was submitted?)"
 	if c.Spool != "" {
-		why = "the queue of spool " + dir + " does not know it: was spool another when it was submitted?"
+		why = "the queue of spool " + dir + " does not know it (was spool another when it was submitted?)"
 	}
 	for i := range out {
 		if out[i].Presence == offer.Absent {
