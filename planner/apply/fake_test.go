@@ -277,7 +277,11 @@ func (f *fake) Find(_ context.Context, _ string, tokens []string) ([]offer.Obser
 		case j.seen.Status != "":
 			out = append(out, j.seen)
 		default:
-			out = append(out, offer.Observation{Token: t, Presence: offer.Found, Handle: t, Status: j.status, Attempt: j.launch, Started: j.began})
+			o := offer.Observation{Token: t, Presence: offer.Found, Handle: t, Status: j.status, Attempt: j.launch, Started: j.began}
+			if j.held && j.status == offer.Queued {
+				o.Reason = offer.Held
+			}
+			out = append(out, o)
 		}
 	}
 	return out, nil

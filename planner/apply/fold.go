@@ -17,6 +17,7 @@ func (e *engine) observe(f *flight, o *offer.Observation) {
 	switch o.Status {
 	case offer.Queued:
 		e.seen(f, o, n, state.Queued, cells.Queued)
+		e.releaseForgotten(f, o)
 	case offer.Running:
 		e.seen(f, o, n, state.Running, cells.Running)
 	case offer.Verifying:

@@ -6,6 +6,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -104,6 +105,14 @@ func (e *engine) roomSeen(b *fleet.Backend, was string) {
 		e.emit(state.Unpaused{Backend: name, At: e.Clock()})
 		e.report.Note(b.Title(), b.Title()+" has room again", false)
 		e.controlQueued(func(f *flight) bool { return f.B == b && e.mayStart(f) }, false)
+	}
+}
+
+// releaseForgotten lets go a job that its queue still holds though nothing does
+// any more: whoever held it was gone, or out of reach, when the reason ended.
+func (e *engine) releaseForgotten(f *flight, o *offer.Observation) {
+	if o.Reason == offer.Held && f.B.Can.HostQueue && f.End == fleet.Stays && e.mayStart(f) {
+		e.fleet.HoldJobs(f.B, []string{f.Token}, false)
 	}
 }
 

@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
@@ -106,5 +108,34 @@ func TestDetachNamesTheVolumeThatIsFull(t *testing.T) {
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 	if len(s.state().Pauses) != 0 {
 		t.Errorf("the pause is not over: %s", text(s.state().Pauses))
+	}
+}
+
+// TestWhatAQueueHoldsForNothingIsLetGo: the job was held for want of room, and
+// there is room again; but its release was lost with the run that asked for it.
+func TestWhatAQueueHoldsForNothingIsLetGo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, one)
+	s.world.stall = true
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if ev.Kind() == "submitted" {
+				stop()
+			}
+		}
+	}
+	s.must(ctx)
+	s.world.mu.Lock()
+	s.world.stall = false
+	for _, j := range s.world.jobs {
+		j.held = true
+	}
+	s.world.mu.Unlock()
+	s.conf = nil
+	ctx, stop = context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if o := s.must(ctx); o.Done != 1 || len(s.world.jobs) != 1 {
+		t.Errorf("%d jobs: %+v", len(s.world.jobs), o)
 	}
 }

@@ -181,6 +181,9 @@ const (
 // submitted anew when its turn has come.
 const Blocked = "blocked"
 
+// Held is the reason of a job, Queued, that a host's queue was told to hold.
+const Held = "held"
+
 // Stopped begins the reason of a job that Failed and would have been launched
 // again, had its phase not stopped with it: why follows.
 const Stopped = "stopped: "

@@ -120,14 +120,19 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d: %s", e.Path, e.Offset, e.Why)
 }
 
+// Forgotten is what to know before going on without events that were
+// acknowledged: without a token, nothing can be asked for.
+const Forgotten = "Jobs whose intent is still recorded are found by their tokens at the next plan; those that were handed over later are unknown, " +
+	"and run again: see first that none of them runs."
+
 // WayJournal is the way out of a journal that is damaged at a byte.
 func WayJournal(path string, offset int64) string {
 	dir, base := filepath.Split(path)
 	lock := dir + strings.TrimSuffix(base, filepath.Ext(base)) // less the fence
 	lock = strings.TrimSuffix(lock, ".journal") + ".lock"
 	return fmt.Sprintf("Put the file back from a copy of your own. Without one, what was recorded before the damage can be kept: copy the directory aside, "+
-		"then run \"truncate -s %d %s\" and \"rm -f %s\". What was recorded later is lost; jobs that were started since are found by their tokens at the next plan.",
-		offset, path, lock)
+		"then run \"truncate -s %d %s\" and \"rm -f %s\". What was recorded later is lost. %s",
+		offset, path, lock, Forgotten)
 }
 
 // WaySnapshot is the way out of a snapshot that is damaged.

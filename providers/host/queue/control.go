@@ -38,7 +38,7 @@ func (q *queue) lookUp(token string) offer.Observation {
 			o.Reason = "waits for other jobs"
 		}
 		if j.Held {
-			o.Reason = "held"
+			o.Reason = offer.Held
 		}
 		if why := q.stalled(); why != "" && o.Status == offer.Queued {
 			o.Reason = why

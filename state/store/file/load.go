@@ -77,8 +77,8 @@ func (s *Store) missing(l *loaded, held *found) error {
 	if n := len(l.journals); n > 0 {
 		e.Path, e.Offset = l.journals[n-1].Path, l.journals[n-1].Size
 	}
-	e.Way = fmt.Sprintf("Put the file back from a copy of your own. To go on without these events: copy the directory aside, then run \"rm %s\"; "+
-		"jobs that they started are found by their tokens at the next plan.", s.lock())
+	e.Way = fmt.Sprintf("Put the file back from a copy of your own. To go on without these events: copy the directory aside, then run \"rm %s\". %s",
+		s.lock(), store.Forgotten)
 	return e
 }
 
