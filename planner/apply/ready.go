@@ -17,6 +17,9 @@ import (
 // makeReady puts a cell that waits for nothing into the queue of its backend,
 // unless its smoke has yet to run: then the smoke is what became ready.
 func (e *engine) makeReady(p *phase, cell int32) {
+	if e.Plan.Destroy {
+		return // nothing starts
+	}
 	p.Gate.Reached(cell)
 	d := p.decision(cell)
 	if d == nil || e.fleet.Contacts[d.Backend] == nil {

@@ -116,7 +116,10 @@ func summary(p *planner.Plan) string {
 		return refreshSummary(c)
 	}
 	if !c.Changes() && c.Held+c.Blocked+c.Unknown+c.Missing == 0 {
-		if c.Total == 0 {
+		switch {
+		case p.Destroy:
+			return "Nothing to do: no job runs or waits, and nothing is rented."
+		case c.Total == 0:
 			return "Nothing to do: the campaign has no jobs."
 		}
 		return fmt.Sprintf("Nothing to do: %s done and verified.", jobs(c.Unchanged, "is", "are"))
