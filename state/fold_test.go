@@ -224,6 +224,24 @@ func TestFoldOfWhatIsReadBack(t *testing.T) {
 	})
 }
 
+// TestForgottenInFlightIsNotCompleted: files that were seen are not what an
+// attempt made that never ended.
+func TestForgottenInFlightIsNotCompleted(t *testing.T) {
+	t.Parallel()
+	s := state.New("c")
+	for _, e := range []state.Event{
+		state.Intended{Job: state.Job{Address: "phase.a", Phase: "a"}, Attempt: state.Attempt{N: 1, Token: "aa", Backend: "local"}},
+		state.Forgot{Address: "phase.a"},
+		state.OutputsSeen{Address: "phase.a", Outputs: []state.Output{{Name: "out"}}},
+		state.MovedJob{From: "phase.a", To: "phase.a"},
+	} {
+		s.Apply(e)
+	}
+	if j := s.Jobs["phase.a"]; j.Status == state.Completed {
+		t.Errorf("%+v", j)
+	}
+}
+
 // spoil changes what an event points to, as a caller that reuses it would.
 func spoil(e state.Event) {
 	switch e := e.(type) {

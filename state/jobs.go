@@ -86,7 +86,7 @@ func (s *State) move(e MovedJob) {
 	if there := s.Jobs[e.To]; there != nil && there.Status != Forgotten {
 		return
 	}
-	if j.Status == Forgotten && j.Class == "" && len(j.Outputs) > 0 {
+	if over := len(j.Attempts) == 0 || !j.Last().Ended.IsZero(); j.Status == Forgotten && j.Class == "" && len(j.Outputs) > 0 && over {
 		j.Status = Completed // wanted again, and its files are there
 	}
 	delete(s.Jobs, e.From)

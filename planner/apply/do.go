@@ -43,7 +43,7 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	c.Mode, c.Requests = Once, ""
 	e := newEngine(ctx, c)
-	e.halted, e.approval = Hold, c.Plan.ID // no starts
+	e.quiet, e.halted, e.approval = true, Hold, c.Plan.ID
 	done := func() { e.stop(); e.drainUntilGone() }
 	e.report.Begin()
 	e.loadPhases()
@@ -53,14 +53,19 @@ func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	e.loadHolds()
 	e.loadBudgets()
 	e.loadFlights()
-	for _, f := range e.flights {
-		f.EndAs(fleet.Stays) // what the plan would cancel is not asked for here
-	}
+	e.endNone() // what the plan would cancel is not asked for here
 	e.loadCells()
 	e.loadGates()
 	e.loadBreakers()
+	e.endNone() // nor what comes after work that has failed
 	e.fleet.Recover(func() bool { return false })
 	return e, done, nil
+}
+
+func (e *engine) endNone() {
+	for _, f := range e.flights {
+		f.EndAs(fleet.Stays)
+	}
 }
 
 // until runs what arrives until done, at most for limit.

@@ -71,6 +71,7 @@ type engine struct {
 	report   *standing.Teller
 	approval string // plan id that new attempts are recorded under
 
+	quiet     bool   // nothing is sent: a request is done, or what came of jobs is read
 	halted    Stop   // nothing new is started
 	why       string // in words
 	err       error

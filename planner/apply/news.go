@@ -98,7 +98,7 @@ func (e *engine) hear(n fleet.News) {
 
 // resubmit sends an intent whose job surely did not arrive, under its token.
 func (e *engine) resubmit(f *flight) {
-	if f.p == nil || e.halted != None && e.Mode == Drive && e.halted != Interrupted {
+	if f.p == nil || e.quiet || e.halted != None && e.Mode == Drive && e.halted != Interrupted {
 		e.withdraw(f, "not wanted any more")
 		return
 	}

@@ -526,3 +526,30 @@ func TestLostLeaseStopsSubmitting(t *testing.T) {
 }
 
 var _ = offer.Found
+
+// TestDoAfterACrash: a request is done at once whatever an apply left behind,
+// and what it did not send stays so.
+func TestDoAfterACrash(t *testing.T) {
+	t.Parallel()
+	for steps := 1; steps < 40; steps++ {
+		s := newStage(t, chain)
+		ctx, die := context.WithCancel(t.Context())
+		m := &mortal{left: steps, die: die}
+		s.conf = func(c *Config) { c.Session.(*memory).alive = m.step }
+		_, err := s.applyMortal(ctx, m)
+		die()
+		s.conf = nil
+		if err == nil {
+			break // it was done before
+		}
+		sent := len(s.world.jobs)
+		mem, f, c := s.disk.open(nil), &fake{world: s.world}, s.load()
+		conf := s.config(s.plan(c, mem.st, f), c, mem, f)
+		limited, stop := context.WithTimeout(t.Context(), doEnds/2)
+		a, err := Do(limited, conf, request.Request{Verb: request.Cancel, Who: "bob", Addresses: []string{"phase.c"}})
+		stop()
+		if err != nil || a.Error != "" || len(s.world.jobs) != sent {
+			t.Fatalf("after %d steps, %d jobs sent and %d then: %+v, %v\n%s", steps, sent, len(s.world.jobs), a, err, s.story())
+		}
+	}
+}
