@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 )
 
@@ -62,6 +63,7 @@ func (c *converter) shareOutputs() {
 	}
 	seen := map[string]user{}
 	for _, t := range c.targets {
+		t.openPatterns(c.r)
 		for k := range t.outputs {
 			o := &t.outputs[k]
 			if !t.distinct(o.path) {
@@ -82,6 +84,21 @@ func (c *converter) shareOutputs() {
 	for _, t := range c.targets {
 		t.rowOutputs(c.r)
 	}
+}
+
+// openPatterns leaves out patterns that some job's values leave open.
+func (t *target) openPatterns(r *reader) {
+	t.outputs = slices.DeleteFunc(t.outputs, func(o output) bool {
+		patterns := t.each(o.path)
+		if t.cells == nil { // too many to look at each
+			patterns = []string{o.path.source()}
+		}
+		bad := o.kind == "glob" && slices.ContainsFunc(patterns, func(s string) bool { return !doublestar.ValidatePattern(s) })
+		if bad {
+			r.warn(o.at, "An output that is no pattern", "%q leaves a bracket or a brace open, so it is not carried over: the exit code alone tells whether the job is done.", clip(o.path.source()))
+		}
+		return bad
+	})
 }
 
 // rowOutputs leaves an attribute out where listed jobs share their outputs:
