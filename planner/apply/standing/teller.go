@@ -23,6 +23,7 @@ type Teller struct {
 
 	untold  []func() // until they are
 	started time.Time
+	shown   Run // the last that was durable
 	last    time.Time
 	late    bool // something changed since the last report
 }
@@ -64,8 +65,8 @@ func (t *Teller) Tick() {
 	if t.late = now.Sub(t.last) < every; t.late {
 		return
 	}
-	t.last = now
-	t.Show(t.run())
+	t.last, t.shown = now, t.run()
+	t.Show(t.shown)
 }
 
 // Next is when a tick that came too early is made up for.
@@ -90,12 +91,15 @@ func (t *Teller) Note(address, text string, bad bool) {
 	t.Tell(func() { t.Show(r) })
 }
 
-// Final reports how the run ended.
+// Final reports how the run ended: where a store failed, as it last was there.
 func (t *Teller) Final() {
 	if t.Show == nil {
 		return
 	}
-	r := t.run()
+	r := t.shown
+	if !t.Held() {
+		r = t.run()
+	}
 	r.Final = true
 	t.Show(r)
 }

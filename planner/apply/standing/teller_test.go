@@ -54,3 +54,22 @@ func TestOf(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+// TestTheEndIsDurable: where a store failed, what it does not hold is not how
+// the run ended.
+func TestTheEndIsDurable(t *testing.T) {
+	t.Parallel()
+	var last Run
+	held, done := false, 1
+	tell := Teller{Show: func(r Run) { last = r }, Time: clock.Wall, Phases: func() []Phase { return []Phase{{Done: done}} }, Held: func() bool { return held }}
+	tell.Begin()
+	tell.Tick()
+	held, done = true, 2
+	if tell.Final(); !last.Final || len(last.Phases) != 1 || last.Phases[0].Done != 1 {
+		t.Errorf("the store failed: %+v", last)
+	}
+	held = false
+	if tell.Final(); !last.Final || last.Phases[0].Done != 2 {
+		t.Errorf("all is durable: %+v", last)
+	}
+}
