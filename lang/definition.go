@@ -30,7 +30,7 @@ type storedDefinition struct {
 }
 
 // storedPolicy is what the state keeps of a phase's policy, for people who
-// look back.
+// look back. Jobs that were handed over under one definition are under one cap.
 type storedPolicy struct {
 	Candidates []string   `json:"candidates,omitempty"`
 	Overflow   []string   `json:"overflow,omitempty"`
@@ -40,6 +40,7 @@ type storedPolicy struct {
 	Lifecycle  Lifecycle  `json:"lifecycle"`
 	Outputs    []string   `json:"outputs,omitempty"`
 	Inputs     [][]string `json:"inputs,omitempty"`
+	Cap        int        `json:"max_parallel,omitempty"` // 0 = none
 }
 
 // Definition is the phase as stored in the state.
@@ -50,7 +51,7 @@ func (p *Phase) define() Definition {
 	if p.job.form[SmokeRun] != p.job.form[Run] {
 		d.Smoke = p.stored(SmokeRun)
 	}
-	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: p.Retry, Breaker: p.Breaker, Lifecycle: p.Lifecycle}
+	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: p.Retry, Breaker: p.Breaker, Lifecycle: p.Lifecycle, Cap: p.MaxParallel}
 	for _, o := range p.Outputs {
 		policy.Outputs = append(policy.Outputs, o.Name)
 	}

@@ -39,7 +39,7 @@ func (m *maker) arrange() {
 // arrangeAnew takes an arrangement back, with what it said, and makes another.
 func (m *maker) arrangeAnew(diags diag.List) {
 	m.diags = slices.Clip(diags)
-	m.plan.Transfers, m.spills = nil, nil
+	m.plan.Transfers, m.moves, m.paid, m.spills = nil, nil, nil, nil
 	for _, w := range m.works {
 		copy(w.pp.Kind, w.first)
 		for _, i := range w.gated {

@@ -46,3 +46,24 @@ func makeN(b *testing.B, in Input, n int) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/job")
 }
+
+// BenchmarkFitted is a phase of which some jobs have completed, in times that
+// follow an axis with a value for every cell.
+func BenchmarkFitted(b *testing.B) {
+	const n, done = 100_000, 2_000
+	seeds := make([]int, n)
+	for i := range seeds {
+		seeds[i] = i + 1
+	}
+	c := load(b, nil, phaseSpec{name: "a", seeds: seeds, lr: "1"})
+	st := applied(b, c, state.Completed)
+	for i := range n {
+		job := st.Jobs[c.Phases[0].Address(i)]
+		if i%(n/done) != 0 {
+			delete(st.Jobs, job.Address)
+			continue
+		}
+		job.Attempts[0].Usage = &state.Usage{Elapsed: 60 + float64(i)/1000}
+	}
+	makeN(b, input(c, st), n)
+}

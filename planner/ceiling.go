@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,13 +61,41 @@ func (m *maker) howToKnow(unit string) string {
 			names = append(names, name)
 		}
 	}
-	switch {
+	switch after := m.unweighed(); {
 	case len(names) > 0:
 		return "write a walltime in resources of " + strings.Join(names[:min(len(names), 5)], ", ")
+	case unit == place.USD && after != "":
+		return fmt.Sprintf("what files weigh that leave a backend which bills them is known once phase.%s has made them: apply it first, with -target=phase.%[1]s", after)
+	case (unit == place.USD || unit == place.ServiceUnits) && m.waitUnknown():
+		return "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend"
 	case unit == place.USD || unit == place.ServiceUnits:
 		return "write a price on the backend"
 	}
 	return "write a walltime in resources"
+}
+
+// unweighed is a phase whose files are billed when they leave, and of which
+// nobody knows how large they will be; "" if there is none.
+func (m *maker) unweighed() string {
+	for _, o := range m.moves {
+		if o.Expected == "" {
+			return o.Phase
+		}
+	}
+	return ""
+}
+
+// waitUnknown reports whether jobs go to where the queue is billed and nobody
+// knows how long that is.
+func (m *maker) waitUnknown() bool {
+	for _, w := range m.works {
+		for _, d := range w.pp.Placements {
+			if d.Price.BillsWhileQueued && !d.Price.Known {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // flyingUnbounded reports whether a job is with its backend without a walltime.

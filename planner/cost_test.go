@@ -1,12 +1,15 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -189,6 +192,51 @@ func TestTransfers(t *testing.T) {
 				t.Errorf("got %+v", x)
 			}
 		})
+	}
+}
+
+// TestTransfersArePriced: known of files that are there, guessed of those like
+// them, and unknown of those that nobody made yet.
+func TestTransfersArePriced(t *testing.T) {
+	t.Parallel()
+	split := func(c *lang.Campaign) {
+		c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab", Price: offer.Price{Known: true, USDPerGBOut: "1e9"}}) // $1 a byte
+		c.Phases[0].Candidates = []string{"ssh.lab"}
+		c.Budgets = []lang.Budget{{Name: "cash", Limits: map[string]string{"usd": "100"}, AppliesTo: []string{"phase.a"}}}
+	}
+	camp := load(t, split, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2, 3}, lr: "1", input: "a"}, phaseSpec{name: "c", seeds: []int{2}, lr: "1", input: "a"})
+	for name, c := range map[string]struct {
+		done         int // jobs of a
+		p90, most    string
+		mark         forecast.Mark
+		broken, ends string
+	}{
+		"made":         {3, "30", "30", forecast.Known, "", "[30 10]"},
+		"one was made": {1, "30", "30", forecast.Estimated, "", "[30 10]"},
+		"none was":     {0, "", "", forecast.Unknown, "with -target=phase.a", "[ ]"},
+	} {
+		in := input(camp, applied(t, camp, state.Completed))
+		only(in.State, "a")
+		for address, job := range in.State.Jobs {
+			if job.Outputs[0].Backend = "ssh.lab"; address > fmt.Sprintf(`phase.a["seed=%d"]`, c.done) {
+				delete(in.State.Jobs, address)
+			}
+		}
+		p := plan(t, in)
+		l := forecast.LineOf(p.Forecast.Lines, place.USD)
+		if l.P90.Text != c.p90 && c.p90 != "" || l.AtMost.Text != c.most && c.most != "" || l.P90.Mark != c.mark {
+			t.Errorf("%s: %+v", name, l)
+		}
+		if got := strings.Join(p.Budgets[0].Broken, "\n"); (got == "") != (c.broken == "") || !strings.Contains(got, c.broken) {
+			t.Errorf("%s: %q", name, got)
+		}
+		var each []string
+		for _, x := range p.Transfers {
+			each = append(each, x.Cost.Expected)
+		}
+		if fmt.Sprint(each) != c.ends {
+			t.Errorf("%s: %v", name, each)
+		}
 	}
 }
 

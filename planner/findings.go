@@ -27,7 +27,7 @@ func (m *maker) findings() {
 			continue
 		case w.nowhere && strings.Contains(f.Summary, "GPU"):
 			continue // that no place has them is said already
-		case f.On != "" && !w.goesTo(f.On):
+		case f.On != "" && w.goesElsewhere(f.On):
 			continue
 		case f.Cells == nil:
 			if w.starting() || m.in.Options.Destroy {
@@ -65,12 +65,14 @@ func (m *maker) concerns(f observed.Finding, used map[string]bool) bool {
 	return !strings.HasPrefix(name, localType+".")
 }
 
-// goesTo reports whether anything of a phase is to go to a backend.
-func (w *work) goesTo(backend string) bool {
+// goesElsewhere reports whether what of a phase has a place goes to other
+// backends than this one.
+func (w *work) goesElsewhere(backend string) bool {
 	if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && g.Place.Backend == backend {
-		return true
+		return false
 	}
-	return slices.ContainsFunc(w.pp.Placements, func(d place.Decision) bool { return d.Backend == backend })
+	placed := func(d place.Decision) bool { return d.Backend != "" }
+	return slices.ContainsFunc(w.pp.Placements, placed) && !slices.ContainsFunc(w.pp.Placements, func(d place.Decision) bool { return d.Backend == backend })
 }
 
 // concerned are the jobs of a finding that this plan would start, and how many

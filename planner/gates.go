@@ -39,10 +39,28 @@ func (m *maker) gate(w *work) {
 		w.pp.Hold = strings.Join(why, "; ")
 		w.stopStarting(HeldKind, Detail{Text: w.pp.Hold})
 	case len(g.Run) == 0 && len(g.Waiting) == 0 && len(g.Passed) > 0 && !g.When.IsZero():
-		g.Text = "smoke skipped: same config passed on " + g.When.Format("2006-01-02")
+		g.Text = "smoke skipped: same config passed on " + g.When.Format("2006-01-02") + g.printed()
 	default:
 		m.smokeBlocked(w, g)
 	}
+}
+
+// printLen is how much of a fingerprint a plan shows.
+const printLen = 12
+
+// printed is the fingerprints of a gate, by as much of each as tells them apart:
+// those that passed under them are in the state by the whole.
+func (g *Gate) printed() string {
+	var short []string
+	for _, h := range g.Prints {
+		if s := h.String()[:printLen]; !slices.Contains(short, s) {
+			short = append(short, s)
+		}
+	}
+	if len(short) > 2 {
+		return fmt.Sprintf(" (%s and %d more)", short[0], len(short)-1)
+	}
+	return " (" + strings.Join(short, ", ") + ")"
 }
 
 // smokesAhead is the gate of a phase that was handed over whole, while it waits

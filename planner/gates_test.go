@@ -32,12 +32,12 @@ func TestGate(t *testing.T) {
 		first, second Kind
 		loose         []Kind
 	}{
-		"never run: smoke first":         {run: 1, first: Run, second: Run},
-		"passed: skipped, with its date": {edit: func(in *Input, p string) { passed(in, p, true) }, text: "smoke skipped: same config passed on 2026-09-30", first: Run, second: Run},
+		"never run: smoke first":                     {run: 1, first: Run, second: Run},
+		"passed: skipped, with fingerprint and date": {edit: func(in *Input, p string) { passed(in, p, true) }, text: "smoke skipped: same config passed on 2026-09-30 (PRINT)", first: Run, second: Run},
 		"passed, and the phase runs again: its smoke does not": {edit: func(in *Input, p string) {
 			passed(in, p, true)
 			in.Options.Rerun = []string{"phase.a"}
-		}, text: "smoke skipped: same config passed on 2026-09-30", first: Run, second: Run},
+		}, text: "smoke skipped: same config passed on 2026-09-30 (PRINT)", first: Run, second: Run},
 		"failed, and the phase runs again: its smoke, too": {edit: func(in *Input, p string) {
 			passed(in, p, false)
 			in.Options.Rerun = []string{"phase.a"}
@@ -63,7 +63,7 @@ func TestGate(t *testing.T) {
 			}
 			p := plan(t, in)
 			a, b := p.Phases[0], p.Phases[1]
-			if len(a.Smoke.Run) != c.run || a.Smoke.Text != c.text || !strings.Contains(a.Hold, c.hold) || (c.hold == "") != (a.Hold == "") {
+			if len(a.Smoke.Run) != c.run || a.Smoke.Text != strings.Replace(c.text, "PRINT", print[:printLen], 1) || !strings.Contains(a.Hold, c.hold) || (c.hold == "") != (a.Hold == "") {
 				t.Errorf("gate %+v, hold %q", a.Smoke, a.Hold)
 			}
 			if a.Kind[2] != c.first || b.Kind[2] != c.second {

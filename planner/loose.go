@@ -207,6 +207,9 @@ func (m *maker) rentals() {
 			continue
 		}
 		row := Row{Kind: Cancel, Address: id, Backend: r.Backend, Release: true, PerHour: r.PerHour, Detail: Detail{Destroy: true, Text: "idle"}}
+		if r.Status == "deleting" {
+			row.Detail.Text = "asked to be released before, and billed until it is gone"
+		}
 		if unsafe := m.unsafeOutputs(r.Backend); unsafe > 0 {
 			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("%s on %s is idle and kept: %d outputs have no verified copy elsewhere; `muster pull` makes one. It costs $%s/h.", id, r.Backend, unsafe, orElse(r.PerHour, "?")))
 			continue
@@ -249,11 +252,7 @@ func (m *maker) backendsInUse() map[string]bool {
 func (m *maker) unsafeOutputs(backend string) int {
 	n := 0
 	for _, job := range m.st.All() {
-		for _, o := range job.Outputs {
-			if o.Backend == backend && len(o.Copies) == 0 && !o.Missing && !job.Smoke {
-				n++
-			}
-		}
+		n += job.OnlyOn(backend)
 	}
 	return n
 }

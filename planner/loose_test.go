@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -216,6 +217,24 @@ func TestRentalOfWhatIsBlocked(t *testing.T) {
 		st.Rentals = map[string]state.Rental{"r1": {ID: "r1", Backend: "local.local", Status: "running"}}
 		if p := plan(t, input(c, st)); p.Counts.Release != released || (p.Phases[1].Kind[0] == Blocked) != blocked {
 			t.Errorf("blocked %v: %d released, %v", blocked, p.Counts.Release, p.Phases[1].Kind)
+		}
+	}
+}
+
+// TestOldFactsOfAMachine: what a machine is given back by is known of its
+// backend, whose facts are told to be old although nothing goes there.
+func TestOldFactsOfAMachine(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]bool{"idle": true, "deleting": true, "released": false} {
+		c0 := load(t, nil, phaseSpec{name: "a", lr: "1"})
+		x := sceneOf(t, c0, state.Completed, c0)
+		x.rental(status)
+		x.in.Pools = append(slices.Clone(x.in.Pools), offer.Pool{Backend: "vastai.cloud", Name: "r", Verified: "2020-03", Price: offer.Price{Known: true, USDPerHour: "0.60"}})
+		p := plan(t, x.in)
+		if told := slices.ContainsFunc(p.Diags, func(d diag.Diagnostic) bool {
+			return d.Address == "backend.vastai.cloud" && strings.Contains(d.Summary, "old")
+		}); told != want {
+			t.Errorf("%s: told %t: %v", status, told, p.Diags)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/holds"
 	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/overflow"
@@ -34,6 +35,8 @@ type maker struct {
 	urgent      bool
 	overflows   bool             // phases that may overflow do
 	spills      []overflow.Spill // what did
+	moves       []forecast.Move  // what is billed of transfers
+	paid        map[way]bool     // files that are among them
 	spots       *hosts.Spots
 	load        *hosts.Load                 // what is spread over hosts, in one arrangement
 	verdicts    map[string]state.Validation // by fingerprint
@@ -107,7 +110,7 @@ func newMaker(in Input) *maker {
 	m.spots = hosts.NewSpots(in.Pools, in.Campaign.Backends)
 	m.hash = result.New(Scheme, in.Observed.Sources)
 	m.plan = &Plan{
-		Campaign: in.Campaign.Name, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
+		Campaign: in.Campaign.Name, About: in.Campaign.Description, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
 		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly, hash: m.hash, pools: in.Pools,
 	}
 	for _, p := range in.Campaign.Phases {

@@ -19,8 +19,8 @@ func (m *maker) note() {
 			say(fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, change.Short(s.Commit)))
 		}
 	}
-	if untracked && m.in.Campaign.Source == nil && len(m.works) > 0 {
-		say("code: untracked (add a source block)")
+	if untracked && m.in.Campaign.Source == nil && len(m.works) > 0 && !m.in.Options.Destroy {
+		say("code: untracked, so a change of the programs re-runs nothing (add a source block)")
 	}
 	for _, w := range m.works {
 		for _, d := range w.pp.Placements {

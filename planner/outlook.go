@@ -1,12 +1,15 @@
 package planner
 
 import (
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
 )
 
 // Assumed is what the forecast of a plan was made from: how long each job is
@@ -22,7 +25,7 @@ func (p *Plan) Assumed() forecast.Input {
 // forecastInput lays out what will run, for the forecast: 2 bytes a cell.
 func (m *maker) forecastInput() forecast.Input {
 	c := m.in.Campaign
-	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), HandOver: m.queues().HandOver()}
+	in := forecast.Input{Pools: m.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), Moves: m.moves, HandOver: m.queues().HandOver()}
 	for _, b := range c.Backends {
 		in.BackendCaps[b.Address()] = b.MaxParallel
 		can := m.in.Can[b.Type]
@@ -79,8 +82,15 @@ func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
 	turn := m.queues().Turn(d.Backend, d.Pool)
 	return forecast.Group{
 		Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: w.p.Retry.Delay, Turn: turn.Each, TurnP90: turn.Late,
+		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: retryDelay(w.p, ev, d, turn.Each), Turn: turn.Each, TurnP90: turn.Late,
 	}
+}
+
+// retryDelay is what passes between two launches of a job beside the wait that
+// every launch has: the delay that is asked for, or what was seen to pass. A
+// scheduler may let a job that it requeues rest for minutes.
+func retryDelay(p *lang.Phase, ev *evidence.Evidence, d place.Decision, turn time.Duration) time.Duration {
+	return max(p.Retry.Delay, ev.Again-max(d.Wait, turn, 0))
 }
 
 // A flight is what running jobs that are alike share: where, what, and how
@@ -98,12 +108,14 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	job := w.record(i)
 	at := job.Last()
 	if at == nil {
-		return 0
+		if at = m.imported(w.p.Address(i)); at == nil {
+			return 0
+		}
 	}
 	r := w.p.RequestOf(i, lang.Run)
 	limit := w.reqs[r].Shape.Walltime
 	started := at.Started
-	if o, ok := m.in.Observed.Observation(job); ok && !o.Started.IsZero() {
+	if o, ok := m.in.Observed.Observation(job); job != nil && ok && !o.Started.IsZero() {
 		started = o.Started
 	}
 	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], unknown: w.pp.Kind[i] == UnknownAt}
@@ -118,6 +130,9 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 		return uint16(len(*groups) - 1)
 	}
 	d, known := m.placeInput(nil).At(at.Backend, at.Pool, m.placeGroup(w, w.reqs[r], 1))
+	if charged, ok := d.Charged(at); ok && d.Backend != "" {
+		d, known = charged, true
+	}
 	g := m.forecastGroup(w, d)
 	if !known && (at.Ceiling[place.USD] != "" || !m.rents(at.Backend)) {
 		g.Aside = at.Ceiling
@@ -129,6 +144,18 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	flights[f] = uint16(len(*groups))
 	*groups = append(*groups, g)
 	return flights[f]
+}
+
+// imported is the attempt that the adoption of a job will be, nil where none is
+// adopted under an address.
+func (m *maker) imported(address string) *state.Attempt {
+	for _, im := range m.in.Campaign.Imports {
+		if im.To == address {
+			o := m.in.Observed.Imported[address]
+			return &state.Attempt{N: 1, Backend: strings.TrimPrefix(im.Backend, "backend."), Pool: o.Pool, Started: o.Started}
+		}
+	}
+	return nil
 }
 
 // groupJobs counts what starts by placement; a blocked job costs nothing yet.

@@ -96,6 +96,7 @@ type Plan struct {
 	ID       string // from the content: the same plan has the same id
 	Body     string // digest of what it does, whenever it was made; see IDOf
 	Campaign string
+	About    string // what the campaign is for, as it says
 	Digest   string // campaign digest
 	Lineage  string
 	Serial   uint64
@@ -193,7 +194,7 @@ type Gate struct {
 	Waiting  []int // running now
 	Place    place.Decision
 	Prints   []Hash // fingerprints, in the order of lang.Smoke.Cells
-	Text     string // "smoke skipped: same config passed on 2026-09-30"
+	Text     string // "smoke skipped: same config passed on 2026-09-30 (1f0c22ab93de)"
 	Override string
 }
 

@@ -98,6 +98,11 @@ func site(backend, pool string, gpus, cpus int, v lang.Variant) lang.Site {
 // where something goes or runs.
 func (m *maker) headBackends() {
 	used := m.backendsInUse()
+	for _, r := range m.st.Rentals { // billed there, and given back by what is known of it
+		if r.Status != "released" {
+			used[r.Backend] = true
+		}
+	}
 	if len(m.in.Observed.Unreachable) > 0 {
 		for _, b := range m.in.Campaign.Backends {
 			if _, away := m.in.Observed.Unreachable[b.Address()]; away && !b.Implied {

@@ -50,8 +50,8 @@ func (m *maker) longest(w *work) (out time.Duration) {
 	}
 	for i, k := range w.pp.Kind {
 		if k.Starts() {
-			if _, p90, ok := model.Predict(i); ok {
-				out = max(out, p90)
+			if r, ok := model.Predict(i); ok {
+				out = max(out, r.P90)
 			}
 		}
 	}
@@ -80,8 +80,8 @@ func (m *maker) tooShort(w *work) {
 		}
 		limit := w.reqs[w.p.RequestOf(i, lang.Run)].Shape.Walltime
 		if fits {
-			if takes, _, ok := model.Predict(i); ok {
-				count(i, takes, limit, model.Text())
+			if r, ok := model.Predict(i); ok {
+				count(i, r.Expected, limit, r.Basis)
 				continue
 			}
 		}

@@ -80,7 +80,7 @@ func TestRuntimeOverWalltime(t *testing.T) {
 		minutes func(seed int) float64
 		want    string
 	}{
-		"the model says so of five": {"15m", func(n int) float64 { return float64(n) }, "5 jobs of phase.a: phase.a[\"seed=20\"] is expected to take 20m, and its walltime is 15m (a: fitted over seed^1 from 10 runs"},
+		"the model says so of five": {"15m", func(n int) float64 { return float64(n) }, "5 jobs of phase.a: phase.a[\"seed=20\"] is expected to take 20m, and its walltime is 15m (a: fitted as 60s·seed from 10 runs"},
 		"the median says so of all": {"15m", func(int) float64 { return 20 }, "10 jobs of phase.a"},
 		"none comes near":           {"1h", func(n int) float64 { return float64(n) }, ""},
 	} {

@@ -155,10 +155,13 @@ func TestHowToKnow(t *testing.T) {
 	for name, c := range map[string]struct {
 		unit, want string
 		walltime   bool
+		queue      bool // its wait is billed, and nobody knows it
 	}{
-		"hours of what starts":         {"cpu_hours", "write a walltime in resources of phase.a", false},
-		"hours of what has a walltime": {"gpu_hours", "write a walltime in resources", true},
-		"money of what has one":        {"usd", "write a price on the backend", true},
+		"hours of what starts":           {"cpu_hours", "write a walltime in resources of phase.a", false, false},
+		"hours of what has a walltime":   {"gpu_hours", "write a walltime in resources", true, false},
+		"money of what has one":          {"usd", "write a price on the backend", true, false},
+		"money of a wait that is billed": {"usd", "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend", true, true},
+		"hours beside such a wait":       {"cpu_hours", "write a walltime in resources", true, true},
 	} {
 		spec := phaseSpec{name: "a", lr: "1"}
 		c0 := load(t, nil, spec)
@@ -167,6 +170,9 @@ func TestHowToKnow(t *testing.T) {
 		m.plan, m.works[0].pp = p, p.Phases[0]
 		if !c.walltime {
 			p.Phases[0].Placements[1].Shape.Walltime = 0
+		}
+		if c.queue {
+			p.Phases[0].Placements[1].Price = offer.Price{USDPerHour: "1", BillsWhileQueued: true}
 		}
 		if got := m.howToKnow(c.unit); got != c.want {
 			t.Errorf("%s: %q, not %q", name, got, c.want)

@@ -238,14 +238,15 @@ func TestSmokesOfSeveralCells(t *testing.T) {
 		days [2]int // since each passed; 0: it runs
 		text string
 	}{
-		"the last first": {[2]int{1, 3}, "smoke skipped: same config passed on 2026-09-30"},
-		"the last last":  {[2]int{3, 1}, "smoke skipped: same config passed on 2026-09-30"},
+		"the last first": {[2]int{1, 3}, "smoke skipped: same config passed on 2026-09-30 (A, B)"},
+		"the last last":  {[2]int{3, 1}, "smoke skipped: same config passed on 2026-09-30 (A, B)"},
 		"one runs":       {[2]int{1, 0}, ""},
 	} {
 		in, _ := gated(t, func(p *lang.Phase) { p.Smoke.Cells = []int{0, 1} })
 		in.State.Validations = map[string]state.Validation{}
 		a := in.Campaign.Phases[0]
 		for k, print := range plan(t, in).Phases[0].Smoke.Prints {
+			c.text = strings.Replace(c.text, string(rune('A'+k)), print.String()[:printLen], 1)
 			if c.days[k] > 0 {
 				in.State.Validations[print.String()] = state.Validation{Fingerprint: print.String(), Passed: true, At: now.Add(-time.Duration(c.days[k]) * dayOf)}
 				continue

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/launches"
@@ -98,7 +99,10 @@ func (m *maker) busyHosts() *hosts.Load {
 // lots are the starting cells of the requests that are spread, the longest
 // first.
 func (m *maker) lots(w *work, over [][]hosts.Host) []*lot {
-	type key struct{ request, bucket int }
+	type key struct {
+		request int
+		bucket  evidence.Bucket
+	}
 	by := map[key]*lot{}
 	model, fits := m.fit(w)
 	var out []*lot

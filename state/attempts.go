@@ -148,7 +148,7 @@ func (j *Job) observed(e Observed) int {
 	}
 	next := Attempt{
 		N: e.Attempt.N, Token: e.Token, Backend: last.Backend, Pool: last.Pool, Plan: last.Plan,
-		Fence: last.Fence, Ceiling: last.Ceiling, Handle: last.Handle, Intent: last.Intent,
+		Fence: last.Fence, Ceiling: last.Ceiling, Rates: last.Rates, Handle: last.Handle, Intent: last.Intent,
 	}
 	if last.Ended.IsZero() { // its end was not seen, but it did end
 		last.Ended = plain(e.At)
@@ -173,7 +173,7 @@ func (j *Job) insert(e Observed) int {
 	before := j.Attempts[at-1]
 	j.Attempts = slices.Insert(slices.Clone(j.Attempts), at, Attempt{
 		N: e.Attempt.N, Token: e.Token, Backend: before.Backend, Pool: before.Pool, Plan: before.Plan,
-		Fence: before.Fence, Ceiling: before.Ceiling, Handle: before.Handle, Intent: before.Intent, Ended: plain(e.At),
+		Fence: before.Fence, Ceiling: before.Ceiling, Rates: before.Rates, Handle: before.Handle, Intent: before.Intent, Ended: plain(e.At),
 	})
 	if !e.Attempt.Ended.IsZero() {
 		j.Attempts[at].Ended = plain(e.Attempt.Ended)
@@ -280,6 +280,9 @@ func (a *Attempt) merge(b Attempt) {
 	if len(b.Ceiling) > 0 {
 		a.Ceiling = b.Ceiling
 	}
+	if len(b.Rates) > 0 {
+		a.Rates = b.Rates
+	}
 	if len(b.Scaled) > 0 {
 		a.Scaled = b.Scaled
 	}
@@ -302,7 +305,7 @@ func copied(a Attempt) Attempt {
 	for _, t := range []*time.Time{&a.Intent, &a.Queued, &a.Started, &a.Ended, &a.Expected} {
 		*t = plain(*t)
 	}
-	a.Ceiling, a.Scaled = some(a.Ceiling), some(a.Scaled)
+	a.Ceiling, a.Rates, a.Scaled = some(a.Ceiling), some(a.Rates), some(a.Scaled)
 	a.GPUs, a.Tail, a.Duplicates = list(a.GPUs), list(a.Tail), list(a.Duplicates)
 	if a.Exit != nil {
 		exit := *a.Exit

@@ -70,3 +70,14 @@ func (s *State) Digest() string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
+
+// OnlyOn counts the outputs of a job that lie on a backend and have no verified
+// copy elsewhere; those of a smoke are nobody's loss.
+func (j *Job) OnlyOn(backend string) (n int) {
+	for k := range j.Outputs {
+		if o := &j.Outputs[k]; o.Backend == backend && len(o.Copies) == 0 && !o.Missing && !j.Smoke {
+			n++
+		}
+	}
+	return n
+}

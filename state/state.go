@@ -132,27 +132,30 @@ func (j *Job) Key() string {
 
 // An Attempt is one execution of a job on a backend.
 type Attempt struct {
-	N        int       `json:"n"`     // launch, counted from 1
-	Token    string    `json:"token"` // 32 hex digits; TOKEN/N from the host queue's second launch on
-	Backend  string    `json:"backend"`
-	Pool     string    `json:"pool,omitempty"`
-	Handle   string    `json:"handle,omitempty"`
-	Plan     string    `json:"plan,omitempty"` // plan id that approved it
-	Fence    uint64    `json:"fence,omitempty"`
-	Ceiling  Amounts   `json:"ceiling,omitempty"`
-	Intent   time.Time `json:"intent,omitzero"`
-	Queued   time.Time `json:"queued,omitzero"`
-	Started  time.Time `json:"started,omitzero"`
-	Ended    time.Time `json:"ended,omitzero"`
-	Node     string    `json:"node,omitempty"`
-	GPUs     []string  `json:"gpus,omitempty"`
-	Exit     *int      `json:"exit,omitempty"`
-	Signal   string    `json:"signal,omitempty"`
-	Class    string    `json:"class,omitempty"`
-	Tail     []string  `json:"tail,omitempty"`
-	Usage    *Usage    `json:"usage,omitempty"`
-	Expected time.Time `json:"expected,omitzero"` // start the backend expects
-	Why      string    `json:"why,omitempty"`     // why it waits, or why placed here
+	N       int     `json:"n"`     // launch, counted from 1
+	Token   string  `json:"token"` // 32 hex digits; TOKEN/N from the host queue's second launch on
+	Backend string  `json:"backend"`
+	Pool    string  `json:"pool,omitempty"`
+	Handle  string  `json:"handle,omitempty"`
+	Plan    string  `json:"plan,omitempty"` // plan id that approved it
+	Fence   uint64  `json:"fence,omitempty"`
+	Ceiling Amounts `json:"ceiling,omitempty"`
+	// Rates are what it is charged by, as asked when it was launched, whatever
+	// its place asks later; nil = nothing is charged.
+	Rates    map[string]string `json:"rates,omitempty"`
+	Intent   time.Time         `json:"intent,omitzero"`
+	Queued   time.Time         `json:"queued,omitzero"`
+	Started  time.Time         `json:"started,omitzero"`
+	Ended    time.Time         `json:"ended,omitzero"`
+	Node     string            `json:"node,omitempty"`
+	GPUs     []string          `json:"gpus,omitempty"`
+	Exit     *int              `json:"exit,omitempty"`
+	Signal   string            `json:"signal,omitempty"`
+	Class    string            `json:"class,omitempty"`
+	Tail     []string          `json:"tail,omitempty"`
+	Usage    *Usage            `json:"usage,omitempty"`
+	Expected time.Time         `json:"expected,omitzero"` // start the backend expects
+	Why      string            `json:"why,omitempty"`     // why it waits, or why placed here
 	// Resources as asked for in this attempt, where scaling changed them.
 	Scaled map[string]string `json:"scaled,omitempty"`
 	// Replaces is where the outputs of the result that this attempt replaces
@@ -193,6 +196,7 @@ type Copy struct {
 	Path    string    `json:"path"`
 	Digest  string    `json:"digest"`
 	At      time.Time `json:"at"`
+	Seconds float64   `json:"seconds,omitempty"` // that moving it took; 0 = it was there, or not measured
 }
 
 // A Validation is a smoke's verdict for a fingerprint in an environment class.

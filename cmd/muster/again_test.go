@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
@@ -351,6 +353,27 @@ func stderrOf(err error) []byte {
 // marked is in a screen that was shown again.
 const marked = "MARKED\n"
 
+// A keptScreen is a file of package kept, as far as a person sees it.
+type keptScreen struct {
+	Campaign  string          `json:"campaign"`
+	State     string          `json:"state"`
+	Questions json.RawMessage `json:"questions,omitempty"`
+	Answers   string          `json:"answers"`
+	Sources   json.RawMessage `json:"sources,omitempty"`
+	Style     string          `json:"style"`
+	Text      string          `json:"text"`
+	Markdown  string          `json:"markdown"`
+	Plan      string          `json:"plan"`
+	Sum       string          `json:"sum"` // SHA-256 of the JSON with this empty
+}
+
+func (s keptScreen) sum() string {
+	s.Sum = ""
+	text, _ := json.Marshal(s)
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
 // mark changes what is kept of a plan so that it is known again.
 func (e *sample) mark() {
 	e.t.Helper()
@@ -359,7 +382,7 @@ func (e *sample) mark() {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	var s screen
+	var s keptScreen
 	if err := json.Unmarshal(text, &s); err != nil || s.Sum != s.sum() {
 		e.t.Fatalf("what is kept is not whole: %v", err)
 	}

@@ -122,6 +122,7 @@ func (a *app) failErr(err error) command.Exit {
 	var locked *store.LockedError
 	var corrupt *store.CorruptError
 	var write *store.WriteError
+	var read *store.ReadError
 	var provider *providers.Error
 	switch {
 	case errors.As(err, &locked):
@@ -134,6 +135,8 @@ func (a *app) failErr(err error) command.Exit {
 		a.fail(diag.List{{Summary: "The state is damaged", Detail: corrupt.Error() + ".\n\n" + corrupt.Way}})
 	case errors.As(err, &write):
 		a.fail(diag.List{{Summary: "The state cannot be written", Detail: write.Error() + ".\n\n" + write.Way}})
+	case errors.As(err, &read):
+		a.fail(diag.List{{Summary: "The state cannot be read", Detail: read.Error() + ".\n\n" + read.Way}})
 	case errors.As(err, &provider):
 		a.fail(diag.List{{Summary: diag.Sentence(provider.Summary), Detail: strings.TrimSpace(provider.Detail + "\n\n" + provider.Hint)}})
 		if provider.Class == providers.StaleFence { // as if the lease had been lost here

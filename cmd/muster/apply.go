@@ -25,6 +25,7 @@ import (
 // applyFlags are the flags of apply and destroy.
 type applyFlags struct {
 	planFlags
+	saved                                string // the file of the plan that is applied, "" for none
 	autoApprove, allowRerun, allowCancel bool
 	detach, once, json                   bool
 }
@@ -89,6 +90,7 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 		if file, err = planfile.Read(a.path(args[0])); err != nil {
 			return err
 		}
+		f.saved = args[0]
 	}
 	c, err := a.loadFor(f, file)
 	if err != nil {
@@ -140,7 +142,7 @@ func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Ses
 	if f.refreshOnly {
 		return a.record(ctx, w, session, f)
 	}
-	return a.drive(ctx, w, session, f, file != nil)
+	return a.drive(ctx, w, session, f)
 }
 
 // savedPlan reads a plan that was reviewed and checks that it still holds.
@@ -267,7 +269,7 @@ func (a *app) covered(reruns, cancels []string, f applyFlags) error {
 }
 
 // drive runs the engine and says how it ended.
-func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags, saved bool) error {
+func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags) error {
 	who, host := whoami()
 	sink := a.progress(w.plan, f.json)
 	run := apply.Run
@@ -280,7 +282,7 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 	}
 	out, err := run(ctx, apply.Config{
 		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: f.mode(),
-		Who: who, Host: host, Muster: version, Saved: saved,
+		Who: who, Host: host, Muster: version, Saved: f.saved != "",
 		AllowRerun: f.allowRerun, AllowCancel: f.allowCancel,
 		Progress: sink.Show, Event: sink.Event, Requests: filepath.Join(a.dataDir(), "requests"),
 	})
@@ -288,7 +290,7 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 	if err != nil {
 		return err
 	}
-	return a.conclude(w, out, f.json)
+	return a.conclude(w, out, f)
 }
 
 // progress is where the run of a plan is shown.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,8 +29,10 @@ type runner struct {
 	repo     string
 	home     string // what every job finds again
 	api      *httptest.Server
+	drops    bool // the forge drops what waits in a group when another job comes
 	mu       sync.Mutex
-	comments []string
+	comments []string // as they stand; a comment's id is its place, from 1
+	was      []string // every text that a comment had
 	env      []string
 }
 
@@ -76,24 +79,51 @@ func newRunner(t *testing.T, read func(*testing.T, []byte) []ciJob, file string)
 	return r
 }
 
-// comment is the forge's end of a comment: in JSON as GitHub takes it, as a
+// stranger's comment stands on the request already, and begins as the
+// pipeline's do: it is nobody's to change.
+const stranger = "<!-- muster plan -->\nnot by the pipeline"
+
+// comment is the forge's end of comments: in JSON as GitHub takes them, as a
 // form as GitLab does.
 func (r *runner) comment(w http.ResponseWriter, q *http.Request) {
-	body := q.FormValue("body")
-	if strings.HasPrefix(q.Header.Get("Content-Type"), "application/json") {
-		var doc struct{ Body string }
-		raw, _ := io.ReadAll(q.Body)
-		json.Unmarshal(raw, &doc)
-		body = doc.Body
-	}
-	authorized := q.Header.Get("Authorization") == "Bearer secret-token" || q.Header.Get("PRIVATE-TOKEN") == "secret-token"
-	if !authorized || q.Method != http.MethodPost || body == "" || q.URL.Path != "/repos/lab/paper/issues/7/comments" && q.URL.Path != "/projects/12/merge_requests/7/notes" {
-		http.Error(w, "no", http.StatusForbidden)
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.comments = append(r.comments, body)
+	all := map[string]bool{"/repos/lab/paper/issues/7/comments": true, "/projects/12/merge_requests/7/notes": true}
+	one := strings.NewReplacer("/repos/lab/paper/issues/comments/", "", "/projects/12/merge_requests/7/notes/", "").Replace(q.URL.Path)
+	id, _ := strconv.Atoi(one)
+	authorized := q.Header.Get("Authorization") == "Bearer secret-token" || q.Header.Get("PRIVATE-TOKEN") == "secret-token"
+	switch {
+	case !authorized:
+	case q.Method == http.MethodGet && q.URL.Path == "/user":
+		fmt.Fprint(w, `{"id": 5}`)
+		return
+	case q.Method == http.MethodGet && all[q.URL.Path]:
+		list := []map[string]any{{"id": 99, "body": stranger, "user": map[string]any{"login": "mallory"}, "author": map[string]any{"id": 66}}}
+		for i, body := range r.comments {
+			list = append(list, map[string]any{"id": i + 1, "body": body, "user": map[string]any{"login": "github-actions[bot]"}, "author": map[string]any{"id": 5}})
+		}
+		json.NewEncoder(w).Encode(list)
+		return
+	case q.Method == http.MethodPost && all[q.URL.Path]:
+		r.comments = append(r.comments, "")
+		id = len(r.comments)
+		fallthrough
+	case (q.Method == http.MethodPatch || q.Method == http.MethodPut || q.Method == http.MethodPost) && id > 0 && id <= len(r.comments):
+		body := q.FormValue("body")
+		if strings.HasPrefix(q.Header.Get("Content-Type"), "application/json") {
+			var doc struct{ Body string }
+			raw, _ := io.ReadAll(q.Body)
+			json.Unmarshal(raw, &doc)
+			body = doc.Body
+		}
+		if body != "" {
+			r.comments[id-1] = body
+			r.was = append(r.was, body)
+			fmt.Fprint(w, "{}")
+			return
+		}
+	}
+	http.Error(w, "no", http.StatusForbidden)
 }
 
 func (r *runner) git(args ...string) string {
@@ -179,10 +209,11 @@ func (r *runner) step(s ciStep, seen map[string]string) (string, error) {
 func (r *runner) sees(event string) map[string]string {
 	seen := map[string]string{
 		"github.event_name": event, "github.repository": "lab/paper", "github.event.pull_request.head.repo.full_name": "lab/paper", "github.ref": "refs/heads/main",
-		"github.token": "secret-token", "github.event.pull_request.number": "7", "vars.MUSTER_HOME": r.home,
+		"github.token": "secret-token", "github.event.pull_request.number": "7", "github.event.pull_request.head.sha": strings.TrimSpace(r.git("rev-parse", "HEAD")), "vars.MUSTER_HOME": r.home,
 		"GITHUB_API_URL": r.api.URL, "GITHUB_REPOSITORY": "lab/paper", "GITHUB_STEP_SUMMARY": filepath.Join(r.home, "summary.md"),
 		"MUSTER_HOME": r.home, "MUSTER_COMMENT_TOKEN": "secret-token", "CI_API_V4_URL": r.api.URL, "CI_PROJECT_ID": "12", "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "12",
 		"CI_DEFAULT_BRANCH": "main", "CI_COMMIT_BRANCH": "main", "CI_MERGE_REQUEST_IID": "",
+		"CI_COMMIT_SHA":      strings.TrimSpace(r.git("rev-parse", "HEAD")),
 		"CI_PIPELINE_SOURCE": map[string]string{"pull_request": "merge_request_event", "fork": "merge_request_event", "push": "push", "schedule": "schedule", "workflow_dispatch": "web"}[event],
 	}
 	switch event {
@@ -248,15 +279,17 @@ func TestPipelines(t *testing.T) {
 	}
 	t.Parallel()
 	for name, c := range map[string]struct {
-		file string
-		read func(*testing.T, []byte) []ciJob
+		file  string
+		read  func(*testing.T, []byte) []ciJob
+		drops bool
 	}{
-		"GitHub Actions": {"github/muster.yml", githubJobs},
-		"GitLab CI":      {"gitlab/.gitlab-ci.yml", gitlabJobs},
+		"GitHub Actions": {"github/muster.yml", githubJobs, true},
+		"GitLab CI":      {"gitlab/.gitlab-ci.yml", gitlabJobs, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t, c.read, c.file)
+			r.drops = c.drops
 			r.guarded()
 			r.story()
 		})
@@ -264,10 +297,11 @@ func TestPipelines(t *testing.T) {
 }
 
 // guarded holds the pipeline's shape: what writes the state runs alone and is
-// never cut off, and a fork's code runs nowhere.
+// never cut off, nor dropped for a pass while it waits, and a fork's code runs
+// nowhere.
 func (r *runner) guarded() {
 	r.t.Helper()
-	fork := r.sees("fork")
+	fork, groups := r.sees("fork"), map[string]bool{}
 	for _, j := range r.jobs {
 		if condition(r.t, j.when, fork) {
 			r.t.Errorf("job %s runs what a fork sends", j.name)
@@ -276,9 +310,13 @@ func (r *runner) guarded() {
 			if strings.Contains(s.run, "${{") {
 				r.t.Errorf("job %s: what people write stands in a script; give it as a variable:\n%s", j.name, s.run)
 			}
-			if strings.Contains(s.run, "muster apply") && (j.alone != "muster-state" || j.kills) {
+			if !strings.Contains(s.run, "muster apply") {
+				continue
+			}
+			if j.alone == "" || j.kills || r.drops && groups[j.alone] {
 				r.t.Errorf("job %s applies and does not run alone to its end: group %q", j.name, j.alone)
 			}
+			groups[j.alone] = true
 		}
 	}
 }
@@ -312,9 +350,18 @@ func (r *runner) story() {
 	// A merge request shows its plan; what is merged is applied, on its own.
 	r.edit("first", `"5m"`, `"6m"`)
 	must("pull_request", "")
-	if len(r.comments) != 1 || !strings.Contains(r.comments[0], "4 to run") || !strings.Contains(r.comments[0], "CPU-hours") {
-		t.Fatalf("comments %q", r.comments)
+	commented := func(words ...string) {
+		t.Helper()
+		if len(r.comments) != 1 {
+			t.Fatalf("not one comment: %q", r.comments)
+		}
+		for _, want := range append(words, "Planned for commit "+strings.TrimSpace(r.git("rev-parse", "HEAD"))+".") {
+			if !strings.Contains(r.comments[0], want) {
+				t.Fatalf("the comment lacks %q:\n%s", want, r.comments[0])
+			}
+		}
 	}
+	commented("4 to run", "CPU-hours")
 	merge("first")
 	must("push", "")
 	r.done(4)
@@ -353,15 +400,18 @@ func (r *runner) story() {
 	must("push", "")
 	r.done(5)
 
+	// What cannot be planned takes the plan of an older commit out of sight.
+	r.edit("broken", "cpus     = 1", "cpuss    = 1")
+	refused("pull_request", "cpuss")
+	commented("No plan:")
+	r.git("checkout", "-q", "main")
+
 	// A budget that does not hold is told, and fails the check.
 	r.edit("dear", "cpu_hours = 60", "cpu_hours = 0.0000001")
 	r.edit("dearer", "[1, 2, 3, 4, 5]", "range(1, 200)")
-	before := len(r.comments)
 	refused("pull_request", "A budget or its deadline does not hold")
-	if len(r.comments) != before+1 || !strings.Contains(r.comments[before], "budget") {
-		t.Errorf("comments %q", r.comments[before:])
-	}
-	for _, c := range r.comments {
+	commented("budget")
+	for _, c := range r.was {
 		if strings.Contains(c, "secret-token") || len(c) > 65536 {
 			t.Errorf("a comment of %d bytes: %s", len(c), c)
 		}

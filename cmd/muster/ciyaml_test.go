@@ -2,11 +2,15 @@ package main
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
 )
+
+// pinned is an action by commit, with its version as a remark.
+var pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+@[0-9a-f]{40} # v[0-9.]+$`)
 
 // githubJobs reads a workflow of GitHub Actions, as far as the examples go.
 func githubJobs(t *testing.T, text []byte) []ciJob {
@@ -33,6 +37,11 @@ func githubJobs(t *testing.T, text []byte) []ciJob {
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
+	for _, use := range regexp.MustCompile(`uses: (.*)`).FindAllStringSubmatch(string(text), -1) {
+		if !pinned.MatchString(use[1]) {
+			t.Errorf("%s may become another action: pin it by commit, with its version as a remark", use[1])
+		}
+	}
 	for _, event := range []string{"pull_request", "push", "schedule", "workflow_dispatch"} {
 		if _, ok := doc.On[event]; !ok {
 			t.Errorf("not on %s", event)
@@ -44,11 +53,11 @@ func githubJobs(t *testing.T, text []byte) []ciJob {
 	var out []ciJob
 	for name, j := range doc.Jobs {
 		job := ciJob{name: name, when: j.If, alone: j.Concurrency.Group, kills: j.Concurrency.Cancel}
-		if j.Timeout == 0 || len(j.Steps) == 0 || !strings.HasPrefix(j.Steps[0].Uses, "actions/checkout@v") {
-			t.Errorf("job %s: no limit of time, or no checkout first", name)
+		if j.Timeout == 0 || len(j.Steps) == 0 || !strings.HasPrefix(j.Steps[0].Uses, "actions/checkout@") || j.Steps[0].With["persist-credentials"] != "false" {
+			t.Errorf("job %s: no limit of time, or no checkout first, or one that leaves a token on the runner", name)
 		}
 		for _, s := range j.Steps {
-			if strings.HasPrefix(s.Uses, "actions/upload-artifact@v") {
+			if strings.HasPrefix(s.Uses, "actions/upload-artifact@") {
 				job.keeps = append(job.keeps, strings.Fields(s.With["path"])...)
 			}
 			env := maps.Clone(doc.Env)
@@ -92,6 +101,7 @@ func gitlabJobs(t *testing.T, text []byte) []ciJob {
 			Group          string `yaml:"resource_group"`
 			Rules          []struct{ If string }
 			Script         []string
+			After          []string `yaml:"after_script"`
 			Artifacts      struct {
 				When  string
 				Paths []string
@@ -106,7 +116,7 @@ func gitlabJobs(t *testing.T, text []byte) []ciJob {
 			t.Errorf("job %s: no limit of time, no rules, or artifacts only of what went well", name)
 		}
 		out = append(out, ciJob{name: name, when: strings.Join(when, " || "), alone: j.Group, kills: j.Interruptible, keeps: j.Artifacts.Paths,
-			steps: []ciStep{{run: strings.Join(j.Script, "\n"), env: env}}})
+			steps: []ciStep{{run: strings.Join(j.Script, "\n"), env: env}, {when: "always()", run: strings.Join(j.After, "\n"), env: env}}})
 	}
 	return out
 }

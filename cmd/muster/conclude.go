@@ -3,13 +3,13 @@ package main
 import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 // conclude says how a run ended and turns it into an exit code.
-func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
-	if !asJSON {
-		a.printf("%s", page.Ending(w.plan, o, a.out.Width))
+func (a *app) conclude(w *work, o standing.Outcome, f applyFlags) error {
+	if !f.json {
+		a.printf("%s", page.Ending(w.plan, o, f.saved, a.out.Width))
 	} else {
 		a.stream().Ended(o)
 	}
@@ -19,21 +19,21 @@ func (a *app) conclude(w *work, o apply.Outcome, asJSON bool) error {
 	return exitFor(o)
 }
 
-func exitFor(o apply.Outcome) error {
+func exitFor(o standing.Outcome) error {
 	switch o.Stopped {
-	case apply.Interrupted:
+	case standing.Interrupted:
 		if o.Running+o.Queued+o.Left > 0 {
 			return command.Interrupted
 		}
-	case apply.Budget:
+	case standing.Budget:
 		return command.Budget
-	case apply.Beyond:
+	case standing.Beyond:
 		return command.Changes
-	case apply.LeaseLost:
+	case standing.LeaseLost:
 		return command.Locked
-	case apply.StoreFailed:
+	case standing.StoreFailed:
 		return command.Failed
-	case apply.Hold:
+	case standing.Hold:
 		return command.Held
 	}
 	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Undeleted > 0 {

@@ -2,16 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"golang.org/x/term"
 
 	"github.com/muster-run/muster/cmd/muster/command"
@@ -22,6 +17,7 @@ import (
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/lang/console"
 	"github.com/muster-run/muster/planner/apply/results"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/state"
 )
 
@@ -75,7 +71,7 @@ func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View,
 	}
 	for _, p := range c.Phases {
 		if cell, ok := p.Index(job.Key); ok && p.Name == job.Phase {
-			view.Phase, view.Cell, view.Site = p, cell, siteOf(c, st, p, cell)
+			view.Phase, view.Cell, view.Site = p, cell, site.Last(c, st, p, cell)
 			if j := st.Job(address); j != nil {
 				view.Metrics = j.Metrics
 			}
@@ -85,59 +81,21 @@ func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View,
 	return view, command.Usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
 }
 
-// siteOf is where a job ran last, or else its first candidate. Nobody is
-// asked, so a place of many pools has none here.
-func siteOf(c *lang.Campaign, st *state.State, p *lang.Phase, cell int) lang.Site {
-	s := lang.Site{Backend: "local.local"}
-	if len(p.Candidates) > 0 {
-		s.Backend = p.Candidates[0]
-	}
-	if j := st.Job(p.Address(cell)); j != nil && j.Last() != nil {
-		s.Backend, s.Pool = j.Last().Backend, j.Last().Pool
-	}
-	for _, b := range c.Backends {
-		if b.Address() == s.Backend {
-			s.Workdir = b.Workdir
-		}
-	}
-	if s.Workdir == "" || !path.IsAbs(s.Workdir) && s.Workdir[0] != '~' {
-		s.Workdir = filepath.ToSlash(filepath.Join(c.Dir, s.Workdir))
-	}
-	s.Spool = path.Join(s.Workdir, ".muster", "lists")
-	if r := p.RequestOf(cell, lang.Run); r < len(p.Requests(lang.Run)) {
-		shape := p.Requests(lang.Run)[r].Shape
-		s.GPUs, s.CPUs = shape.GPUs, shape.CPUs
-	}
-	s.Input = func(name string) []string { return inputFiles(p, cell, name, s.Workdir) }
-	return s
-}
-
-// inputFiles are the declared paths of an input's files.
-func inputFiles(p *lang.Phase, cell int, name, workdir string) (out []string) {
-	for _, in := range p.Inputs {
-		if in.Name != name {
-			continue
-		}
-		for _, m := range in.Members(in.GroupOf(cell)) {
-			file := in.From.OutputPath(m, in.Output, lang.Run)
-			if !path.IsAbs(file) && file != "" && file[0] != '~' {
-				file = path.Join(workdir, file)
-			}
-			out = append(out, file)
-		}
-	}
-	return out
-}
-
 func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View, asJSON bool) error {
 	s := console.Session{Campaign: c, View: view, Out: a.stdout}
 	if asJSON {
-		s.Show = a.showValue
+		s.Show = func(src string, v cty.Value, sensitive bool) error {
+			r, err := page.ValueOf(src, v, sensitive)
+			if err != nil {
+				return err
+			}
+			return a.encode(r)
+		}
 	}
 	campaign := a.sources
 	s.Fail = func(l diag.List, src []byte) {
 		if asJSON {
-			a.encode(valueReport{FormatVersion: page.FormatVersion, Expression: strings.TrimSpace(string(src)), Error: l.Err().Error()})
+			a.encode(page.Value{FormatVersion: page.FormatVersion, Expression: strings.TrimSpace(string(src)), Error: l.Err().Error()})
 		}
 		a.sources = func(name string) []byte {
 			if name == console.Filename {
@@ -163,30 +121,4 @@ func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View, asJ
 		return command.Failed
 	}
 	return err
-}
-
-// A valueReport is one line of `muster console -json`.
-type valueReport struct {
-	FormatVersion string          `json:"format_version"`
-	Expression    string          `json:"expression"`
-	Value         json.RawMessage `json:"value,omitempty"`
-	Known         bool            `json:"known"`
-	Sensitive     bool            `json:"sensitive,omitempty"`
-	Error         string          `json:"error,omitempty"`
-}
-
-func (a *app) showValue(src string, v cty.Value, sensitive bool) error {
-	r := valueReport{FormatVersion: page.FormatVersion, Expression: src, Sensitive: sensitive}
-	v, _ = v.UnmarkDeep()
-	if v != cty.NilVal && v.IsWhollyKnown() {
-		r.Known = true
-		if !sensitive {
-			text, err := ctyjson.Marshal(v, v.Type())
-			if err != nil {
-				return fmt.Errorf("print %s: %w", src, err)
-			}
-			r.Value = text
-		}
-	}
-	return a.encode(r)
 }

@@ -161,8 +161,8 @@ func TestDocsJSON(t *testing.T) {
 		}
 	}
 	for name, doc := range map[string]any{
-		"init": initReport{}, "status": page.Status{}, "logs": joblog.Line{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": pullReport{},
-		"report": page.Report{}, "advise": page.Advice{}, "cost": page.Cost{}, "rehearse": page.Rehearsal{}, "graph": page.Graph{}, "console": valueReport{},
+		"init": initReport{}, "status": page.Status{}, "logs": joblog.Line{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": page.Pull{},
+		"report": page.Report{}, "advise": page.Advice{}, "cost": page.Cost{}, "rehearse": page.Rehearsal{}, "graph": page.Graph{}, "console": page.Value{},
 	} {
 		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, member string) {
 			if member != "format_version" && !strings.Contains(written, "`"+member+"`") {
@@ -277,8 +277,13 @@ func hasTest(t *testing.T, dir, name string) bool {
 	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 		return true
 	}
+	name, part, _ := strings.Cut(name, "/")
+	part = strings.ReplaceAll(part, "_", " ")
 	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	return slices.ContainsFunc(files, func(f string) bool { return strings.Contains(readDoc(t, f), "func "+name+"(") })
+	return slices.ContainsFunc(files, func(f string) bool {
+		text := readDoc(t, f)
+		return strings.Contains(text, "func "+name+"(") && (part == "" || strings.Contains(text, fmt.Sprintf("t.Run(%q", part)))
+	})
 }
 
 // Every file and folder that the architecture names is there.

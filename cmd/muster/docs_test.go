@@ -305,11 +305,13 @@ var (
 	decimals = regexp.MustCompile(`<?\b\d+\.\d+|–`)
 	rules    = regexp.MustCompile(`-{3,}`)
 	blanks   = regexp.MustCompile(`\s+`)
+	bases    = regexp.MustCompile(`: (mean of|fitted as .* from) (\d+ runs).*`) // of runs that differ by little, either
 )
 
 // normal is a line without what differs from run to run.
 func normal(line string) string {
 	line = drawn.ReplaceAllString(line, "BAR")
+	line = bases.ReplaceAllString(line, ": from $2")
 	line = moments.ReplaceAllString(line, "TIME")
 	line = digests.ReplaceAllString(line, "DIGEST")
 	line = spans.ReplaceAllString(line, "#")

@@ -22,6 +22,9 @@ func (a *app) dataDir() string {
 	return filepath.Join(a.dir, ".muster")
 }
 
+// cacheDir is where muster keeps what it can make again.
+func (a *app) cacheDir() string { return filepath.Join(a.dataDir(), "cache") }
+
 // statePath is where the file store of a campaign lives: beside it, or where
 // `state "file" { path = … }` says.
 func statePath(c *lang.Campaign) (string, error) {

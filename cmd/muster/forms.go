@@ -1,40 +1,33 @@
 package main
 
 import (
+	"context"
 	"io"
-	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/kept"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/planner/view"
-	"github.com/muster-run/muster/state/glance"
+	"github.com/muster-run/muster/state/store"
+	"github.com/muster-run/muster/state/store/file"
 )
 
-// Forms are how a plan looks in each of the ways it can be asked for: where it
-// was made of a glance at the state, or is shown again, they are all there is.
-type forms struct {
-	text, markdown string
-	file           *planfile.File // JSON is made of it, too; nil where nobody asked for it
+// asked is who asks for a plan, of what.
+func (a *app) asked(p planFlags) kept.Asked {
+	return kept.Asked{Load: a.loadOptions(p.varFlags, false), Cache: a.cacheDir(), Now: a.now(), Style: a.out, Refresh: p.refresh, Waiting: a.waiting}
 }
 
-// formsOf are the forms of a plan that was made of a glance.
-func (a *app) formsOf(w *work, seen *glance.Glance) (*forms, error) {
-	var f forms
-	var err error
-	if f.text, err = a.screenOf(w.plan, false); err != nil {
-		return nil, err
+// foresee makes the plan that follows an apply, if it is that nothing starts,
+// so that it is there when it is asked for.
+func (a *app) foresee(ctx context.Context, c *lang.Campaign, s store.Store, v varFlags) {
+	f, ok := s.(*file.Store)
+	if !ok {
+		return
 	}
-	var markdown strings.Builder
-	if err := view.Markdown(&markdown, w.plan); err != nil {
-		return nil, err
+	q := a.asked(planFlags{varFlags: v, refresh: true})
+	if seen := kept.Look(ctx, f, q.Refresh); seen != nil {
+		q.Stand(ctx, c, seen, !a.warned)
 	}
-	f.markdown = markdown.String()
-	seen.Number()
-	data, err := planfile.Encode(w.plan, w.meta())
-	if err != nil {
-		return nil, err
-	}
-	f.file, err = planfile.Decode(data)
-	return &f, err
 }
 
 // meta is what is saved with the plan.
@@ -44,14 +37,14 @@ func (w *work) meta() planfile.Meta {
 
 func (a *app) planText(w *work, o planOutput) (string, error) {
 	if w.shown != nil {
-		return w.shown.text, nil
+		return w.shown.Text, nil
 	}
-	return a.screenOf(w.plan, o.verbose)
+	return kept.Text(w.plan, a.out, o.verbose)
 }
 
 func (a *app) planMarkdown(to io.Writer, w *work) error {
 	if w.shown != nil {
-		_, err := io.WriteString(to, w.shown.markdown)
+		_, err := io.WriteString(to, w.shown.Markdown)
 		return err
 	}
 	return view.Markdown(to, w.plan)
@@ -59,14 +52,14 @@ func (a *app) planMarkdown(to io.Writer, w *work) error {
 
 func (a *app) planJSON(to io.Writer, w *work) error {
 	if w.shown != nil {
-		return view.SavedJSON(to, w.shown.file, w.diags, a.sources)
+		return view.SavedJSON(to, w.shown.File, w.diags, a.sources)
 	}
 	return view.JSON(to, w.plan, w.diags, a.sources)
 }
 
 func (a *app) savePlan(path string, w *work) error {
 	if w.shown != nil {
-		return w.shown.file.Write(path)
+		return w.shown.File.Write(path)
 	}
 	return planfile.Write(path, w.plan, w.meta())
 }

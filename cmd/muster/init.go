@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +13,9 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/cmd/muster/plugins"
+	"github.com/muster-run/muster/cmd/muster/starters"
 	"github.com/muster-run/muster/providers/launch"
 )
-
-//go:embed starters/*.muster.hcl
-var starters embed.FS
 
 func initCommand(a *app) *command.Command {
 	return &command.Command{
@@ -30,7 +26,7 @@ needs no init. -from=NAME writes a starter campaign into this directory.`,
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
-			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starterNames(), ", "))
+			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starters.Names(), ", "))
 			upgrade := fs.Bool("upgrade", false, "lock what is found now, whatever was locked before")
 			lockfile := fs.String("lockfile", "", "`MODE`: readonly checks .muster.lock.hcl and does not write it")
 			asJSON := fs.Bool("json", false, "print what was done as JSON")
@@ -50,20 +46,11 @@ needs no init. -from=NAME writes a starter campaign into this directory.`,
 	}
 }
 
-func starterNames() []string {
-	var names []string
-	entries, _ := fs.ReadDir(starters, "starters")
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".muster.hcl"))
-	}
-	return names
-}
-
 // starter writes a starter campaign, never over a file.
 func (a *app) starter(name string, asJSON bool) error {
-	src, err := starters.ReadFile("starters/" + name + ".muster.hcl")
-	if err != nil {
-		return command.Usagef("there is no starter %q; there are: %s", name, strings.Join(starterNames(), ", "))
+	src, ok := starters.Source(name)
+	if !ok {
+		return command.Usagef("there is no starter %q; there are: %s", name, strings.Join(starters.Names(), ", "))
 	}
 	if there, _ := filepath.Glob(filepath.Join(a.dir, "*.muster.hcl")); len(there) > 0 {
 		return command.Usagef("%s has a campaign already (%s): begin in an empty directory", a.dir, filepath.Base(there[0]))
@@ -73,30 +60,15 @@ func (a *app) starter(name string, asJSON bool) error {
 	if err != nil {
 		return fmt.Errorf("write the starter: %w", err)
 	}
-	_, err = f.Write(src)
+	_, err = f.WriteString(src)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the starter: %w", err)
 	}
 	if asJSON {
 		return a.encode(initReport{FormatVersion: page.FormatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []plugins.Locked{}})
 	}
-	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", nextSteps(string(src)))
+	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", starters.Next(src))
 	return nil
-}
-
-// nextSteps are the commands that the head of a starter names, one a line.
-func nextSteps(src string) string {
-	var b strings.Builder
-	for line := range strings.Lines(src) {
-		rest, comment := strings.CutPrefix(line, "#")
-		if !comment {
-			break
-		}
-		if strings.HasPrefix(rest, "   muster ") {
-			b.WriteString(" " + rest)
-		}
-	}
-	return b.String()
 }
 
 // An initReport is the JSON of `muster init -json`.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/page"
@@ -28,7 +27,7 @@ func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) pa
 	if l.work == nil {
 		l.work = &work{launcher: l.a.launcher()}
 	}
-	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true, Copies: l.once, Cache: filepath.Join(l.a.dataDir(), "cache"),
+	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true, Copies: l.once, Cache: l.a.cacheDir(),
 		Waiting: l.a.waiting})
 	l.seen, l.next = page.Seen{Jobs: r.Observed.Jobs, Unreachable: r.Observed.Unreachable, Findings: r.Observed.Findings}, time.Now().Add(lookEvery)
 	return l.seen

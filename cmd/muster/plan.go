@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/kept"
 	"github.com/muster-run/muster/cmd/muster/preview"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/simulated"
 	"github.com/muster-run/muster/planner/checklist"
+	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/launch"
@@ -37,6 +38,7 @@ type planFlags struct {
 	lockTimeout            time.Duration
 	glance                 bool // where nothing changed, it is enough to say so
 	text, file             bool // how: to people, and in a file or as JSON
+	json                   bool // a campaign that cannot be read is told as JSON, too
 }
 
 // plain reports whether a plan is asked for as it is, of everything.
@@ -100,6 +102,7 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 					return command.Usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
 				}
 				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: *scripts, verbose: p.verbose}
+				p.json = o.json
 				p.glance, p.text, p.file = p.plain() && !o.scripts, o.people(), o.json || o.jsonInto != "" || o.out != ""
 				w, err := a.plan(ctx, p)
 				if err != nil {
@@ -123,7 +126,7 @@ type work struct {
 	launcher  *launch.Launcher
 	simulated *simulated.World  // nil when something real is declared
 	versions  map[string]string // of providers, by type
-	shown     *forms            // how it looks, if that is known; nil: as it is
+	shown     *kept.Forms       // how it looks, if that is known; nil: as it is
 }
 
 func (w *work) close() {
@@ -145,33 +148,45 @@ func (w *work) provider(ctx context.Context) func(string) (providers.Provider, e
 // plan loads, observes and plans; errors in the campaign are printed and end
 // the command.
 func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
-	early := a.readEarly(ctx, p)
-	if w := a.planAgain(ctx, early, p); w != nil {
-		if s, err := file.Open(early.path, file.Options{}); err == nil {
-			a.noteGone(ctx, s)
+	q := a.asked(p)
+	early := q.ReadEarly(ctx, p.glance)
+	if p.glance {
+		if shown, st := q.Again(ctx, early, p.text, p.file); shown != nil {
+			if s, err := file.Open(early.Path, file.Options{}); err == nil {
+				a.noteGone(ctx, s)
+			}
+			return &work{plan: &planner.Plan{}, state: st, shown: shown}, nil
 		}
-		return w, nil
 	}
-	c, err := a.mustLoad(p.varFlags)
-	if err != nil {
+	c, diags := a.load(p.varFlags, false)
+	if err := a.report(diags); err != nil {
+		if p.json {
+			return nil, errors.Join(a.unplanned(diags), err)
+		}
 		return nil, err
 	}
 	s, err := a.store(c)
 	if err != nil {
 		return nil, err
 	}
-	if seen := early.of(s).seen; seen != nil {
-		if w := a.planStanding(ctx, c, seen, p); w != nil {
+	if seen := early.Seen(s); seen != nil {
+		if k := q.Stand(ctx, c, seen, !a.warned); k != nil {
 			a.noteGone(ctx, s)
-			return w, nil
+			return &work{campaign: c, state: seen.State, plan: k.Plan, input: k.Input, diags: k.Diags, versions: k.Versions, shown: k.Forms}, nil
 		}
 	}
-	st, err := early.state(ctx, s)
+	st, err := early.State(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	a.noteGone(ctx, s)
 	return a.planWith(ctx, c, st, p)
+}
+
+// unplanned prints what takes the place of a plan as JSON where the campaign
+// cannot be read.
+func (a *app) unplanned(diags diag.List) error {
+	return a.encode(map[string]any{"format_version": planfile.FormatVersion, "type": "plan", "valid": false, "diagnostics": diag.ToJSON(diags, a.sources)})
 }
 
 // planWith plans against a state that is already open.
@@ -187,7 +202,7 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 	}}
 	seen := refresh.Observe(ctx, refresh.Input{
 		Campaign: c, State: st, Provider: w.provider(ctx), Options: w.input.Options, Now: w.input.Now,
-		Cache: filepath.Join(a.dataDir(), "cache"), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy && !p.refreshOnly, Copies: p.refresh && !p.destroy,
+		Cache: a.cacheDir(), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy && !p.refreshOnly, Copies: p.refresh && !p.destroy,
 		Waiting: a.waiting,
 	})
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
@@ -241,14 +256,6 @@ func (a *app) showPlan(w *work, o planOutput) error {
 		return command.Changes
 	}
 	return nil
-}
-
-// screenOf is a plan as people see it.
-func (a *app) screenOf(p *planner.Plan, verbose bool) (string, error) {
-	var b strings.Builder
-	b.WriteByte('\n')
-	err := view.Human{Style: a.out, Verbose: verbose}.Print(&b, p)
-	return b.String(), err
 }
 
 func (a *app) printPlan(w *work, o planOutput) error {

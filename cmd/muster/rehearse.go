@@ -5,17 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"runtime"
-	"strconv"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/apply/rehearse"
-	"github.com/muster-run/muster/providers/failure"
 )
 
 // mostRuns bounds -runs: more tells nothing that fewer do not.
@@ -39,7 +35,9 @@ The same seed rehearses the same, to the byte, while the campaign, its state and
 			fs.Var(&p.targets, "target", "rehearse only the jobs that `ADDR` selects (repeatable)")
 			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends what became of jobs; -refresh=false believes the state")
 			var fails texts
-			fs.Var(&fails, "fail", "this share of launches fails with a class, instead of what history shows: `CLASS=SHARE`, such as preempted=0.1 (repeatable); none=0 for no failures at all")
+			fs.Var(&fails, "fail", "this share of launches fails with a class, instead of what history shows: `CLASS=SHARE`, such as preempted=0.1 (repeatable); none=0 for no failures at all; expect=0.1 for smokes that say other than expected")
+			after := fs.Duration("resume-after", 0, "somebody comes so long after everything has stopped, and resumes what is held: `DURATION`, such as 12h; otherwise it stays held")
+			bandwidth := fs.String("bandwidth", "", "what links to other machines carry in a second, instead of what was measured or is assumed: `SIZE`, such as 50MiB")
 			runs := fs.Int("runs", 100, "how many times: `N`, from 1 to 100000")
 			seed := fs.Uint64("seed", 1, "what chance begins with: `N`")
 			asJSON := fs.Bool("json", false, "print as JSON, with every rehearsal")
@@ -47,11 +45,20 @@ The same seed rehearses the same, to the byte, while the campaign, its state and
 				if *runs < 1 || *runs > mostRuns {
 					return command.Usagef("-runs=%d: at least 1 and at most %d", *runs, mostRuns)
 				}
-				rates, err := failRates(fails)
-				if err != nil {
-					return err
+				r := rehearsal{runs: *runs, seed: *seed, json: *asJSON}
+				var err error
+				if r.shares, err = rehearse.ParseShares(fails); err != nil {
+					return command.Usagef("%s", err)
 				}
-				return a.rehearse(ctx, p, rehearsal{runs: *runs, seed: *seed, fails: rates, json: *asJSON})
+				if r.resumeAfter = *after; r.resumeAfter < 0 {
+					return command.Usagef("-resume-after=%s: nobody comes before something is held", *after)
+				}
+				if *bandwidth != "" {
+					if r.bandwidth, err = units.ParseSize(*bandwidth); err != nil || r.bandwidth <= 0 {
+						return command.Usagef("-bandwidth=%s: a size is needed, more than 0, such as 50MiB", *bandwidth)
+					}
+				}
+				return a.rehearse(ctx, p, r)
 			}
 		},
 	}
@@ -59,41 +66,12 @@ The same seed rehearses the same, to the byte, while the campaign, its state and
 
 // A rehearsal is what was asked for.
 type rehearsal struct {
-	runs  int
-	seed  uint64
-	fails map[string]float64
-	json  bool
-}
-
-// failRates reads -fail; nil where it was not given.
-func failRates(list []string) (map[string]float64, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	out, sum := map[string]float64{}, 0.0
-	for _, text := range list {
-		class, share, ok := strings.Cut(text, "=")
-		v, err := strconv.ParseFloat(share, 64)
-		switch {
-		case !ok || err != nil || !(v >= 0 && v <= 1):
-			return nil, command.Usagef("-fail=%s: a failure class and a share from 0 to 1 are needed, such as preempted=0.1", text)
-		case class == "none" && v == 0:
-			continue
-		case !validClass(class):
-			return nil, command.Usagef("-fail=%s: %q is no failure class; there are %s, and those of the campaign's failure blocks", text, class, strings.Join(failure.Known(), ", "))
-		}
-		out[class] = v
-		sum += v
-	}
-	if sum > 1 {
-		return nil, command.Usagef("the shares of -fail add up to %g, which is more than every launch", sum)
-	}
-	return out, nil
-}
-
-// validClass reports whether a name can be a class: the campaign may have its own.
-func validClass(name string) bool {
-	return name != "" && name != "none" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	runs        int
+	seed        uint64
+	shares      rehearse.Shares // of launches and smokes that fail
+	bandwidth   int64           // bytes a second; 0: as measured, or assumed
+	resumeAfter time.Duration   // 0: nobody does
+	json        bool
 }
 
 func (a *app) rehearse(ctx context.Context, p planFlags, r rehearsal) error {
@@ -105,15 +83,26 @@ func (a *app) rehearse(ctx context.Context, p planFlags, r rehearsal) error {
 	if err := a.report(w.diags); err != nil {
 		return err
 	}
-	if !w.plan.Counts.Changes() && !r.json {
+	if err := r.shares.Check(w.campaign.Failures); err != nil {
+		return command.Usagef("%s", err)
+	}
+	c := w.plan.Counts
+	stands := c.Held + c.Blocked // for somebody
+	if !c.Changes() && !r.json && (stands == 0 || r.resumeAfter == 0) {
 		a.printf("Nothing to rehearse: the plan does nothing.\n")
+		if stands > 0 {
+			a.printf("Held or blocked: %s. -resume-after=12h rehearses what comes of it if somebody resumes it then.\n", units.Count(stands, "job"))
+		}
 		return nil
 	}
-	stage, err := rehearse.New(rehearse.Input{Campaign: w.campaign, State: w.state, Plan: w.plan, Pools: w.input.Pools, Can: w.input.Can, Seed: r.seed, Fails: r.fails})
+	stage, err := rehearse.New(rehearse.Input{Campaign: w.campaign, State: w.state, Plan: w.plan, Pools: w.input.Pools, Can: w.input.Can, Seed: r.seed, Fails: r.shares.Launches, Unexpected: r.shares.Smokes, Bandwidth: r.bandwidth, ResumeAfter: r.resumeAfter, Again: w.input})
 	if err != nil {
 		return err
 	}
-	runs, err := a.playAll(ctx, stage, r.runs)
+	var done atomic.Int64
+	stop := a.counting(&done, r.runs)
+	runs, err := stage.PlayAll(ctx, r.runs, &done)
+	stop()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return errInterrupted
@@ -125,40 +114,6 @@ func (a *app) rehearse(ctx context.Context, p planFlags, r rehearsal) error {
 	}
 	a.printf("%s", page.RehearsalText(w.plan, stage, r.seed, runs, a.out))
 	return nil
-}
-
-// playAll plays as many at once as there are processors. Each is the same
-// whatever is played beside it.
-func (a *app) playAll(ctx context.Context, stage *rehearse.Stage, n int) ([]rehearse.Run, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	runs := make([]rehearse.Run, n)
-	var next, done atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n || ctx.Err() != nil {
-					return
-				}
-				run, err := stage.Play(ctx, i)
-				if err != nil {
-					cancel(err)
-					return
-				}
-				runs[i] = run
-				done.Add(1)
-			}
-		})
-	}
-	stop := a.counting(&done, n)
-	wg.Wait()
-	stop()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	return runs, nil
 }
 
 // counting shows on a terminal how far the rehearsals are.

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclwrite"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/internal/diag"
@@ -28,7 +23,7 @@ func (a *app) loadSaved(file *planfile.File, v varFlags) (*lang.Campaign, error)
 			return nil, command.Usagef("a saved plan is applied as it was reviewed, with its own value of %q: plan again for another one", name)
 		}
 	}
-	path, err := writeVariables(file.Head.Variables)
+	path, err := writeVariables(file)
 	if err != nil {
 		return nil, err
 	}
@@ -50,27 +45,19 @@ func sensitiveNote(file *planfile.File) string {
 	return "Give the values that the plan was made with again: " + strings.Join(flags, ", ") + "."
 }
 
-// writeVariables writes values as a file of variables, mode 0600, in a folder
-// of its own.
-func writeVariables(values map[string]json.RawMessage) (string, error) {
-	f := hclwrite.NewEmptyFile()
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		ty, err := ctyjson.ImpliedType(values[name])
-		if err != nil {
-			return "", fmt.Errorf("read variable %q of the plan: %w", name, err)
-		}
-		val, err := ctyjson.Unmarshal(values[name], ty)
-		if err != nil {
-			return "", fmt.Errorf("read variable %q of the plan: %w", name, err)
-		}
-		f.Body().SetAttributeValue(name, val)
+// writeVariables writes the values of a saved plan as a file of variables, mode
+// 0600, in a folder of its own.
+func writeVariables(saved *planfile.File) (string, error) {
+	src, err := saved.Variables()
+	if err != nil {
+		return "", err
 	}
 	dir, err := os.MkdirTemp("", "muster-plan-*")
 	if err != nil {
 		return "", fmt.Errorf("write the plan's variables: %w", err)
 	}
 	path := filepath.Join(dir, "saved.mustervars.hcl")
-	if err := os.WriteFile(path, f.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, src, 0o600); err != nil {
 		os.RemoveAll(dir)
 		return "", fmt.Errorf("write the plan's variables: %w", err)
 	}

@@ -28,9 +28,15 @@ type phase struct {
 	axes   map[string][]float64
 	takes  func(at map[string]float64) float64 // seconds
 	spread float64                             // standard deviation of the logarithm
-	fails  float64                             // share of jobs whose first launch fails, half-way
-	delay  string                              // before the next launch; "" = none
+	slow   float64                             // share of jobs that take slower times as long
+	slower float64
+	burns  bool    // processor time, not time
+	scales bool    // each launch after the first gets half as much memory again
+	fails  float64 // share of jobs whose first launch fails, half-way
+	delay  string  // before the next launch; "" = none
 	cpus   int
+	cpusBy string // the axis whose value is the number of cores; "" = cpus
+	cap    int    // of the phase; 0 = none
 	gpus   int
 	reads  string // phase it reads, cell by cell
 	all    string // phase it waits for as a whole
@@ -98,13 +104,28 @@ func (p phase) write(b *strings.Builder, backend string, repeats int) {
 		fmt.Fprintf(b, "    input \"from\" { from = phase.%s.output.x }\n", p.reads)
 		read = "cat ${input.from} >/dev/null; "
 	}
-	fmt.Fprintf(b, "    command = \"%stest $MUSTER_ATTEMPT != 1 || test ! -e times/%s.fails || { sleep $(cat times/%s.fails); exit 75; }; sleep $(cat times/%s); echo done > ${output.x}\"\n", read, file, file, file)
-	fmt.Fprintf(b, "    resources {\n      cpus = %d\n      gpus = %d\n      memory = \"100MiB\"\n      walltime = \"10m\"\n    }\n    output \"x\" { path = \"out/%s\" }\n  }\n", max(p.cpus, 1), p.gpus, file)
+	work := "sleep $(cat times/" + file + ")"
+	if p.burns { // by the shell's own loop; how many turns a second take is the machine's affair
+		work = "n=$(awk '{ printf \\\"%d\\\", $1 * 1000000 }' times/" + file + "); while test $n -gt 0; do n=$((n-1)); done"
+	}
+	cpus := fmt.Sprint(max(p.cpus, 1))
+	if p.cpusBy != "" {
+		cpus = "cell." + p.cpusBy
+	}
+	fmt.Fprintf(b, "    command = \"%stest $MUSTER_ATTEMPT != 1 || test ! -e times/%s.fails || { sleep $(cat times/%s.fails); exit 75; }; %s; echo done > ${output.x}\"\n", read, file, file, work)
+	fmt.Fprintf(b, "    resources {\n      cpus = %s\n      gpus = %d\n      memory = \"100MiB\"\n      walltime = \"10m\"\n    }\n    output \"x\" { path = \"out/%s\" }\n  }\n", cpus, p.gpus, file)
 	b.WriteString("  retry {\n    on = [\"again\"]\n    max_attempts = 3\n")
 	if p.delay != "" {
 		fmt.Fprintf(b, "    delay = %q\n", p.delay)
 	}
-	b.WriteString("  }\n}\n")
+	if p.scales {
+		b.WriteString("    scale \"again\" { memory = 1.5 }\n")
+	}
+	b.WriteString("  }\n")
+	if p.cap > 0 {
+		fmt.Fprintf(b, "  max_parallel = %d\n", p.cap)
+	}
+	b.WriteString("}\n")
 }
 
 // sorted are the names of the axes.
@@ -145,6 +166,9 @@ func (p phase) times(dir string, repeats int, rnd *rand.Rand) error {
 			}
 			file = filepath.Join(dir, fmt.Sprintf("%s-%d", file, r))
 			took := p.takes(c) * math.Exp(p.spread*rnd.NormFloat64())
+			if p.slow > 0 && rnd.Float64() < p.slow {
+				took *= p.slower
+			}
 			if err := os.WriteFile(file, fmt.Appendf(nil, "%.4f\n", took), 0o600); err != nil {
 				return err
 			}

@@ -21,26 +21,24 @@ func main() {
 	muster := flag.String("muster", "bin/muster", "the `PROGRAM` to try")
 	on := flag.String("on", "local", "`SITE` to run on: local, or slurm, the cluster that Slurm's commands reach")
 	seed := flag.Uint64("seed", 1, "of the campaigns' runtimes")
-	others := flag.Bool("others", false, "ten campaigns of other kinds instead")
+	set := flag.String("set", "first", "the ten campaigns to try, by `NAME`: first, others, shapes")
 	only := flag.String("only", "", "one campaign, by `NAME`")
 	keep := flag.Bool("keep", false, "keep the working directory, and say where it is")
 	flag.Parse()
-	if err := run(*muster, *on, *only, *seed, *others, *keep); err != nil {
+	if err := run(*muster, *on, *only, *set, *seed, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
 }
 
-func run(muster, on, only string, seed uint64, others, keep bool) error {
+func run(muster, on, only, set string, seed uint64, keep bool) error {
 	at, ok := sites[on]
 	if !ok {
 		return fmt.Errorf("-on %s: no such site; write local or slurm", on)
 	}
-	campaigns := at.campaigns
-	if others {
-		if campaigns = at.others; campaigns == nil {
-			return fmt.Errorf("-others: there are none for %s", on)
-		}
+	campaigns := at.set(set)
+	if campaigns == nil {
+		return fmt.Errorf("-set %s: %s has none of that name; write first, others or shapes", set, on)
 	}
 	program, err := filepath.Abs(muster)
 	if err != nil {

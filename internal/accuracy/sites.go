@@ -14,9 +14,15 @@ type site struct {
 	settles   time.Duration // after the history: what ended holds no place any more
 	block     func(dir string) string
 	campaigns func() []sample
-	others    func() []sample // more, with -others; nil = none
+	others    func() []sample // of other kinds; nil = none
+	shapes    func() []sample // those that are the same on every site
 	// crowd has strangers hold so many GPUs until leave is called.
 	crowd func(gpus int) (leave func(), err error)
+}
+
+// set is one of the site's sets of campaigns, nil where it has none of that name.
+func (at site) set(name string) func() []sample {
+	return map[string]func() []sample{"first": at.campaigns, "others": at.others, "shapes": at.shapes}[name]
 }
 
 // hourly is the price of an hour: one unit a second, so that hundredths show.
@@ -24,7 +30,7 @@ const hourly = 3600
 
 var sites = map[string]site{
 	"local": {
-		name: "local.local", unit: "usd", campaigns: campaigns,
+		name: "local.local", unit: "usd", campaigns: campaigns, shapes: shapes(0.5, true),
 		block: func(string) string {
 			return fmt.Sprintf("backend \"local\" \"local\" {\n  price = { usd_per_hour = %d }\n}\n", hourly)
 		},
@@ -32,7 +38,7 @@ var sites = map[string]site{
 	// The cluster is whichever Slurm's commands reach; internal/lab/slurm-up
 	// brings one up.
 	"slurm": {
-		name: "slurm.lab", unit: "service_units", settles: 5 * time.Second, campaigns: clusterCampaigns, others: otherCampaigns, crowd: strangers,
+		name: "slurm.lab", unit: "service_units", settles: 5 * time.Second, campaigns: clusterCampaigns, others: otherCampaigns, shapes: shapes(4, false), crowd: strangers,
 		block: func(dir string) string {
 			return fmt.Sprintf("backend \"slurm\" \"lab\" {\n  workdir = %q\n  price   = { service_units_per_cpu_hour = %d, service_units_per_gpu_hour = %d }\n}\n", dir, hourly, 10*hourly)
 		},

@@ -66,8 +66,19 @@ var walls = []struct {
 	{"providers/slurm/script", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
 	{"providers/slurm/arrays", []string{"providers/slurm/login", "providers/slurm/node", "providers/slurm/cluster"}},
 	{"providers/slurm/programs", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
+	// What runs closures knows nothing of what they do.
+	{"planner/apply/loop", []string{"planner", "lang", "state", "providers"}},
 	// Where cells stand is known without backends.
 	{"planner/apply/cells", []string{"planner/apply/fleet", "planner/apply/freight", "planner/apply/line", "providers"}},
+	// Nor does where they go need any.
+	{"planner/apply/placing", []string{"planner/apply/fleet", "planner/apply/freight", "planner/apply/line", "providers"}},
+	// What a plan wants is known without any of the run.
+	{"planner/apply/wish", []string{"planner/apply", "lang", "providers"}},
+	// What deletes outputs is told how, and what leaves a place knows no budget.
+	{"planner/apply/deletion", []string{"planner/apply/approval", "planner/apply/cells", "planner/apply/ledger", "planner/apply/line", "providers"}},
+	{"planner/apply/freight", []string{"planner/apply/ledger"}},
+	// How files are written down knows nothing of what they say.
+	{"cmd/muster/canonical", []string{"cmd/muster", "lang", "planner", "providers", "state"}},
 	// What backends have is told to the engine, which decides what follows.
 	{"planner/apply/fleet", []string{"planner/apply/approval", "planner/apply/brake", "planner/apply/ledger", "planner/apply/relaunch", "planner/place"}},
 }
@@ -98,7 +109,7 @@ func TestWalls(t *testing.T) {
 var pure = []string{
 	"cmd/muster/chosen", "cmd/muster/page",
 	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/change", "planner/checklist", "planner/evidence", "planner/explain",
-	"planner/faster", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/launches", "planner/moved", "planner/observed",
+	"planner/faster", "planner/fit", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/launches", "planner/moved", "planner/observed",
 	"planner/overflow", "planner/place", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/stuck",
 	"planner/transfers",
 }

@@ -47,3 +47,13 @@ func IsVirtual(c Clock) bool {
 	_, ok := c.(*Virtual)
 	return ok
 }
+
+// Closed reports whether a channel that only ends is closed; a nil one never is.
+func Closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

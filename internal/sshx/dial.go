@@ -85,6 +85,10 @@ func (h *host) unreachable(err error) *Error {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		e.Detail = "no such host" // which is said already
 		e.Hint = "check the name, or add it to ~/.ssh/config"
+		if name, port, ok := strings.Cut(h.name, ":"); ok && name != "" && !strings.Contains(port, ":") {
+			e.Detail = fmt.Sprintf("%q is no host name: a port stands elsewhere", h.name)
+			e.Hint = fmt.Sprintf("write %q and port = %s, or Port %s for it in ~/.ssh/config", name, port, port)
+		}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		e.Detail = fmt.Sprintf("no answer within %s", h.connect)
 	case errors.As(err, &call):

@@ -95,6 +95,39 @@ func slurmSbatchKilled(t *testing.T) {
 	c.wantSix(wait())
 }
 
+// slurmNotSubmitted: each sbatch is killed before it has asked the controller.
+// When the next muster comes it is certain that Slurm has nothing of it: the
+// jobs are submitted once, by the spool or anew, and not by both.
+func slurmNotSubmitted(t *testing.T) {
+	c := onSlurm(t, slurmOnce)
+	c.count(`case "$*" in *--test-only*) ;; *) kill -KILL $$; esac`, "sbatch")
+	out, _ := c.run("apply", "-detach", "-auto-approve")
+	if !strings.Contains(out, "sbatch did not come to an end") {
+		t.Fatalf("no sbatch was killed:\n%s", out)
+	}
+	// That was an hour ago, not within the time that what is late may take.
+	for _, note := range []string{"tried", "failed"} {
+		paths, err := filepath.Glob(filepath.Join(c.workdir, ".muster", "slurm", "*", "batches", "*", note))
+		if err != nil || len(paths) > 1 {
+			t.Fatalf("notes of %s: %q, %v", note, paths, err)
+		}
+		for _, path := range paths {
+			if err := os.WriteFile(path, []byte(time.Now().Add(-time.Hour).Format(time.RFC3339Nano)+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.count("", "sbatch")
+	c.must("hold")
+	c.must("resume")
+	c.wantSix(c.run0("apply", "-auto-approve"))
+	c.idle(time.Minute)
+	if n := len(c.ran()); n != 6 {
+		t.Errorf("%d jobs ran, 6 were to", n)
+	}
+	c.wantRan("job", 6)
+}
+
 // slurmSbatchLies: sbatch fails, and has submitted.
 func slurmSbatchLies(t *testing.T) {
 	c := onSlurm(t, slurmOnce)

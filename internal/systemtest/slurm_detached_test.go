@@ -144,4 +144,7 @@ func slurmRequeued(t *testing.T) {
 	if !strings.Contains(out, "2 of 2 jobs done and verified") {
 		t.Errorf("%s", out)
 	}
+	if out := c.must("cost"); strings.Contains(out, "not known") {
+		t.Errorf("a launch that was preempted counts at its ceiling:\n%s", out)
+	}
 }

@@ -2,10 +2,13 @@ package systemtest
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/program"
 )
 
 const slurmRetried = `campaign "retried" {}
@@ -152,16 +155,21 @@ func slurmStops(t *testing.T) {
 	}
 }
 
-// slurmOwnSbatch: a command that runs sbatch itself is told of, and starts
-// from a saved plan only.
+// slurmOwnSbatch: a command that runs sbatch itself, or whose script does, is
+// told of, and starts from a saved plan only.
 func slurmOwnSbatch(t *testing.T) {
-	c := onSlurm(t, strings.Replace(slurmRetried, "nosuchprogram", "sbatch next.sh || true", 1))
-	plan := c.must("plan", "-out=saved")
-	if !strings.Contains(plan, "sbatch") {
-		t.Errorf("the plan does not say so:\n%s", plan)
-	}
-	if out, code := c.run("apply", "-auto-approve"); code == 0 || len(c.ran()) != 0 {
-		t.Errorf("it started without a person: exit %d\n%s", code, out)
+	for name, command := range map[string]string{"command": "sbatch next.sh || true", "script": "./link.sh"} {
+		t.Run(name, func(t *testing.T) {
+			c := onSlurm(t, strings.Replace(slurmRetried, "nosuchprogram", command, 1))
+			program.Write(t, filepath.Join(c.workdir, "link.sh"), "#!/bin/bash\nsbatch link.sh\n")
+			plan := c.must("plan", "-out=saved")
+			if !strings.Contains(plan, "runs sbatch") {
+				t.Errorf("the plan does not say so:\n%s", plan)
+			}
+			if out, code := c.run("apply", "-auto-approve"); code == 0 || len(c.ran()) != 0 {
+				t.Errorf("it started without a person: exit %d\n%s", code, out)
+			}
+		})
 	}
 }
 

@@ -27,6 +27,9 @@ func TestSlurm(t *testing.T) {
 	t.Run("detached", slurmDetached)
 	t.Run("held back", slurmHeldBack)
 	t.Run("preempted and requeued", slurmRequeued)
+	t.Run("node that dies", slurmNodeDies)
+	t.Run("not launched", slurmNotLaunched)
+	t.Run("volume that fills", slurmFull)
 	t.Run("one element of an array", slurmElement)
 	t.Run("from a smoke to an array", slurmPipeline)
 	t.Run("back under a new id", slurmReturns)
@@ -48,6 +51,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("killed before each is told its own", slurmKilledUntold)
 	t.Run("sbatch of a hung controller", slurmHung)
 	t.Run("sbatch killed while it waits", slurmSbatchKilled)
+	t.Run("sbatch killed before it has submitted", slurmNotSubmitted)
 	t.Run("sbatch fails and has submitted", slurmSbatchLies)
 	t.Run("an array that Slurm has twice", slurmSentTwice)
 	t.Run("controller restarted", slurmRestarted)
@@ -72,19 +76,20 @@ NodeName=cloud2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=2 State=CLOUD`
 func slurmLab(t *testing.T) {
 	t.Helper()
 	own := os.Getenv("SLURM_LAB_DIR") == ""
-	args := []string{}
+	args, extra := []string{}, slurmNodesThatNeverBoot
 	if own {
 		dir, err := os.MkdirTemp("", "muster-slurm-")
 		if err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, dir)
+		extra += slurmProlog(t, dir)
 		keepSlurm(t, dir)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer stop()
 	up := exec.CommandContext(ctx, "../lab/slurm-up", args...)
-	up.Env = append(os.Environ(), "SLURM_LAB_EXTRA="+slurmNodesThatNeverBoot)
+	up.Env = append(os.Environ(), "SLURM_LAB_EXTRA="+extra)
 	var out, said bytes.Buffer
 	up.Stdout, up.Stderr = &out, &said
 	if err := up.Run(); err != nil {

@@ -105,11 +105,17 @@ func (w *world) follow(args ...string) *follower {
 // said is what it has said so far, without the line breaks of a screen.
 func (f *follower) said() string {
 	f.t.Helper()
+	return flat(f.text())
+}
+
+// text is what it has said so far.
+func (f *follower) text() string {
+	f.t.Helper()
 	text, err := os.ReadFile(f.file)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return flat(string(text))
+	return string(text)
 }
 
 func (f *follower) end() (string, int) {

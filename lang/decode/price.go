@@ -31,8 +31,8 @@ func (r *Reader) Price(e hcl.Expression) (p offer.Price, exchange string) {
 	var per money
 	rates := map[string]*string{
 		"usd_per_gpu_hour": &p.USDPerGPUHour, "usd_per_hour": &p.USDPerHour, "service_units_per_gpu_hour": &p.SUPerGPUHour,
-		"service_units_per_node_hour": &p.SUPerNodeHour, "service_units_per_cpu_hour": &p.SUPerCPUHour, "usd_per_gb_month": &p.USDPerGBMonth,
-		"usd_per_unit": &per.rate, "per_gpu_hour": &per.gpuHour, "per_hour": &per.hour, "per_gb_month": &per.gbMonth,
+		"service_units_per_node_hour": &p.SUPerNodeHour, "service_units_per_cpu_hour": &p.SUPerCPUHour, "usd_per_gb_month": &p.USDPerGBMonth, "usd_per_gb_out": &p.USDPerGBOut,
+		"usd_per_unit": &per.rate, "per_gpu_hour": &per.gpuHour, "per_hour": &per.hour, "per_gb_month": &per.gbMonth, "per_gb_out": &per.gbOut,
 	}
 	m := v.AsValueMap()
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -42,7 +42,7 @@ func (r *Reader) Price(e hcl.Expression) (p offer.Price, exchange string) {
 }
 
 // money is a price in another currency.
-type money struct{ currency, rate, gpuHour, hour, gbMonth string }
+type money struct{ currency, rate, gpuHour, hour, gbMonth, gbOut string }
 
 // exchange turns the rates of another currency into money.
 func (r *Reader) exchange(e hcl.Expression, p *offer.Price, per money) string {
@@ -57,7 +57,7 @@ func (r *Reader) exchange(e hcl.Expression, p *offer.Price, per money) string {
 	for _, x := range []struct {
 		name, text string
 		into       *string
-	}{{"gpu_hour", per.gpuHour, &p.USDPerGPUHour}, {"hour", per.hour, &p.USDPerHour}, {"gb_month", per.gbMonth, &p.USDPerGBMonth}} {
+	}{{"gpu_hour", per.gpuHour, &p.USDPerGPUHour}, {"hour", per.hour, &p.USDPerHour}, {"gb_month", per.gbMonth, &p.USDPerGBMonth}, {"gb_out", per.gbOut, &p.USDPerGBOut}} {
 		d, err := decimal.NewFromString(x.text)
 		if err != nil {
 			continue
@@ -86,10 +86,12 @@ func (r *Reader) rate(e hcl.Expression, name string, v cty.Value, rates map[stri
 		per.currency, err = value.Text(v)
 	case name == "granularity":
 		p.Granularity, err = value.Duration(v)
+	case name == "minimum":
+		p.Minimum, err = value.Duration(v)
 	case name == "bills_while_queued":
 		p.BillsWhileQueued = v.Type() == cty.Bool && v.IsKnown() && !v.IsNull() && v.True()
 	default:
-		known := append(slices.Sorted(maps.Keys(rates)), "currency", "granularity", "bills_while_queued")
+		known := append(slices.Sorted(maps.Keys(rates)), "currency", "granularity", "minimum", "bills_while_queued")
 		r.Wrong(e, "price", "There is no rate named %q%s Rates are %s.", wording.Clip(name), wording.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	if err != nil {

@@ -10,21 +10,9 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 )
 
-// Rewrite returns the expression with the language's rule for numbers: in
-// templates they are printed by it, and compared by the value of that text.
-// The original is left as it is. Expressions that are not of HCL's native
-// syntax are returned unchanged.
-func Rewrite(e hcl.Expression) hcl.Expression {
-	syn, ok := e.(hclsyntax.Expression)
-	if !ok {
-		return e
-	}
-	r := rewriter{}
-	return r.expr(syn, false)
-}
-
-// A rewriter copies a syntax tree, changed. With a scope it also resolves
-// every name.
+// A rewriter copies a syntax tree with the language's rule for numbers: in
+// templates they are printed by it, and compared by the value of that text. With
+// a scope it also resolves every name.
 type rewriter struct {
 	scope      *Scope
 	locals     []string // names bound by enclosing for expressions

@@ -14,10 +14,10 @@ var Campaign = &Block{
 	Name: "campaign", Labels: []string{"name"}, Single: true,
 	Doc: "What the campaign is called, where its state lies, and whom to tell.",
 	Attrs: []Attr{
-		{Name: "description", Type: "string", Doc: "What the campaign is for, shown by `plan` and `report`."},
+		{Name: "description", Type: "string", Doc: "What the campaign is for, shown by `plan -markdown` and `report`."},
 		{Name: "required_version", Type: "version constraint", Doc: "Versions of muster that may run it, such as `\">= 0.1\"`."},
 		{Name: "required_providers", Type: "map(version constraint)", Default: "{}", Doc: "External providers and their versions. May be written as a block, too."},
-		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running at once, over all phases and backends."},
+		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running at once, over all phases and backends. Of a phase with a `max_parallel` that its queue keeps (a Slurm array, a host's queue) no more count than that lets run."},
 		{Name: "max_cells", Type: "number", Default: "10000000", Doc: "Most cells a grid may have; a larger one is an error that gives the count."},
 	},
 	Blocks: []*Block{
@@ -61,8 +61,8 @@ var Backend = &Block{
 		{Name: "workdir", Type: "string", Default: "the campaign's directory for local", Doc: "Where outputs lie: absolute, or beginning with `~/`."},
 		{Name: "setup", Type: "string", Doc: "Shell lines before each job's command, such as `module load cuda`."},
 		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of every job here."},
-		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running here at once."},
-		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour`, `usd_per_gb_month` (of the `disk` that a job asks for) (decimals), `granularity` (duration), `bills_while_queued` (bool). In another currency: `currency`, `usd_per_unit` (what one unit of it is worth), `per_gpu_hour`, `per_hour`, `per_gb_month`."},
+		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running here at once. Of a phase with a `max_parallel` that its queue keeps (a Slurm array) no more count than that lets run."},
+		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour`, `usd_per_gb_month` (of the `disk` that a job asks for), `usd_per_gb_out` (of files that leave it for another backend) (decimals), `granularity` (what is billed is a multiple of it), `minimum` (the least that is billed of a launch) (durations), `bills_while_queued` (bool: the wait in the queue is billed, too. Plan and ceiling count the wait that is quoted, the ledger the one that was; of a wait that nobody knows the cost is unknown). In another currency: `currency`, `usd_per_unit` (what one unit of it is worth), `per_gpu_hour`, `per_hour`, `per_gb_month`, `per_gb_out`."},
 		{Name: "hold", Type: "duration", Default: "0s", Doc: "Rentals: how long a machine is kept after its last job."},
 		{Name: "on_hold", Type: "string", Default: "by the provider", Doc: "Rentals: `stop`, `release` or `keep` when a job is held."},
 	},

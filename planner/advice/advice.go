@@ -63,6 +63,7 @@ func Of(in Input) Report {
 		for _, rule := range rules {
 			a.out.Proposals = append(a.out.Proposals, rule(&a, g)...)
 		}
+		a.failing(g)
 	}
 	return a.out
 }

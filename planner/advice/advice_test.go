@@ -309,6 +309,32 @@ func TestMoveOff(t *testing.T) {
 	}
 }
 
+// TestASchedulersTurnIsNoWait: a wait of seconds is no reason to split jobs,
+// however short they are, unless the policy calls it long.
+func TestASchedulersTurnIsNoWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait, run time.Duration
+		policy    string
+		want      bool
+	}{
+		"seconds":                      {10 * time.Second, 8 * time.Second, "", false},
+		"minutes":                      {9 * time.Minute, time.Minute, "", false},
+		"long enough to be missed":     {10 * time.Minute, time.Minute, "", true},
+		"and yet less than they run":   {10 * time.Minute, 11 * time.Minute, "", false},
+		"what the policy calls a wait": {3 * time.Minute, time.Hour, "policy { long_wait = \"2m\" }", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := load(t, c.policy+"\n"+phase("train", resources("gpus = 8", `walltime = "3h"`), ""))
+			for i := range 4 {
+				w.did("train", i, deed{wait: c.wait, run: c.run, usage: state.Usage{GPUMaxMem: gb, GPUSeconds: 1}})
+			}
+			if got := slices.ContainsFunc(w.advice().Proposals, func(p Proposal) bool { return p.Kind == "split" }); got != c.want {
+				t.Errorf("split: %v", got)
+			}
+		})
+	}
+}
+
 // TestSplit: jobs on eight GPUs that wait longer than they run are split where
 // smaller ones wait less, and left alone where these do not.
 func TestSplit(t *testing.T) {
@@ -368,5 +394,38 @@ func TestHistory(t *testing.T) {
 	}
 	if got := fmt.Sprint(train.Uses); !strings.Contains(got, "memory 4e+09 1e+09 1e+09 1") {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestFailing: launches that fail for what no resource mends are noted, with the
+// time that retries took; those that another rule follows, or few, are not.
+func TestFailing(t *testing.T) {
+	for name, c := range map[string]struct {
+		class string
+		fail  int // of ten jobs, each once and then well
+		want  string
+	}{
+		"half of them": {"flaky", 5, "phase.train: 5 of 15 launches failed, most with flaky, and ran 5h; retries took 33 % of the time from hand-over to end. No resource"},
+		"one":          {"flaky", 1, ""},
+		"for memory":   {"oom_host", 5, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := load(t, phase("train", resources("gpus = 1"), ""))
+			well := deed{run: time.Hour, usage: state.Usage{GPUMaxMem: -1}}
+			for i := range 10 {
+				deeds := []deed{well}
+				if i < c.fail {
+					deeds = []deed{{run: time.Hour, class: c.class, usage: state.Usage{GPUMaxMem: -1}}, well}
+				}
+				w.did("train", i, deeds...)
+			}
+			r := w.advice()
+			if got := strings.Join(r.Notes, "\n"); c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%q", got)
+			}
+			if i := slices.IndexFunc(r.Phases[0].Uses, func(u Use) bool { return u.What == "gpu memory" }); i < 0 || r.Phases[0].Uses[i].Measured != 0 {
+				t.Errorf("that nobody measured GPU memory is not told: %+v", r.Phases[0].Uses)
+			}
+		})
 	}
 }

@@ -44,6 +44,9 @@ func HistoryOf(in Input, has func(address string) bool) []History {
 	return out
 }
 
+// gpuMemory is told of all work on GPUs, also that nobody measured it.
+const gpuMemory = "gpu memory"
+
 func (g *group) history() History {
 	h := History{Phase: g.phase.Name, Jobs: g.phase.Len(), Done: g.phase.Len() - g.left, Launches: len(g.launches)}
 	for _, r := range g.phase.Requests(lang.Run) {
@@ -61,7 +64,7 @@ func (g *group) history() History {
 		}
 		v := measures(g.launches, of)
 		u.Median, u.Most, u.Measured = median(v), most(v), len(v)
-		if u.Asked > 0 || u.Measured > 0 {
+		if u.Asked > 0 || u.Measured > 0 || what == gpuMemory {
 			h.Uses = append(h.Uses, u)
 		}
 	}
@@ -69,7 +72,7 @@ func (g *group) history() History {
 	add("cores", askedCores, usedCores)
 	add("walltime", askedTime, usedTime)
 	if h.GPU {
-		add("gpu memory", askedDevice, usedDevice)
+		add(gpuMemory, askedDevice, usedDevice)
 	}
 	h.Median, h.Sum = times(g.records)
 	return h

@@ -12,6 +12,12 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
+// leastWait is the median wait from which jobs that run for less are said to
+// wait. Below it the scheduler takes its turns, whatever the size of a job:
+// slurm.conf(5) starts jobs every 30 s (bf_interval) to 60 s (sched_interval),
+// and a person would not rewrite a job for it.
+const leastWait = 10 * time.Minute
+
 // split finds jobs on several GPUs that wait longer than they run, or longer
 // than the policy's long_wait: two jobs of half the size find a gap sooner.
 func (a *adviser) split(g *group) []Proposal {
@@ -23,20 +29,20 @@ func (a *adviser) split(g *group) []Proposal {
 		waits := measures(c.launches, usedWait)
 		run := time.Duration(median(measures(c.launches, usedTime)))
 		wait := time.Duration(median(waits))
-		if len(waits) < enough || run == 0 || wait <= run && wait <= a.long() {
+		if len(waits) < enough || run == 0 || wait <= a.long() && (wait <= run || wait < leastWait) {
 			continue
 		}
 		half := int(c.asked) / 2
-		p := Proposal{Phase: g.phase.Name, Kind: "split", Title: fmt.Sprintf("Split the jobs: ask for %d GPUs instead of %.0f", half, c.asked), Jobs: c.who(), Edit: a.asked(g, "gpus", fmt.Sprint(half)),
+		p := Proposal{Phase: g.phase.Name, Kind: "split", Title: fmt.Sprintf("Split the jobs: ask for %s instead of %.0f", count(half, "GPU", "GPUs"), c.asked), Jobs: c.who(), Edit: a.asked(g, "gpus", fmt.Sprint(half)),
 			Why: fmt.Sprintf("The median of %s waited %s and ran %s.", count(len(waits), "launch", "launches"), brief(wait), brief(run))}
 		smaller, from := a.waitOf(half, c.launches[0].at.Backend)
 		switch {
 		case from == 0:
-			p.Why += fmt.Sprintf(" What jobs on %d GPUs wait there is not known: try one.", half)
+			p.Why += fmt.Sprintf(" What jobs on %s wait there is not known: try one.", count(half, "GPU", "GPUs"))
 		case smaller+run >= wait: // what the queue gives back, twice the runtime takes
 			continue
 		default:
-			p.Why += fmt.Sprintf(" Jobs on at most %d GPUs waited %s there (%s).", half, brief(smaller), count(from, "launch", "launches"))
+			p.Why += fmt.Sprintf(" Jobs on at most %s waited %s there (%s).", count(half, "GPU", "GPUs"), brief(smaller), count(from, "launch", "launches"))
 			n, of := c.left, "of the "+count(c.left, "job", "jobs")+" left"
 			if n == 0 {
 				n, of = c.jobs, "of "+count(c.jobs, "job", "jobs")

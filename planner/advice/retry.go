@@ -1,6 +1,10 @@
 package advice
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // launchedAgain finds work that began anew after it was preempted.
 func (a *adviser) launchedAgain(g *group) []Proposal {
@@ -17,4 +21,32 @@ func (a *adviser) launchedAgain(g *group) []Proposal {
 	return []Proposal{{Phase: g.phase.Name, Kind: "retry", Title: "Keep what was done when a job is ended from outside", Edit: a.add(g.phase, `checkpoint { path = "checkpoints/${cell.key}" }`),
 		Why:   fmt.Sprintf("%d of %s were preempted, and what they had done was lost.", len(lost), count(len(g.launches), "launch", "launches")),
 		Saves: t.list("at most, that these launches took", false)}}
+}
+
+// sized are the classes of failure that other rules follow.
+var sized = []string{oomHost, oomSched, oomGPU, outOfTime, preempted}
+
+// failing notes where launches fail that no resource would mend, and how much of
+// the jobs' time they took: no line of the campaign is known to be wrong.
+func (a *adviser) failing(g *group) {
+	by := map[string]int{}
+	var lost time.Duration
+	n := 0
+	for _, l := range g.launches {
+		if c := l.at.Class; c != "" && !l.completed && !slices.Contains(sized, c) {
+			by[c]++
+			n++
+			lost += elapsed(l)
+		}
+	}
+	if float64(n) < often*float64(len(g.launches)) || n == 0 {
+		return
+	}
+	worst := slices.MaxFunc(sortedKeys(by), func(x, y string) int { return by[x] - by[y] })
+	h := g.history()
+	said := fmt.Sprintf("phase.%s: %d of %s failed, most with %s, and ran %s", g.phase.Name, n, count(len(g.launches), "launch", "launches"), worst, brief(lost))
+	if all := h.Sum.Total(); h.Sum.Retry > 0 && all > 0 {
+		said += fmt.Sprintf("; retries took %.0f %% of the time from hand-over to end", 100*h.Sum.Retry.Seconds()/all.Seconds())
+	}
+	a.note("%s. No resource is known to mend that: `muster status` and `muster logs` say why", said)
 }

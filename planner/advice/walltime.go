@@ -76,8 +76,8 @@ func (c *class) foretold(model *evidence.Fitted) (out time.Duration) {
 		if askedTime(c.shape(cell)) != c.asked || c.records[cell] != nil && c.records[cell].Status == "completed" {
 			continue
 		}
-		if _, p90, ok := model.Predict(cell); ok {
-			out = max(out, p90)
+		if r, ok := model.Predict(cell); ok {
+			out = max(out, r.P90)
 		}
 	}
 	return out

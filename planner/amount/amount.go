@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/place"
 )
 
@@ -39,19 +40,25 @@ func Unit(unit string) string {
 func Words(unit, text string) string {
 	switch unit {
 	case "usd":
-		d := Of(text).Round(2)
-		if d.IsInteger() {
-			return "$" + d.String()
+		switch d, cents := Of(text), Of(text).Round(2); {
+		case d.Abs().LessThan(cent) && !d.IsZero():
+			return "$" + digits(d)
+		case cents.IsInteger():
+			return "$" + units.FormatDigits(cents.String())
+		default:
+			return "$" + units.FormatDigits(cents.StringFixed(2))
 		}
-		return "$" + d.StringFixed(2)
 	case "gpu_hours":
-		return hours(text) + " GPU-hours"
+		return units.FormatDigits(hours(text)) + " GPU-hours"
 	case "cpu_hours":
-		return hours(text) + " CPU-hours"
+		return units.FormatDigits(hours(text)) + " CPU-hours"
 	case "node_hours":
-		return hours(text) + " node-hours"
+		return units.FormatDigits(hours(text)) + " node-hours"
 	case "service_units":
-		return Of(text).Round(0).String() + " service units"
+		if d := Of(text); d.Abs().Cmp(one) >= 0 {
+			return units.FormatDigits(d.Round(0).String()) + " service units"
+		}
+		return hours(text) + " service units"
 	}
 	return text + " " + unit
 }
@@ -60,9 +67,16 @@ func Words(unit, text string) string {
 // a limit that reads the same.
 func hours(text string) string {
 	d := Of(text)
-	if d.IsZero() || d.Abs().Cmp(decimal.NewFromInt(1)) >= 0 {
+	if d.IsZero() || d.Abs().Cmp(one) >= 0 {
 		return d.Round(1).String()
 	}
+	return digits(d)
+}
+
+var one, cent = decimal.NewFromInt(1), decimal.New(1, -2)
+
+// digits are the two of an amount that count most.
+func digits(d decimal.Decimal) string {
 	return d.Round(2 - int32(d.NumDigits()) - d.Exponent()).String()
 }
 

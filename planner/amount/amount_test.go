@@ -13,4 +13,14 @@ func TestWordsTellApart(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
+	for text, want := range map[string]string{"0": "$0", "0.0042": "$0.0042", "0.00999": "$0.01", "0.01": "$0.01", "-0.004": "$-0.004", "0.35": "$0.35", "2": "$2", "1.999": "$2"} {
+		if got := Words("usd", text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{"0": "0 service units", "0.42": "0.42 service units", "1.2": "1 service units", "324.6": "325 service units"} {
+		if got := Words("service_units", text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/muster-run/muster/planner/apply/approval"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
 
@@ -49,22 +50,10 @@ func (e *engine) conclude() {
 		return
 	}
 	o := e.counts()
-	word := ""
-	switch {
-	case e.halted == Interrupted || e.halted == LeaseLost || e.halted == StoreFailed || e.halted == Beyond || e.Mode != Drive && o.Running+o.Queued+o.Left > 0:
-		return // to be resumed
-	case e.halted == Budget:
-		word = "stopped by budget"
-	case e.holds.Any():
-		return // resume, then the same command
-	case o.Failed+o.Held+o.Blocked+o.Cancelled > 0:
-		word = "held"
-	case o.Left+o.Running+o.Queued+o.Unknown > 0:
-		return
-	default:
-		word = "done"
+	o.Stopped = e.halted
+	if word := o.Verdict(e.Mode == Drive, e.holds.Any()); word != "" {
+		e.emit(state.Finished{Plan: e.approval, Outcome: word, At: e.Clock()})
 	}
-	e.emit(state.Finished{Plan: e.approval, Outcome: word, At: e.Clock()})
 }
 
 // continueApproval finds what -once may go on with: the last approval that
@@ -74,11 +63,6 @@ func (e *engine) continueApproval() {
 		return
 	}
 	if e.Plan.Counts.Changes() {
-		e.beyond("the campaign as it is now was never approved: run muster apply")
+		e.halt(standing.Beyond, "the campaign as it is now was never approved: run muster apply")
 	}
-}
-
-// beyond stops starts: what there is to do was not approved.
-func (e *engine) beyond(why string) {
-	e.halt(Beyond, why)
 }

@@ -1,11 +1,14 @@
 package apply
 
 import (
+	"errors"
+
 	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
-	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -42,7 +45,10 @@ func (e *engine) openTab(f *flight) {
 	if f.p != nil {
 		f.tab.Phase = f.p.Name
 	}
-	if f.where != nil {
+	switch {
+	case f.charged != nil:
+		f.tab.Tariff = f.charged
+	case f.where != nil:
 		t := ledger.TariffOf(f.where)
 		f.tab.Tariff = &t
 	}
@@ -52,7 +58,7 @@ func (e *engine) openTab(f *flight) {
 // from its placement.
 func (e *engine) setAside(f *flight, recorded state.Amounts) {
 	e.openTab(f)
-	a := ledger.Ask{Where: f.where, Recorded: recorded, Before: f.N - 1, Pool: f.B.Pools[f.Pool]}
+	a := ledger.Ask{Where: f.where, Recorded: recorded, Charged: f.charged, Before: f.N - 1, Pool: f.B.Pools[f.Pool]}
 	if f.tab.Paid < f.N {
 		a.Left = 1
 	}
@@ -91,6 +97,24 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 	return &entries[last]
 }
 
+// pay enters what files cost that leave a backend which bills them, before they
+// go: a move that is cut off has cost something, too. It is refused where no
+// budget covers it.
+func (e *engine) pay(f freight.Fare) error {
+	b := e.fleet.At(f.Backend, f.Pool)
+	en, billed := f.Entry(b.Lang, b.Pools[f.Pool])
+	if !billed || freight.Paid(e.st.Ledger, en) {
+		return nil
+	}
+	en.Plan, en.At = e.approval, e.Clock()
+	if why := e.budgets.Enter(en); why != "" {
+		return errors.New(why)
+	}
+	e.emit(state.Spent{Entry: en})
+	e.warnOfBudgets()
+	return nil
+}
+
 func (e *engine) warnOfBudgets() {
 	for _, text := range e.budgets.Warnings() {
 		e.report.Note("", text, true)
@@ -99,7 +123,7 @@ func (e *engine) warnOfBudgets() {
 
 // launched is what is known of a launch that is over.
 func (e *engine) launched(f *flight, o *offer.Observation, n int) ledger.Launch {
-	l := ledger.Launch{N: n, Seen: o}
+	l := ledger.Launch{N: n, Seen: o, Waited: sheet.Waited(e.st.Jobs[f.Key], f.Token, o.Started, n)}
 	if f.where != nil {
 		l.Shape, l.Limit = e.shapeAt(f, f.where.Shape, n), f.where.Shape.Walltime
 	}
@@ -112,12 +136,5 @@ func (e *engine) ran(f *flight, o *offer.Observation, n int) bool {
 	if !o.Started.IsZero() || o.Usage != nil || f.Status == cells.Running || f.Status == cells.Verifying {
 		return true
 	}
-	if j := e.st.Jobs[f.Key]; j != nil {
-		for i := range j.Attempts {
-			if a := &j.Attempts[i]; a.N == n && line.Stem(a.Token) == f.Token {
-				return !a.Started.IsZero()
-			}
-		}
-	}
-	return false
+	return sheet.Ran(e.st.Jobs[f.Key], f.Token, n)
 }

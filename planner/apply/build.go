@@ -5,13 +5,13 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
+	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -61,15 +61,8 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 // record is the identity under which a job is remembered.
 func (e *engine) record(f *flight, req lang.Request, label string) state.Job {
 	p, cell := f.p, int(f.cell)
-	if p.defined == "" {
-		d := p.Definition()
-		if _, ok := e.st.Definitions[d.Digest]; !ok {
-			e.emit(state.Defined{Digest: d.Digest, Definition: d.JSON})
-		}
-		p.defined = d.Digest
-	}
 	j := state.Job{
-		Address: f.Addr, Phase: p.Name, Axes: p.Axes(cell), Smoke: f.smoke, Name: label, Definition: p.defined,
+		Address: f.Addr, Phase: p.Name, Axes: p.Axes(cell), Smoke: f.smoke, Name: label, Definition: e.define(p),
 		Scheme: planner.Scheme, Result: p.resultText(f.cell, f.smoke), Request: planner.Hash(req.Hash).String(),
 		Source: p.plan.Source.Digest,
 	}
@@ -80,15 +73,24 @@ func (e *engine) record(f *flight, req lang.Request, label string) state.Job {
 	return j
 }
 
+// define is the digest of a phase's definition, which the state keeps by it.
+func (e *engine) define(p *phase) string {
+	if p.defined == "" {
+		d := p.Definition()
+		if _, ok := e.st.Definitions[d.Digest]; !ok {
+			e.emit(state.Defined{Digest: d.Digest, Definition: d.JSON})
+		}
+		p.defined = d.Digest
+	}
+	return p.defined
+}
+
 // resultText is a cell's result hash, or its smoke's fingerprint, in hex.
 func (p *phase) resultText(cell int32, smoke bool) string {
 	if smoke {
 		return p.Gate.Print(cell)
 	}
-	if int(cell) >= len(p.plan.Result) || p.plan.Result[cell].IsZero() {
-		return ""
-	}
-	return p.plan.Result[cell].String()
+	return wish.Result(p.plan, cell)
 }
 
 // moveAside says where the outputs of the result that this launch replaces go.
@@ -118,9 +120,4 @@ func (e *engine) shapeAt(f *flight, s offer.Shape, n int) offer.Shape {
 		return s
 	}
 	return relaunch.Shape(s, f.p.Retry, rec.Attempts, n, f.B.Pools[f.Pool])
-}
-
-func parseAddress(address string) (key string, err error) {
-	j, err := addr.Parse(address)
-	return j.Key, err
 }

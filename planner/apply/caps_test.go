@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // TestDetachHandsOverAsFarAsItMay holds the rows of the table "with muster
@@ -37,11 +39,53 @@ func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 			s.world.stall, s.world.price.USDPerHour = true, c.price
 			s.conf = detached
 			o := s.must(t.Context())
-			if o.Stopped != Detached || o.Handed != c.handed || !strings.HasPrefix(o.First, c.first) || (o.First == "") != (c.first == "") {
+			if o.Stopped != standing.Detached || o.Handed != c.handed || !strings.HasPrefix(o.First, c.first) || (o.First == "") != (c.first == "") {
 				t.Errorf("handed over %d, then %q; want %d, %q (%+v)", o.Handed, o.First, c.handed, c.first, o)
 			}
 			if next := o.Next; next != "muster apply -once" {
 				t.Errorf("next %q", next)
+			}
+		})
+	}
+}
+
+// TestDetachHandsOverWhatThrottlesKeep: what waits for its own array takes no
+// room under a cap over several arrays, which a scheduler has not; without a
+// throttle no more is handed over than the cap.
+func TestDetachHandsOverWhatThrottlesKeep(t *testing.T) {
+	t.Parallel()
+	named := func(name, limit string) string {
+		hcl := strings.NewReplacer(`phase "a"`, `phase "`+name+`"`, "phase.a", "phase."+name, `path = "`, `path = "`+name).Replace(grid)
+		if limit == "" {
+			return hcl
+		}
+		return strings.Replace(hcl, "job {", "max_parallel = "+limit+"\n  job {", 1)
+	}
+	campaign := "campaign \"c\" { max_parallel = 4 }\n"
+	backend := "backend \"local\" \"local\" { max_parallel = 4 }\n"
+	for _, c := range []struct {
+		name   string
+		hcl    string
+		handed int // of 6 of each phase
+		first  string
+	}{
+		{"both throttles within the campaign's cap", campaign + named("a", "2") + named("b", "2"), 12, ""},
+		{"within the backend's", backend + named("a", "2") + named("b", "2"), 12, ""},
+		{"one throttle, and what it leaves", campaign + named("a", "3") + named("b", ""), 7, "max_parallel = 4 of the campaign is reached"},
+		{"of the backend, too", backend + named("a", "3") + named("b", ""), 7, "backend.local.local takes no more jobs now"},
+		{"a throttle above the cap", campaign + named("a", "5"), 4, "max_parallel = 4 of the campaign is reached"},
+		{"no throttle", campaign + named("a", ""), 4, "max_parallel = 4 of the campaign is reached"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, c.hcl)
+			s.world.stall, s.world.can = true, offer.Capabilities{Arrays: true, Dependencies: true}
+			s.conf = detached
+			for range 2 { // the next one finds as much there, and adds nothing
+				o := s.must(t.Context())
+				if n := len(s.world.jobs); n != c.handed || o.First != c.first {
+					t.Errorf("handed over %d, then %q; want %d, %q (%+v)", n, o.First, c.handed, c.first, o)
+				}
 			}
 		})
 	}
@@ -141,7 +185,7 @@ func TestHoldOfAPhaseLetsTheOthersGoOn(t *testing.T) {
 	dir := t.TempDir()
 	s.world.stall = true
 	s.conf = func(c *Config) { c.Requests = dir }
-	ended := make(chan Outcome)
+	ended := make(chan standing.Outcome)
 	go func() { ended <- s.must(t.Context()) }()
 	count := func(held bool) (n int) {
 		for _, j := range s.world.jobs {
@@ -160,7 +204,7 @@ func TestHoldOfAPhaseLetsTheOthersGoOn(t *testing.T) {
 	s.world.stall = false
 	s.world.mu.Unlock()
 	o := <-ended
-	if o.Stopped != Hold || o.Done != 1 || s.state().Jobs["phase.z"] == nil {
+	if o.Stopped != standing.Hold || o.Done != 1 || s.state().Jobs["phase.z"] == nil {
 		t.Errorf("outcome %+v", o)
 	}
 	s.agree()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -112,7 +113,7 @@ func TestCrashesAtAnyStep(t *testing.T) {
 			}
 			o, err := s.applyMortal(ctx, m)
 			die()
-			if err == nil && o.Stopped == None && o.Failed == 0 && !m.dead {
+			if err == nil && o.Stopped == standing.None && o.Failed == 0 && !m.dead {
 				break
 			}
 		}
@@ -121,7 +122,7 @@ func TestCrashesAtAnyStep(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("the last apply: %v\n%s", err, hcl)
 		}
-		if o.Done != o.Total || o.Stopped != None {
+		if o.Done != o.Total || o.Stopped != standing.None {
 			rt.Fatalf("outcome %+v\n%s\n%s\n%s", o, hcl, strings.Join(s.notes, "\n"), s.story())
 		}
 		s.agree()
@@ -189,7 +190,7 @@ func TestCrashesBetweenEdits(t *testing.T) {
 }
 
 // applyMortal plans as a living process and applies as one that dies.
-func (s *stage) applyMortal(ctx context.Context, m *mortal) (Outcome, error) {
+func (s *stage) applyMortal(ctx context.Context, m *mortal) (standing.Outcome, error) {
 	f := &fake{world: s.world}
 	mem := s.disk.open(nil)
 	c := s.load()

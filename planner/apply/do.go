@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 const (
@@ -43,12 +44,11 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	c.Mode, c.Requests = Once, ""
 	e := newEngine(ctx, c)
-	e.quiet, e.halted, e.approval = true, Hold, c.Plan.ID
-	done := func() { e.stop(); e.drainUntilGone() }
+	e.quiet, e.halted, e.approval = true, standing.Hold, c.Plan.ID
 	e.report.Begin()
 	e.loadPhases()
 	if err := e.loadBackends(); err != nil {
-		return e, done, err
+		return e, e.Close, err
 	}
 	e.loadHolds()
 	e.loadBudgets()
@@ -59,7 +59,7 @@ func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	e.loadBreakers()
 	e.endNone() // nor what comes after work that has failed
 	e.fleet.Recover(func() bool { return false })
-	return e, done, nil
+	return e, e.Close, nil
 }
 
 func (e *engine) endNone() {
@@ -70,16 +70,14 @@ func (e *engine) endNone() {
 
 // until runs what arrives until done, at most for limit.
 func (e *engine) until(ctx context.Context, limit time.Duration, done func() bool) error {
-	t := time.NewTimer(limit)
-	defer t.Stop()
+	t, stop := e.Time.Timer(limit)
+	defer stop()
 	for e.err == nil && !done() {
-		select {
-		case f := <-e.inbox:
-			f()
-		case <-t.C:
+		if e.Take(t, ctx.Done(), nil) {
 			return context.DeadlineExceeded
-		case <-ctx.Done():
-			return ctx.Err()
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
 	return e.err

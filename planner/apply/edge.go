@@ -23,10 +23,14 @@ func (e *engine) newEdge(in *lang.Input, from, to *phase) *edge {
 func (e *engine) unchain(p *phase, cell int32) {
 	late := false
 	for to, c := range p.Behind(cell) {
-		if to.At[c] != cells.Queued && to.At[c] != cells.Submitting || to.Waits[c] == 0 {
+		if at := to.At[c]; at != cells.Queued && at != cells.Submitting && at != cells.Unknown || to.Waits[c] == 0 {
 			continue
 		}
 		if f := e.byJob[e.phases[to.Ord].Address(int(c))]; f != nil && f.End == fleet.Stays {
+			if f.Status == cells.Unknown {
+				f.bereft = true
+				continue
+			}
 			f.EndAs(fleet.Behind)
 			late = true
 		}
@@ -53,12 +57,30 @@ func (e *engine) behindPilots(p *phase) {
 func (e *engine) takeBack(p *phase, which func(*flight) bool) {
 	n := 0
 	for _, f := range e.flights {
-		if f.p == p && f.End == fleet.Stays && (f.Status == cells.Queued || f.Status == cells.Submitting) && which(f) {
+		if f.p != p || f.End != fleet.Stays || !which(f) {
+			continue
+		}
+		switch f.Status {
+		case cells.Queued, cells.Submitting:
 			f.End = fleet.Behind
 			n++
+		case cells.Unknown:
+			f.bereft = true
 		}
 	}
 	if n > 0 && e.fleet.Unanswered == 0 {
+		e.fleet.Cancel()
+	}
+}
+
+// backInQueue takes back what turns out to wait in its queue for something that
+// failed while nobody could say where it was itself.
+func (e *engine) backInQueue(f *flight) {
+	if !f.bereft || f.End != fleet.Stays {
+		return
+	}
+	f.EndAs(fleet.Behind)
+	if e.fleet.Unanswered == 0 {
 		e.fleet.Cancel()
 	}
 }

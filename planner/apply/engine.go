@@ -22,16 +22,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/deletion"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/planner/apply/loop"
+	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
@@ -39,21 +40,15 @@ import (
 )
 
 const (
-	inboxSize   = 256                    // posted closures before a watch has to wait
-	maxDrain    = 4096                   // closures run in one turn before something is decided
 	syncAtLeast = 200 * time.Millisecond // observations are durable after this; intents at once
 	farewell    = 3 * time.Second        // for calls in flight when a run stops
 )
 
 type engine struct {
 	Config
-	st   *state.State
-	ctx  context.Context // of all calls; outlives the caller's by farewell
-	stop context.CancelFunc
-	wg   sync.WaitGroup
-	live atomic.Int32 // goroutines that wg counts
+	*loop.Loop
+	st *state.State
 
-	inbox  chan func()
 	phases []*phase
 	nodes  []*cells.Node // of the same
 	byName map[string]*phase
@@ -65,23 +60,22 @@ type engine struct {
 	prices   ledger.Prices
 	billed   func(address, token string) int // the last launch in the ledger
 	holds    brake.Holds
-	retries  retryQueue
+	retries  relaunch.Queue
 	rate     brake.Rate
 	freight  *freight.Freight
 	report   *standing.Teller
 	approval string // plan id that new attempts are recorded under
 
-	quiet     bool   // nothing is sent: a request is done, or what came of jobs is read
-	halted    Stop   // nothing new is started
-	why       string // in words
+	quiet     bool          // nothing is sent: a request is done, or what came of jobs is read
+	halted    standing.Stop // nothing new is started
+	why       string        // in words
 	err       error
 	unsynced  time.Time // when the oldest unsynced event was appended; zero = none
 	wake      time.Time // earliest timer
 	glance    time.Time // when volumes are looked at again; no run waits for it
 	cancelled int
-	removed   int    // outputs that a destroy deleted
-	undeleted int    // and that it could not
-	first     string // first thing that needs muster, in a hand-over
+	deletion  *deletion.Run // of outputs, by a destroy
+	first     string        // first thing that needs muster, in a hand-over
 }
 
 // newEngine is an engine before its first turn. Its calls outlive ctx: those
@@ -100,13 +94,12 @@ func newEngine(ctx context.Context, c Config) *engine {
 		c.Secrets = site.Secret
 	}
 	e := &engine{
-		Config: c, st: c.Session.State(), inbox: make(chan func(), inboxSize),
+		Config: c, Loop: loop.New(ctx, c.Time), st: c.Session.State(),
 		byName: map[string]*phase{},
 		prices: ledger.Prices{}, flights: map[string]*flight{}, byJob: map[string]*flight{},
 	}
-	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	e.report = e.newTeller()
-	e.freight, e.fleet = e.newFreight(), e.newFleet()
+	e.freight, e.fleet, e.deletion = e.newFreight(), e.newFleet(), e.newDeletion()
 	return e
 }
 
@@ -120,15 +113,15 @@ func mint() string {
 // Run applies a plan under the lease that the session holds. When ctx ends,
 // it stops driving and leaves jobs alone; the outcome says what still runs.
 // An error means that the run could not go on; the outcome is filled even so.
-func Run(ctx context.Context, c Config) (Outcome, error) {
+func Run(ctx context.Context, c Config) (standing.Outcome, error) {
 	e := newEngine(ctx, c)
-	defer func() { e.stop(); e.drainUntilGone() }()
+	defer e.Close()
 	e.report.Begin()
 	if err := e.open(); err != nil {
 		return e.outcome(), err
 	}
-	e.loop(ctx)
-	e.close()
+	e.drive(ctx)
+	e.end()
 	return e.outcome(), e.err
 }
 
@@ -151,7 +144,7 @@ func (e *engine) open() error {
 	e.loadGates()
 	e.loadBreakers()
 	e.loadCode()
-	e.fleet.Recover(func() bool { return e.handingOver() && e.halted == None && !e.holds.All })
+	e.fleet.Recover(func() bool { return e.handingOver() && e.halted == standing.None && !e.holds.All })
 	e.openSpares()
 	if e.holds.Any() {
 		e.controlAll()
@@ -161,7 +154,7 @@ func (e *engine) open() error {
 	return e.err
 }
 
-func (e *engine) loop(ctx context.Context) {
+func (e *engine) drive(ctx context.Context) {
 	for e.err == nil {
 		e.turn()
 		if e.err != nil {
@@ -169,8 +162,8 @@ func (e *engine) loop(ctx context.Context) {
 		}
 		if e.finished() {
 			// What was handed over may cost less than its ceiling, and free some.
-			if e.budgets.Short && e.halted == None && (e.Mode == Drive || len(e.flights) == 0) {
-				e.halt(Budget, e.budgets.Why)
+			if e.budgets.Short && e.halted == standing.None && (e.Mode == Drive || len(e.flights) == 0) {
+				e.halt(standing.Budget, e.budgets.Why)
 			}
 			return
 		}
@@ -185,7 +178,7 @@ func (e *engine) turn() {
 	e.wake, e.glance = time.Time{}, time.Time{}
 	e.releaseRetries()
 	e.freight.Release()
-	if e.halted == None && !e.Plan.Destroy {
+	if e.halted == standing.None && !e.Plan.Destroy {
 		wake, glance := e.fleet.Look(e.wants)
 		e.wakeAt(wake)
 		e.glance = glance
@@ -209,30 +202,15 @@ func (e *engine) wait(ctx context.Context) bool {
 		defer stop()
 		timer = t
 	}
-	e.Time.Park(func() bool { return len(e.inbox) > 0 || len(timer) > 0 || over(ctx.Done()) || over(e.Session.Lost()) })
-	if ctx.Err() == nil { // or whoever was told to stop would go on as long as there is news
-		select {
-		case <-e.Session.Lost():
-			e.halt(LeaseLost, "another muster took the lease")
-			e.err = store.ErrLost
-			return false
-		case <-ctx.Done():
-		case <-timer:
-		case f := <-e.inbox:
-			f()
-		}
-	}
-	if ctx.Err() != nil {
-		e.halt(Interrupted, "")
+	e.Take(timer, ctx.Done(), e.Session.Lost())
+	switch {
+	case clock.Closed(e.Session.Lost()):
+		e.halt(standing.LeaseLost, "another muster took the lease")
+		e.err = store.ErrLost
 		return false
-	}
-	for range maxDrain {
-		select {
-		case f := <-e.inbox:
-			f()
-		default:
-			return true
-		}
+	case ctx.Err() != nil:
+		e.halt(standing.Interrupted, "")
+		return false
 	}
 	return true
 }
@@ -257,58 +235,6 @@ func (e *engine) wakeAt(t time.Time) { e.wake = earliest(e.wake, t) }
 
 // Clock is the time that the run lives by.
 func (e *engine) Clock() time.Time { return e.Time.Now() }
-
-// Park is called before a wait; see clock.Clock.
-func (e *engine) Park(ready func() bool) { e.Time.Park(ready) }
-
-// Post hands a closure to the loop. It gives up when the run has ended.
-func (e *engine) Post(f func()) {
-	if len(e.inbox) == cap(e.inbox) {
-		e.Time.Park(func() bool { return len(e.inbox) < cap(e.inbox) || over(e.ctx.Done()) })
-	}
-	select {
-	case e.inbox <- f:
-	case <-e.ctx.Done():
-	}
-}
-
-// Spawn starts a goroutine that ends with the run.
-func (e *engine) Spawn(f func()) {
-	e.wg.Add(1)
-	e.live.Add(1)
-	e.Time.Go(func() {
-		defer e.live.Add(-1)
-		defer e.wg.Done()
-		f()
-	})
-}
-
-// over reports whether a channel is closed.
-func over(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// Done is closed when the run is over.
-func (e *engine) Done() <-chan struct{} { return e.ctx.Done() }
-
-// drainUntilGone empties the inbox while goroutines end.
-func (e *engine) drainUntilGone() {
-	gone := make(chan struct{})
-	go func() { e.wg.Wait(); close(gone) }()
-	for {
-		e.Time.Park(func() bool { return len(e.inbox) > 0 || e.live.Load() == 0 })
-		select {
-		case <-e.inbox:
-		case <-gone:
-			return
-		}
-	}
-}
 
 // emit folds an event into the state. After an error nothing is folded.
 func (e *engine) emit(ev state.Event) {
@@ -346,7 +272,7 @@ func (e *engine) sync() bool {
 	if e.err != nil {
 		return false
 	}
-	if err := e.Session.Sync(e.ctx); err != nil {
+	if err := e.Session.Sync(e.Context()); err != nil {
 		e.storeFailed(err)
 		return false
 	}
@@ -358,11 +284,11 @@ func (e *engine) sync() bool {
 
 func (e *engine) storeFailed(err error) {
 	if errors.Is(err, store.ErrLost) {
-		e.halt(LeaseLost, "another muster took the lease")
+		e.halt(standing.LeaseLost, "another muster took the lease")
 		e.err = err
 		return
 	}
-	e.halt(StoreFailed, "the state cannot be written: "+err.Error())
+	e.halt(standing.StoreFailed, "the state cannot be written: "+err.Error())
 	e.err = &StoreError{Err: err}
 }
 
@@ -378,8 +304,8 @@ func (e *StoreError) Error() string {
 func (e *StoreError) Unwrap() error { return e.Err }
 
 // halt stops starts for the rest of the run. The first reason stands.
-func (e *engine) halt(s Stop, why string) {
-	if e.halted == None {
+func (e *engine) halt(s standing.Stop, why string) {
+	if e.halted == standing.None {
 		e.halted, e.why = s, why
 	}
 }
@@ -392,16 +318,16 @@ func (e *engine) finished() bool {
 	if e.Mode != Drive {
 		return e.handedOver()
 	}
-	if e.halted == None && !e.wake.IsZero() {
+	if e.halted == standing.None && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && (e.halted != None || !e.fleet.WaitsForRoom(e.wants))
+	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && (e.halted != standing.None || !e.fleet.WaitsForRoom(e.wants))
 }
 
 // waitsForBackend reports whether something could start if only its backend
 // answered.
 func (e *engine) waitsForBackend() bool {
-	if e.halted != None || e.holds.All {
+	if e.halted != standing.None || e.holds.All {
 		return false
 	}
 	for _, b := range e.fleet.Queues {
@@ -423,28 +349,23 @@ func (e *engine) moving() int {
 	return len(e.flights) - e.stuck()
 }
 
-// close ends a run in good order: what was minted and not sent is withdrawn,
+// end ends a run in good order: what was minted and not sent is withdrawn,
 // calls in flight are awaited, and all is made durable.
-func (e *engine) close() {
+func (e *engine) end() {
 	if e.sync() {
 		e.send()
 	}
 	deadline, stop := e.Time.Timer(farewell)
 	defer stop()
 	for e.err == nil && e.sending() {
-		e.Time.Park(func() bool { return len(e.inbox) > 0 || len(deadline) > 0 })
-		select {
-		case f := <-e.inbox:
-			f()
-			if e.sync() {
-				e.send()
-			}
-		case <-deadline:
-			e.halt(Interrupted, "")
-			goto out
+		if e.Take(deadline, nil, nil) {
+			e.halt(standing.Interrupted, "")
+			break
+		}
+		if e.sync() {
+			e.send()
 		}
 	}
-out:
 	if e.err == nil {
 		e.conclude()
 		e.sync()
@@ -467,18 +388,6 @@ func (e *engine) sending() bool { return e.fleet.Sending(e.mute()) }
 
 // mute reports whether nothing may be sent any more: its intent would not be
 // durable, or not ours to make.
-func (e *engine) mute() bool { return e.halted == LeaseLost || e.halted == StoreFailed }
-
-// later posts f after d, unless the run ends before.
-func (e *engine) later(d time.Duration, f func()) {
-	e.Spawn(func() {
-		t, stop := e.Time.Timer(d)
-		defer stop()
-		e.Time.Park(func() bool { return len(t) > 0 || over(e.ctx.Done()) })
-		select {
-		case <-t:
-			e.Post(f)
-		case <-e.ctx.Done():
-		}
-	})
+func (e *engine) mute() bool {
+	return e.halted == standing.LeaseLost || e.halted == standing.StoreFailed
 }

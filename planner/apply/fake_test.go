@@ -25,6 +25,7 @@ type world struct {
 	can    offer.Capabilities
 	slots  int
 	price  offer.Price
+	boot   time.Duration
 	jobs   map[string]*fakeJob
 	order  []string
 	events []offer.Observation
@@ -47,6 +48,23 @@ type world struct {
 	ended    []string             // handles of second jobs that were cancelled
 	walltime time.Duration        // longest of the pool
 	broken   map[string]bool      // outputs that do not verify, by path
+	released []string             // machines that were to be given back
+	lingers  string               // what is said of one that is there still
+}
+
+// Release gives a machine back as the world says.
+func (f *fake) Release(_ context.Context, _ string, ids []string) (out []providers.Outcome, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		f.released = append(f.released, id)
+		o := providers.Outcome{ID: id, What: "released"}
+		if f.lingers != "" {
+			o.Err = providers.Errorf(providers.Conflict, "%s", f.lingers)
+		}
+		out = append(out, o)
+	}
+	return out, f.op()
 }
 
 type result struct {
@@ -213,7 +231,7 @@ func (f *fake) Pools(_ context.Context, b string) ([]offer.Pool, error) {
 func (f *fake) poolPrice() offer.Price { p := f.price; p.Known = true; return p }
 func (f *fake) Quote(_ context.Context, b string, shapes []offer.Shape) (out []offer.Quote, err error) {
 	for i := range shapes {
-		out = append(out, offer.Quote{Backend: b, Shape: i, Fits: true, Price: f.poolPrice()})
+		out = append(out, offer.Quote{Backend: b, Shape: i, Fits: true, Price: f.poolPrice(), Boot: f.boot})
 	}
 	return out, f.op()
 }

@@ -170,12 +170,18 @@ func (f *far) Pools(ctx context.Context, backend string) (out []offer.Pool, err 
 		if len(f.all(backend)) > 1 {
 			p.Name, p.Filesystem = h.name, h.name
 		}
-		if fs := f.fs[backend]; fs != "" {
+		if fs := f.shared(backend); fs != "" {
 			p.Filesystem = fs
 		}
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+func (f *far) shared(backend string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fs[backend]
 }
 
 func (f *far) Quote(_ context.Context, backend string, shapes []offer.Shape) (out []offer.Quote, err error) {

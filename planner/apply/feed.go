@@ -8,12 +8,13 @@ import (
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 // newFreight is what moves files for this run.
 func (e *engine) newFreight() *freight.Freight {
 	return freight.New(freight.Run{
-		Loop: e, Ctx: e.ctx, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Emit: e.emit, Now: e.Clock, Later: e.later,
+		Loop: e.Loop, Ctx: e.Context(), Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(), Emit: e.emit, Now: e.Clock, Later: e.Later,
 		Note: e.report.Note,
 		Places: func() iter.Seq[*line.Place] {
 			return func(yield func(*line.Place) bool) {
@@ -31,7 +32,8 @@ func (e *engine) newFreight() *freight.Freight {
 			return nil
 		},
 		Ask:       func(b *freight.Berth) { e.fleet.AskPools(e.fleet.Contacts[b.Name]) },
-		Stopped:   func() bool { return e.halted != None },
+		Pay:       e.pay,
+		Stopped:   func() bool { return e.halted != standing.None },
 		HandsOver: e.handingOver(), Detached: e.Mode == Detach,
 	})
 }
@@ -122,8 +124,8 @@ func (e *engine) carryAhead(ed *edge, producer int32) {
 		if s := ed.to.At[c]; s != cells.Pending && s != cells.Ready {
 			continue
 		}
-		if d := ed.to.decision(c); d != nil && e.fleet.Contacts[d.Backend] != nil {
-			e.freight.Ahead(&ed.Edge, producer, e.fleet.At(d.Backend, d.Pool).Berth, e.fleet.Contacts[d.Backend].Spot(d.Pool))
+		if d := ed.to.places.Of(c); d != nil && e.fleet.Contacts[d.Backend] != nil {
+			e.freight.Ahead(&ed.Edge, producer, e.fleet.At(d.Backend, d.Pool).Berth, d.Pool)
 		}
 	}
 }
@@ -155,8 +157,8 @@ func (e *engine) loadCode() {
 		if p.Counts[cells.Done]+p.Counts[cells.Skipped]+p.Counts[cells.SkippedDone] == len(p.At) && len(p.Gate.Order) == 0 {
 			continue
 		}
-		for i := range p.plan.Placements {
-			if d := &p.plan.Placements[i]; i > 0 && e.fleet.Contacts[d.Backend] != nil {
+		for d := range p.places.All() {
+			if e.fleet.Contacts[d.Backend] != nil {
 				e.freight.Ship(p.Phase, p.source, e.fleet.At(d.Backend, d.Pool).Berth, d.Pool)
 			}
 		}

@@ -1,15 +1,15 @@
 package apply
 
 import (
-	"strings"
-
-	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -22,10 +22,12 @@ type flight struct {
 	smoke bool
 	max   int // launches that it may come to, all in all
 
-	where *place.Decision
-	tab   ledger.Tab // what it cost, and may still cost
+	where   *place.Decision
+	charged *ledger.Tariff // as recorded with its attempt; nil: as where says
+	tab     ledger.Tab     // what it cost, and may still cost
 
 	outdated bool   // what it makes is not what the plan wants: however it ends, its cell starts anew
+	bereft   bool   // what it was handed over to come after failed while it was unknown itself
 	by       string // who cancelled it
 	imported bool   // it was started without muster
 	plan     string // under whose approval it was launched
@@ -84,15 +86,19 @@ func (e *engine) loadFlights() {
 		}
 		f := &flight{
 			Flight: fleet.Flight{Key: j.Key(), Addr: j.Address, Token: line.Stem(a.Token), B: b, Pool: a.Pool, N: a.N,
-				Status: statusOf(j.Status), Handle: a.Handle},
+				Status: cells.InFlightAs(j.Status), Handle: a.Handle},
 			smoke: j.Smoke, plan: a.Plan, max: a.N, imported: a.Why == imported,
 		}
-		f.First = firstLaunch(j, f.Token)
+		f.First = sheet.FirstLaunch(j, f.Token)
+		f.charged = ledger.Recorded(a)
 		f.Kept = f.Status == cells.Queued && f.Handle == "" && b.Can.Arrays
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
 			if i, ok := p.Index(keyOf(j.Address)); ok {
 				f.p, f.cell = p, int32(i)
-				f.where = p.decisionOn(f.cell, b.Name, a.Pool)
+				if !f.imported && j.Definition == p.Definition().Digest { // handed over under the cap that holds
+					f.Under = throttle(p, b)
+				}
+				f.where = p.places.On(f.cell, b.Name, a.Pool)
 				if f.where == nil || f.smoke {
 					f.where = e.whereItWas(f)
 				}
@@ -114,9 +120,15 @@ func (e *engine) whereItWas(f *flight) *place.Decision {
 	v := f.variant()
 	pool := f.B.Pools[f.Pool]
 	d := &place.Decision{Backend: f.B.Name, Pool: f.Pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
-		Price: place.NodePrice(pool, pool.Price), WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
+		Price: place.Unwaited(place.NodePrice(pool, pool.Price), pool.Wait), Wait: pool.Wait, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
+	if t := f.charged; t != nil { // the pool alone does not say all of it
+		d.Boot, d.Hold = t.Boot, t.Hold
+		if !d.Price.Known {
+			d.Price, d.WholeNode = t.Price, t.WholeNode
+		}
+	}
 	if !f.smoke {
-		f.p.replace(f.cell, d)
+		f.p.places.Move(f.cell, d)
 	} else if g := f.p.plan.Smoke; g == nil || g.Place.Backend == "" {
 		f.p.Gate.Place = d
 	}
@@ -129,7 +141,7 @@ func (e *engine) plannedEnd(f *flight) {
 		return
 	}
 	rec := e.st.Jobs[f.Key]
-	switch f.p.kind(f.cell) {
+	switch wish.Kind(f.p.plan, f.cell) {
 	case planner.Rerun:
 		f.outdated = true
 	case planner.Run:
@@ -154,85 +166,8 @@ func (e *engine) became(f *flight, rec *state.Job) bool {
 	return want != "" && rec.Result != want
 }
 
-func firstLaunch(j *state.Job, token string) int {
-	for i := range j.Attempts {
-		if line.Stem(j.Attempts[i].Token) == token {
-			return j.Attempts[i].N
-		}
-	}
-	return 1
-}
-
-func statusOf(s state.Status) cells.Status {
-	switch s {
-	case state.Submitting:
-		return cells.Submitting
-	case state.Queued, state.Held:
-		return cells.Queued
-	case state.Running:
-		return cells.Running
-	case state.Verifying:
-		return cells.Verifying
-	case state.Waiting:
-		return cells.Queued
-	}
-	return cells.Queued
-}
-
 // keyOf is KEY of phase.NAME["KEY"].
 func keyOf(address string) string {
-	i := strings.IndexByte(address, '[')
-	if i < 0 {
-		return ""
-	}
-	j, err := parseAddress(address)
-	if err != nil {
-		return ""
-	}
-	return j
-}
-
-// decisionOn is the decision for a cell on a backend: the planned one, or the
-// candidate among it.
-func (p *phase) decisionOn(cell int32, backend, pool string) *place.Decision {
-	if d := p.decision(cell); d != nil && d.Backend == backend && (pool == "" || d.Pool == pool) {
-		return d
-	}
-	for i := range p.plan.Placements {
-		if d := &p.plan.Placements[i]; i > 0 && d.Backend == backend && d.Pool == pool {
-			return d
-		}
-	}
-	return p.decision(cell)
-}
-
-// decision is where a cell goes. A cell that the plan did not place (it was
-// blocked then) goes where a like one goes; nil when there is none.
-func (p *phase) decision(cell int32) *place.Decision {
-	if d := p.replaced[cell]; d != nil {
-		return d
-	}
-	if int(cell) < len(p.plan.Place) {
-		if i := p.plan.Place[cell]; i > 0 && int(i) < len(p.plan.Placements) {
-			return &p.plan.Placements[i]
-		}
-	}
-	return p.byRequest(cell)
-}
-
-// byRequest is where jobs go that ask for what a cell does, nil when none starts.
-func (p *phase) byRequest(cell int32) *place.Decision {
-	// The planner places by request, in the order of requests, from 1.
-	if i := p.RequestOf(int(cell), lang.Run) + 1; i < len(p.plan.Placements) && p.plan.Placements[i].Backend != "" {
-		return &p.plan.Placements[i]
-	}
-	return nil
-}
-
-// firstChoice is where a cell would go without any overflow.
-func (p *phase) firstChoice(cell int32) *place.Decision {
-	if d := p.byRequest(cell); d != nil {
-		return d
-	}
-	return p.decision(cell)
+	j, _ := addr.Parse(address) // what is none has no key
+	return j.Key
 }

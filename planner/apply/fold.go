@@ -18,6 +18,7 @@ func (e *engine) observe(f *flight, o *offer.Observation) {
 	case offer.Queued:
 		e.seen(f, o, n, state.Queued, cells.Queued)
 		e.releaseForgotten(f, o)
+		e.backInQueue(f)
 	case offer.Running:
 		e.seen(f, o, n, state.Running, cells.Running)
 	case offer.Verifying:
@@ -141,7 +142,7 @@ func (e *engine) cancelledAttempt(f *flight, o *offer.Observation, n int) {
 			reason = "cancelled from outside"
 		}
 	} else {
-		reason = e.endReason(f) // what ended it from outside was muster
+		reason = f.End.Reason(f.by) // what ended it from outside was muster
 	}
 	e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Cancelled, Attempt: a, Reason: reason, Spent: e.bill(f, o, n), At: e.Clock()})
 	e.conclude1(f)
@@ -188,21 +189,4 @@ func (e *engine) conclude1(f *flight) {
 			e.report.Note(f.Addr, f.Addr+" was cancelled from outside; it is held until `muster resume`", true)
 		}
 	}
-}
-
-func (e *engine) endReason(f *flight) string {
-	switch f.End {
-	case fleet.Rerun:
-		return "replaced: the job changed"
-	case fleet.Again:
-		return "submitted anew with another request"
-	case fleet.Behind:
-		return "what it comes after was not done"
-	case fleet.Forget:
-		return "not in the campaign any more"
-	}
-	if f.by != "" {
-		return "cancelled by " + f.by
-	}
-	return "cancelled"
 }

@@ -1,15 +1,14 @@
 package apply
 
 import (
-	"cmp"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -57,7 +56,8 @@ func (e *engine) loadPilots(p *phase) {
 		case cells.Done, cells.Skipped, cells.SkippedDone:
 			continue
 		}
-		if e.pilotOverridden(p, c) {
+		print := func() string { return p.resultText(int32(c), false) }
+		if approval.Waived(e.st, print, "phase."+p.Name, p.Address(c)) {
 			continue
 		}
 		if p.Gate.Pilots == nil {
@@ -67,16 +67,6 @@ func (e *engine) loadPilots(p *phase) {
 	}
 }
 
-func (e *engine) pilotOverridden(p *phase, cell int) bool {
-	for i := range e.st.Overrides {
-		o := &e.st.Overrides[i]
-		if (o.Address == "phase."+p.Name || o.Address == p.Address(cell)) && (o.Fingerprint == "" || o.Fingerprint == p.resultText(int32(cell), false)) {
-			return true
-		}
-	}
-	return false
-}
-
 func (e *engine) loadSmokes(p *phase, g *planner.Gate) {
 	p.Gate.Smokes, p.Gate.Prints = map[int32]cells.Status{}, map[int32]string{}
 	for i, c := range p.Smoke.Cells {
@@ -84,7 +74,7 @@ func (e *engine) loadSmokes(p *phase, g *planner.Gate) {
 			p.Gate.Prints[int32(c)] = g.Prints[i].String()
 		}
 	}
-	if g.Override != "" || e.overridden(p) {
+	if g.Override != "" || approval.Waived(e.st, nil, "phase."+p.Name) { // those of single prints are in the plan
 		return
 	}
 	add := func(c int, s cells.Status) {
@@ -134,18 +124,6 @@ func (e *engine) judgeLate(p *phase, cell int32) {
 	}
 }
 
-// overridden reports whether a person let the gate pass whatever its prints;
-// overrides of single prints are in the plan.
-func (e *engine) overridden(p *phase) bool {
-	for i := range e.st.Overrides {
-		o := &e.st.Overrides[i]
-		if o.Address == "phase."+p.Name && o.Fingerprint == "" {
-			return true
-		}
-	}
-	return false
-}
-
 // dispatchSmokes starts the smokes of a phase: one after another, unless it
 // says that they may run beside one another. Nothing is started after one
 // failed.
@@ -176,7 +154,7 @@ func (e *engine) dispatchPilots(p *phase) {
 		if !p.Gate.Pilots[c] || p.At[c] != cells.Ready {
 			continue
 		}
-		d := p.decision(c)
+		d := p.places.Of(c)
 		if q := &p.queues[e.fleet.At(d.Backend, d.Pool).Ord]; !q.Remove(c) {
 			continue
 		}
@@ -216,10 +194,8 @@ func (e *engine) validate(p *phase, cell int32, metrics map[string]string, a *st
 
 func (e *engine) validation(p *phase, cell int32, a *state.Attempt) state.Validation {
 	v := state.Validation{Fingerprint: p.Gate.Print(cell), Address: p.Address(int(cell)), At: e.Clock(), Class: e.environment(p, cell)}
-	if a != nil && a.Usage != nil && a.Usage.Elapsed > 0 {
-		v.Elapsed = a.Usage.Elapsed
-	} else if a != nil && !a.Started.IsZero() && a.Ended.After(a.Started) {
-		v.Elapsed = a.Ended.Sub(a.Started).Seconds()
+	if a != nil {
+		v.Elapsed = max(0, evidence.Elapsed(a).Seconds())
 	}
 	return v
 }
@@ -227,7 +203,7 @@ func (e *engine) validation(p *phase, cell int32, a *state.Attempt) state.Valida
 // environment is the class that a cell's smoke stands for: the backend that
 // jobs like it go to first, and its GPU family.
 func (e *engine) environment(p *phase, cell int32) string {
-	d := p.firstChoice(cell)
+	d := p.places.First(cell)
 	if d == nil {
 		d = p.Gate.Place
 	}
@@ -265,37 +241,7 @@ func (e *engine) invalidateWith(p *phase, cell int32, message string, metrics ma
 	e.behindSmoke(p, cell)
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
 	e.report.Note(p.Address(int(cell)), text, true)
-	e.heed(p, brake.Smokes(e.failedSmokes(p), p.Breaker), "")
-}
-
-// failedSmokes is what the smokes of a phase said that failed since the last
-// one passed, or since a person let the gate pass; the latest last.
-func (e *engine) failedSmokes(p *phase) (said []string) {
-	var since time.Time
-	for _, o := range e.st.Overrides {
-		if o.Address == "phase."+p.Name && o.At.After(since) {
-			since = o.At
-		}
-	}
-	var failed []state.Validation
-	for _, v := range e.st.Validations {
-		switch j, err := addr.Parse(v.Address); {
-		case err != nil || j.Phase != p.Name:
-		case !v.Passed:
-			failed = append(failed, v)
-		case v.At.After(since):
-			since = v.At
-		}
-	}
-	slices.SortFunc(failed, func(a, b state.Validation) int {
-		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Address, b.Address), strings.Compare(a.Fingerprint, b.Fingerprint))
-	})
-	for _, v := range failed {
-		if v.At.After(since) {
-			said = append(said, v.Message)
-		}
-	}
-	return said
+	e.heed(p, brake.Smokes(brake.FailedSmokes(e.st, p.Name), p.Breaker), "")
 }
 
 // smokeFailed is for a smoke that did not complete.

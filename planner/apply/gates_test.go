@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -149,7 +150,7 @@ func TestBudgetThatIsSpentEndsTheRun(t *testing.T) {
 		c.Session.Append(state.Spent{Entry: state.Entry{Address: "phase.old", Backend: "local.local", Spent: state.Amounts{"usd": "4"}}})
 	}
 	o := s.must(t.Context())
-	if o.Stopped != Budget || o.Done != 0 || o.Left != 6 || !strings.Contains(o.Why, `budget "b"`) {
+	if o.Stopped != standing.Budget || o.Done != 0 || o.Left != 6 || !strings.Contains(o.Why, `budget "b"`) {
 		t.Errorf("outcome %+v", o)
 	}
 }

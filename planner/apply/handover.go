@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 // handingOver reports whether this run leaves jobs to run without muster.
@@ -16,14 +17,14 @@ func (e *engine) handingOver() bool { return e.Mode != Drive }
 // ready, and what comes after jobs that lie on the same backend. It stops, in
 // each phase, at the first thing that needs the engine, and names it.
 func (e *engine) handOver() {
-	if e.halted != None || e.fleet.Unanswered > 0 || e.holds.All || e.freight.Shipping() {
+	if e.halted != standing.None || e.fleet.Unanswered > 0 || e.holds.All || e.freight.Shipping() {
 		return
 	}
 	for _, p := range e.phases {
 		if p.breaker.Open || e.holds.Phases[p.Name] {
 			continue
 		}
-		e.handSmokes(p)
+		e.dispatchSmokes(p) // each after the one before
 		if p.Gate.Shut() && !e.gateRides(p) {
 			e.needs(fmt.Sprintf("phase.%s waits for its smoke", p.Name))
 			continue
@@ -74,8 +75,8 @@ func (e *engine) gateRides(p *phase) bool {
 	if b == nil || !b.Can.Dependencies {
 		return false
 	}
-	for i := range p.plan.Placements {
-		if d := &p.plan.Placements[i]; i > 0 && d.Backend != "" && e.fleet.At(d.Backend, d.Pool) != b {
+	for d := range p.places.All() {
+		if e.fleet.At(d.Backend, d.Pool) != b {
 			return false
 		}
 	}
@@ -98,13 +99,10 @@ func (e *engine) pilotsRide(p *phase, b *fleet.Backend) bool {
 	return true
 }
 
-// handSmokes hands over smokes, each after the one before.
-func (e *engine) handSmokes(p *phase) { e.dispatchSmokes(p) }
-
 // ridesAfter says why a cell that waits for others cannot be queued behind
 // them, "" if it can.
 func (e *engine) ridesAfter(p *phase, cell int32) string {
-	d := p.decision(cell)
+	d := p.places.Of(cell)
 	if d == nil || e.fleet.Contacts[d.Backend] == nil {
 		return p.Address(int(cell)) + " has no place"
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -46,7 +47,7 @@ func TestDetachHandsOverWhatRunsByItself(t *testing.T) {
 	s.world.result = func(providers.Job, int) result { return result{takes: time.Millisecond} }
 	s.conf = detached
 	o := s.must(t.Context())
-	if o.Stopped != Detached || o.Handed != 10 || o.First != "" {
+	if o.Stopped != standing.Detached || o.Handed != 10 || o.First != "" {
 		t.Errorf("outcome %+v", o)
 	}
 	s.world.settle(t)
@@ -232,7 +233,7 @@ func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)
 	s.conf = once
-	if o := s.must(t.Context()); o.Stopped != Beyond || len(s.world.jobs) != 0 {
+	if o := s.must(t.Context()); o.Stopped != standing.Beyond || len(s.world.jobs) != 0 {
 		t.Errorf("never approved: %+v", o)
 	}
 	s.conf = detached
@@ -240,7 +241,7 @@ func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
 	s.world.settle(t)
 	s.write(grid + one[:0] + strings.Replace(one, `"a"`, `"z"`, 1))
 	s.conf = once
-	if o := s.must(t.Context()); o.Stopped != Beyond || len(s.world.jobs) != 6 {
+	if o := s.must(t.Context()); o.Stopped != standing.Beyond || len(s.world.jobs) != 6 {
 		t.Errorf("changed since: %+v", o)
 	}
 }
@@ -267,6 +268,36 @@ func TestFailureTakesBackWhatWasQueuedBehindIt(t *testing.T) {
 	t.Parallel()
 	s := brokenChain(t)
 	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
+}
+
+// A vague place cannot say at first what became of any job: its host is away.
+type vague struct {
+	*fake
+	asked atomic.Bool
+}
+
+func (v *vague) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	obs, err := v.fake.Find(ctx, name, tokens)
+	if !v.asked.Swap(true) {
+		for i := range obs {
+			obs[i] = offer.Observation{Token: obs[i].Token, Presence: offer.Unknown}
+		}
+	}
+	return obs, err
+}
+
+// TestTakenBackWhenItIsKnownAgain: what comes after a job that failed is taken
+// back, too, where the failure is heard of while nobody can say yet whether it
+// still waits.
+func TestTakenBackWhenItIsKnownAgain(t *testing.T) {
+	t.Parallel()
+	s := brokenChain(t)
+	v := &vague{fake: &fake{world: s.world}}
+	s.conf = func(c *Config) { c.Provider = func(string) (providers.Provider, error) { return v, nil } }
+	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
+	if !v.asked.Load() {
+		t.Error("nobody asked")
+	}
 }
 
 // An unhurried place says how full its volumes are when it is let.

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -69,7 +70,7 @@ func (s *stage) plan(c *lang.Campaign, st *state.State, f *fake) *planner.Plan {
 }
 
 // apply plans and applies, as one process that may die.
-func (s *stage) apply(ctx context.Context, alive func() error) (Outcome, error) {
+func (s *stage) apply(ctx context.Context, alive func() error) (standing.Outcome, error) {
 	s.t.Helper()
 	f := &fake{world: s.world}
 	m := s.disk.open(alive)
@@ -93,7 +94,7 @@ func (s *stage) config(plan *planner.Plan, c *lang.Campaign, m *memory, f *fake)
 		}}
 }
 
-func (s *stage) must(ctx context.Context) Outcome {
+func (s *stage) must(ctx context.Context) standing.Outcome {
 	s.t.Helper()
 	o, err := s.apply(ctx, nil)
 	if err != nil {
@@ -149,9 +150,9 @@ func (s *stage) agree() {
 	}
 }
 
-func (s *stage) check(o Outcome, want string) {
+func (s *stage) check(o standing.Outcome, want string) {
 	s.t.Helper()
-	got := fmt.Sprintf("%s done=%d failed=%d held=%d blocked=%d left=%d", orText(string(o.Stopped), "end"), o.Done, o.Failed, o.Held, o.Blocked, o.Left)
+	got := fmt.Sprintf("%s done=%d failed=%d held=%d blocked=%d left=%d", cmp.Or(string(o.Stopped), "end"), o.Done, o.Failed, o.Held, o.Blocked, o.Left)
 	if got != want {
 		s.t.Errorf("outcome\n got %s (%s)\nwant %s\nnotes: %s", got, o.Why, want, strings.Join(s.notes, "\n       "))
 	}

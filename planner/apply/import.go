@@ -34,14 +34,18 @@ func (e *engine) adoptImport(p *phase, cell int32) {
 		if b == nil {
 			continue
 		}
-		d := p.decisionOn(cell, b.Name, "")
+		d := p.places.On(cell, b.Name, "")
 		f := &flight{Flight: fleet.Flight{Key: address, Addr: address, Token: im.ID, B: b, N: 1, First: 1, Status: cells.Queued, Handle: im.ID},
-			p: p, cell: cell, max: 1, where: d, imported: true}
+			p: p, cell: cell, max: 1, where: d, imported: true, plan: e.approval}
+		if d == nil || d.Backend != b.Name {
+			f.where = e.whereItWas(f)
+		}
+		e.setAside(f, nil) // nobody asked for it, and what it may cost counts all the same
 		req := p.Requests(0)[p.RequestOf(int(cell), 0)]
 		e.emit(state.Intended{Job: e.record(f, req, p.Label(int(cell))), Fresh: true, At: e.Clock(),
-			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.Name, Plan: e.approval, Fence: e.Session.Fence(), Why: imported}})
+			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.Name, Plan: e.approval, Fence: e.Session.Fence(), Why: imported,
+				Ceiling: f.tab.One, Rates: f.where.Rates()}})
 		e.emit(state.Submitted{Address: address, Token: im.ID, Handle: im.ID, At: e.Clock()})
-		e.openTab(f)
 		e.adopt(f)
 	}
 }
@@ -62,13 +66,13 @@ func (e *engine) verifyImport(f *flight, o *offer.Observation, n int) {
 	var got []offer.Output
 	var err error
 	f.B.Call(func() {
-		got, err = f.B.Provider.Verify(e.ctx, providers.VerifyRequest{Backend: at.Name(), Workdir: at.Workdir, Outputs: job.Outputs, Open: true})
+		got, err = f.B.Provider.Verify(e.Context(), providers.VerifyRequest{Backend: at.Name(), Workdir: at.Workdir, Outputs: job.Outputs, Open: true})
 	}, func() {
 		switch {
 		case e.flights[f.Token] != f || err != nil && line.ClassOf(err) == "":
 		case err != nil:
 			e.fleet.Unreachable(f.B, err)
-			e.later(line.BackoffMax, func() { e.verifyImport(f, &kept, n) })
+			e.Later(line.BackoffMax, func() { e.verifyImport(f, &kept, n) })
 		default:
 			e.judgeImport(f, &kept, n, got)
 		}

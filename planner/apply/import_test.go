@@ -113,3 +113,18 @@ func TestSecondJobOfATokenIsCancelled(t *testing.T) {
 		t.Errorf("cancelled %v", s.world.ended)
 	}
 }
+
+// TestImportCountsAtItsCeiling: what somebody else started is paid by the same
+// budget, so that nothing starts beside it that both together would pass.
+func TestImportCountsAtItsCeiling(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(importing, "    output", "    resources { walltime = \"1h\" }\n    output", 1)+`
+budget "b" { limits = { usd = 3 } }`)
+	s.world.price.USDPerHour = "2"
+	s.world.foreign("1234567", offer.Observation{Status: offer.Running})
+	s.must(t.Context())
+	j := s.state().Jobs[`phase.a["n=1"]`]
+	if j.Last().Ceiling["usd"] != "2" || j.Last().Rates["usd_per_hour"] != "2" || s.world.most != 1 {
+		t.Errorf("%d ran at once beside %s", s.world.most, text(j))
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/request"
@@ -96,7 +97,7 @@ func (f *machines) plan(st *state.State) (*lang.Campaign, *planner.Plan) {
 	return c, p
 }
 
-func (f *machines) apply(ctx context.Context) Outcome {
+func (f *machines) apply(ctx context.Context) standing.Outcome {
 	f.t.Helper()
 	m := f.disk.open(nil)
 	c, plan := f.plan(m.st)
@@ -124,9 +125,9 @@ func (f *machines) state() *state.State {
 	return st
 }
 
-func (f *machines) done(o Outcome, n int) {
+func (f *machines) done(o standing.Outcome, n int) {
 	f.t.Helper()
-	if o.Done != n || o.Stopped != None {
+	if o.Done != n || o.Stopped != standing.None {
 		f.t.Fatalf("outcome %+v\nnotes:\n%s\nstate: %s", o, strings.Join(f.notes, "\n"), text(f.state().Jobs))
 	}
 }
@@ -215,6 +216,47 @@ func TestBrokenTransferGoesOnWhereItStopped(t *testing.T) {
 	}
 	if got := f.read("b", "work/y/out/a2.txt"); got != "2\n" {
 		t.Errorf("copy %q", got)
+	}
+}
+
+// billed is the campaign whose first backend bills a tenth of a cent for every
+// byte that leaves it.
+var billed = strings.Replace(spread, `workdir = "~/w"`, `workdir = "~/w"
+  price   = { usd_per_gb_out = 1000000 }`, 1)
+
+// TestFilesThatLeaveAreBilledOnce: each output of x goes to y, and one of its
+// two goes here as well, whatever breaks on the way.
+func TestFilesThatLeaveAreBilledOnce(t *testing.T) {
+	t.Parallel()
+	f := newMachines(t, billed)
+	f.far.dropAt[filepath.Join(f.far.root, "a/w/out/a2.txt")] = 1
+	f.done(f.apply(t.Context()), 7)
+	spent, _ := f.state().Spent(func(e state.Entry) bool { return e.Phase == "make" && e.Backend == "far.x" })
+	if want := "0.027"; spent["usd"] != want { // 3 × (2 + 5 + 2) bytes
+		t.Errorf("$%s, not %s: %s", spent["usd"], want, text(f.state().Ledger))
+	}
+	if total, _ := f.state().Spent(nil); total["usd"] != "0.027" {
+		t.Errorf("$%s in all", total["usd"])
+	}
+}
+
+// TestNoBudgetIsPassedByFiles: what is not covered does not move, and who waits
+// for it is held and says why.
+func TestNoBudgetIsPassedByFiles(t *testing.T) {
+	t.Parallel()
+	f := newMachines(t, billed+`
+budget "b" { limits = { usd = 0.012 } }`)
+	o := f.apply(t.Context())
+	spent, _ := f.state().Spent(nil)
+	if amount.Of(spent["usd"]).GreaterThan(amount.Of("0.012")) || amount.Of(spent["usd"]).IsZero() {
+		t.Errorf("$%s spent", spent["usd"])
+	}
+	why := ""
+	for _, j := range f.state().Jobs {
+		why += j.Reason + "\n"
+	}
+	if o.Held == 0 || !strings.Contains(why, `budget "b" does not cover the files of phase.make[`) {
+		t.Errorf("outcome %+v, held since %q", o, why)
 	}
 }
 

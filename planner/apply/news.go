@@ -1,11 +1,16 @@
 package apply
 
 import (
+	"cmp"
+
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/reach"
+	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -13,9 +18,9 @@ import (
 // newFleet is what backends have in this run.
 func (e *engine) newFleet() *fleet.Fleet {
 	return fleet.New(fleet.Run{
-		Loop: e, Ctx: e.ctx, Time: e.Time, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(),
+		Loop: e.Loop, Ctx: e.Context(), Time: e.Time, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(),
 		Provider: e.Provider, Environ: e.Environ, Stays: e.Mode == Drive,
-		Hear: e.hear, Later: e.later, Sync: func() { e.sync() },
+		Hear: e.hear, Later: e.Later, Sync: func() { e.sync() },
 		Note: e.report.Note,
 	})
 }
@@ -34,13 +39,13 @@ func (e *engine) loadBackends() error {
 }
 
 func (e *engine) reach() reach.Run {
-	return reach.Run{Plan: e.Plan, Campaign: e.Campaign, State: e.st, Starts: e.halted == None}
+	return reach.Run{Plan: e.Plan, Campaign: e.Campaign, State: e.st, Starts: e.halted == standing.None}
 }
 
 // openSpares gets to know, beside the run, the approved candidates that the
 // plan does not use: they take over where another one is away or refuses.
 func (e *engine) openSpares() {
-	if e.halted != None {
+	if e.halted != standing.None {
 		return
 	}
 	for _, name := range e.reach().Spares() {
@@ -65,7 +70,7 @@ func (e *engine) hear(n fleet.News) {
 			e.openBreaker(p, n.By, n.Why, 0)
 		}
 	case fleet.Overtaken:
-		e.halt(LeaseLost, "backend."+n.Name+" serves another muster by now")
+		e.halt(standing.LeaseLost, "backend."+n.Name+" serves another muster by now")
 		e.err = n.Err
 	case fleet.Accepted:
 		f := e.flights[n.Token]
@@ -92,14 +97,18 @@ func (e *engine) hear(n fleet.News) {
 		e.withdraw(e.flights[n.Token], n.Why)
 	case fleet.Gone:
 		f := e.flights[n.Token]
-		e.ended(f, state.Cancelled, orText(n.Why, e.endReason(f)))
+		e.ended(f, state.Cancelled, cmp.Or(n.Why, f.End.Reason(f.by)))
 	}
 }
 
 // resubmit sends an intent whose job surely did not arrive, under its token.
 func (e *engine) resubmit(f *flight) {
-	if f.p == nil || e.quiet || e.halted != None && e.Mode == Drive && e.halted != Interrupted {
+	if f.p == nil || e.quiet || e.halted != standing.None && e.Mode == Drive && e.halted != standing.Interrupted {
 		e.withdraw(f, "not wanted any more")
+		return
+	}
+	if f.bereft {
+		e.withdraw(f, "what it was to come after has failed")
 		return
 	}
 	if f.Job == nil {
@@ -119,7 +128,7 @@ func (e *engine) resubmit(f *flight) {
 			return
 		}
 		f.Job = job
-		if f.tab.Dearer(f.Job.Shape) {
+		if f.where != nil && f.tab.Dearer(ledger.TariffOf(f.where), f.Job.Shape) {
 			e.withdraw(f, f.B.Title()+" asks more for it than when it was minted")
 			return
 		}
@@ -153,7 +162,7 @@ func (e *engine) again(f *flight) {
 // startOver is for a flight that ended as another job than is wanted: its cell
 // starts anew, if the plan starts it.
 func (e *engine) startOver(f *flight) {
-	if k := f.p.kind(f.cell); !k.Starts() && k != planner.Blocked {
+	if k := wish.Kind(f.p.plan, f.cell); !k.Starts() && k != planner.Blocked {
 		f.p.Set(f.cell, cells.Held)
 		e.unchain(f.p, f.cell)
 		return
@@ -171,12 +180,12 @@ func (e *engine) refused(f *flight, err *providers.Error) {
 		e.emit(state.NotSubmitted{Address: f.Addr, Token: f.Token, Reason: err.Error(), At: e.Clock()})
 		e.land(f)
 		e.report.Note(f.Addr, f.Addr+" goes to "+next.Backend+" "+next.Pool+": "+err.Error(), false)
-		f.p.replace(f.cell, next)
+		f.p.places.Move(f.cell, next)
 		e.again(f)
 		return
 	}
 	if e.fleet.Opening > 0 && !f.smoke {
-		e.later(line.BackoffMin, func() { e.refused(f, err) })
+		e.Later(line.BackoffMin, func() { e.refused(f, err) })
 		return
 	}
 	text := err.Error()

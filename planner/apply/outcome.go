@@ -1,33 +1,22 @@
 package apply
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/results"
+	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/wish"
+	"github.com/muster-run/muster/state"
 )
 
 // counts sums the cells by what they are at the end.
-func (e *engine) counts() Outcome {
-	var o Outcome
-	blocked := cells.Blocked(e.nodes)
-	for i, p := range e.phases {
-		c := &p.Counts
-		o.Done += c[cells.Done]
-		o.Failed += c[cells.Failed]
-		o.Held += c[cells.Held]
-		o.Unknown += c[cells.Unknown]
-		o.Running += c[cells.Running] + c[cells.Verifying] + c[cells.Ending]
-		o.Queued += c[cells.Queued] + c[cells.Submitting]
-		o.Cancelled += c[cells.Cancelled]
-		o.Skipped += c[cells.Skipped] + c[cells.SkippedDone]
-		o.Blocked += blocked[i]
-		o.Left += c[cells.Pending] + c[cells.Ready] + c[cells.Waiting] - blocked[i]
-		o.Total += len(p.At) - c[cells.Skipped] - c[cells.SkippedDone]
-		o.Smokes += p.Gate.Flying()
+func (e *engine) counts() standing.Outcome {
+	o := standing.Count(e.nodes)
+	for _, p := range e.phases {
 		for _, c := range p.Gate.Order {
 			if p.Gate.Smokes[c] == cells.Failed && o.Smoke == "" {
 				o.Smoke = p.Address(int(c))
@@ -38,28 +27,31 @@ func (e *engine) counts() Outcome {
 }
 
 // outcome is how the run ended.
-func (e *engine) outcome() Outcome {
+func (e *engine) outcome() standing.Outcome {
 	o := e.counts()
 	o.Stopped, o.Why = e.halted, e.why
-	o.Deleted, o.Undeleted = e.removed, e.undeleted
+	o.Deleted, o.Undeleted = e.deletion.Gone, e.deletion.Left
 	o.Handed, o.First, o.Spent = e.fleet.Handed, e.first, e.budgets.Spent.Text()
-	if o.Stopped == None {
+	if o.Stopped == standing.None {
 		switch {
 		case e.Mode == Detach:
-			o.Stopped = Detached
+			o.Stopped = standing.Detached
 		case e.holds.Any() && o.Left+o.Queued > 0:
-			o.Stopped, o.Why = Hold, e.holds.Text
+			o.Stopped, o.Why = standing.Hold, e.holds.Text
 		case e.Mode == Drive && o.Held+o.Failed+o.Cancelled+o.Blocked == 0 && o.Left+o.Queued > 0:
 			// Nothing has failed for good, and yet not all is done: a breaker holds what
 			// its backend would have tried again.
 			if why := e.braked(); why != "" {
-				o.Stopped, o.Why = Hold, why
+				o.Stopped, o.Why = standing.Hold, why
 			}
 		}
 	}
-	if e.Mode != Drive && o.Left+o.Running+o.Queued > 0 || o.Stopped == Interrupted {
+	if o.Held > 0 && e.Saved {
+		o.LetGo = e.letGo()
+	}
+	if e.Mode != Drive && o.Left+o.Running+o.Queued > 0 || o.Stopped == standing.Interrupted {
 		o.Next = "muster apply"
-		if e.Mode != Drive && o.Stopped != Beyond {
+		if e.Mode != Drive && o.Stopped != standing.Beyond {
 			o.Next = "muster apply -once"
 		}
 	}
@@ -81,16 +73,31 @@ func (e *engine) outcome() Outcome {
 			o.First = fmt.Sprintf("%s takes no more jobs now; %s as room appears", title, jobs(kept[title], "follows", "follow"))
 		}
 	}
-	for name, n := range by {
-		o.QueuedOn = append(o.QueuedOn, BackendCount{name, n})
-	}
-	slices.SortFunc(o.QueuedOn, func(a, b BackendCount) int {
-		return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Backend, b.Backend))
-	})
+	o.QueueOn(by)
 	if len(e.Campaign.Results) > 0 {
 		o.Results = results.Of(e.Campaign, e.st)
 	}
 	return o
+}
+
+// letGo counts the jobs that a saved plan leaves held and that nothing holds any
+// more: a person let them go after it was made.
+func (e *engine) letGo() (n int) {
+	for _, p := range e.phases {
+		if p.breaker.Open || slices.ContainsFunc(p.Gate.Order, func(c int32) bool { return p.Gate.Smokes[c] == cells.Failed }) {
+			continue
+		}
+		for i := range p.At {
+			cell := int32(i)
+			if p.At[cell] != cells.Held || wish.Kind(p.plan, cell) != planner.HeldKind || e.covers(p, cell) {
+				continue
+			}
+			if rec := e.st.Jobs[p.Address(i)]; rec == nil || rec.Status != state.Held {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // braked says which phase its breaker holds, "" if none. That it opened was told

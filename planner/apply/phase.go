@@ -8,10 +8,11 @@ import (
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/placing"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/evidence"
-	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
 
@@ -21,6 +22,7 @@ type phase struct {
 	plan *planner.PhasePlan
 
 	cells.Node
+	places placing.Places
 	before int // completed before this run
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
@@ -30,21 +32,20 @@ type phase struct {
 	edges    []*edge // to the phases that read its outputs
 	inputs   []*edge // by input
 
-	breaker  brake.Breaker
-	stalled  stall
-	source   string // digest of its source; "" without one
-	defined  string
-	base     sheet.Spec                // what all jobs of the phase share
-	baseOn   *fleet.Backend            // where base is for
-	replaced map[int32]*place.Decision // where cells go that were re-placed
+	breaker brake.Breaker
+	stalled brake.Stall
+	source  string // digest of its source; "" without one
+	defined string
+	base    sheet.Spec     // what all jobs of the phase share
+	baseOn  *fleet.Backend // where base is for
 }
 
 // loadPhases makes the engine's view of the plan's phases and the edges
 // between them. Cells are not looked at yet.
 func (e *engine) loadPhases() {
 	for _, pp := range e.Plan.Phases {
-		p := &phase{Phase: pp.Phase, plan: pp, Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
-		if length := evidence.Lengths(pp.Phase, e.recordsOf(pp)); length != nil {
+		p := &phase{Phase: pp.Phase, plan: pp, places: placing.New(pp), Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
+		if length := evidence.Lengths(pp.Phase, wish.Records(pp, e.st)); length != nil {
 			p.length = func(cell int32) time.Duration { return length(int(cell)) }
 		}
 		e.phases = append(e.phases, p)
@@ -68,27 +69,6 @@ func (e *engine) loadPhases() {
 			}
 		}
 	}
-}
-
-// recordsOf are a phase's records by cell, nil when there is none. A plan from
-// a file comes without them.
-func (e *engine) recordsOf(pp *planner.PhasePlan) []*state.Job {
-	if pp.Records != nil || len(e.st.Jobs) == 0 {
-		return pp.Records
-	}
-	out := make([]*state.Job, pp.Phase.Len())
-	for i := range out {
-		out[i] = e.st.Jobs[pp.Phase.Address(i)]
-	}
-	return out
-}
-
-// kind is what the plan does with a cell.
-func (p *phase) kind(cell int32) planner.Kind {
-	if int(cell) < len(p.plan.Kind) {
-		return p.plan.Kind[cell]
-	}
-	return planner.None
 }
 
 // loadCells gives every cell its first status, from the plan and the state,
@@ -125,7 +105,7 @@ func (e *engine) unchainAll() {
 // launch by itself: a host's queue knows nothing of a token that is yet to come.
 func (e *engine) repoints(p *phase, cell int32) bool {
 	rec := e.st.Jobs[p.Address(int(cell))]
-	if p.kind(cell) != planner.Retry || rec == nil || rec.Last() == nil {
+	if wish.Kind(p.plan, cell) != planner.Retry || rec == nil || rec.Last() == nil {
 		return false
 	}
 	b := e.fleet.At(rec.Last().Backend, rec.Last().Pool)
@@ -145,7 +125,7 @@ func (e *engine) enqueue() {
 
 // begin is a cell's first status.
 func (e *engine) begin(p *phase, cell int32) cells.Status {
-	k := p.kind(cell)
+	k := wish.Kind(p.plan, cell)
 	var rec *state.Job
 	if len(e.st.Jobs) > 0 {
 		rec = e.st.Jobs[p.Address(int(cell))]
@@ -167,56 +147,12 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 	case planner.Run, planner.Rerun, planner.Retry, planner.Restart, planner.Resubmit, planner.Blocked:
 		return cells.Pending
 	case planner.HeldKind:
-		return heldAs(rec)
+		return cells.HeldAs(rec)
 	case planner.Skipped:
 		if rec != nil && rec.Status == state.Completed {
 			return cells.SkippedDone
 		}
 		return cells.Skipped
 	}
-	return e.beginFromRecord(p, cell, rec)
-}
-
-// heldAs tells what holds a job apart: its failure, a cancel, or a person.
-func heldAs(rec *state.Job) cells.Status {
-	if rec != nil {
-		switch rec.Status {
-		case state.Failed:
-			return cells.Failed
-		case state.Cancelled:
-			return cells.Cancelled
-		}
-	}
-	return cells.Held
-}
-
-// re-placed cells keep their place until they are done.
-func (p *phase) replace(cell int32, d *place.Decision) {
-	if p.replaced == nil {
-		p.replaced = map[int32]*place.Decision{}
-	}
-	p.replaced[cell] = d
-}
-
-// beginFromRecord is for kinds that leave a cell as its record says.
-func (e *engine) beginFromRecord(p *phase, cell int32, rec *state.Job) cells.Status {
-	if rec == nil {
-		return cells.Skipped // nothing is launched that the plan does not launch
-	}
-	switch rec.Status {
-	case state.Completed:
-		return cells.Done
-	case state.Failed:
-		if e.attemptsLeft(p, rec) > 0 && relaunch.Covers(p.Retry, rec.Class) {
-			return cells.Pending
-		}
-		return cells.Failed
-	case state.Cancelled:
-		return cells.Cancelled
-	case state.Held:
-		return cells.Held
-	case state.Waiting:
-		return cells.Pending
-	}
-	return cells.Pending
+	return cells.RestsAs(rec, rec != nil && e.attemptsLeft(p, rec) > 0 && relaunch.Covers(p.Retry, rec.Class))
 }

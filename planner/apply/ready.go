@@ -9,7 +9,10 @@ import (
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -21,7 +24,7 @@ func (e *engine) makeReady(p *phase, cell int32) {
 		return // nothing starts
 	}
 	p.Gate.Reached(cell)
-	d := p.decision(cell)
+	d := p.places.Of(cell)
 	if d == nil || e.fleet.Contacts[d.Backend] == nil {
 		// The plan had no reason to place it. The next one has.
 		if !p.unplaced {
@@ -38,13 +41,13 @@ func (e *engine) makeReady(p *phase, cell int32) {
 // dispatch mints what may start now. Earlier phases come first: the campaign
 // lists producers before consumers.
 func (e *engine) dispatch() {
-	if e.halted != None || e.fleet.Unanswered > 0 || e.holds.All || e.Plan.Destroy {
+	if e.halted != standing.None || e.fleet.Unanswered > 0 || e.holds.All || e.Plan.Destroy {
 		return
 	}
 	e.budgets.Short = false
 	for _, p := range e.phases {
 		before := p.stalled
-		p.stalled = stall{}
+		p.stalled = brake.Stall{}
 		e.dispatchPhase(p)
 		e.tellStall(p, before)
 	}
@@ -107,7 +110,7 @@ const (
 
 // start mints one job if the caps, the budgets and its inputs allow.
 func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
-	d := p.decision(cell)
+	d := p.places.Of(cell)
 	if smoke {
 		d = p.Gate.Place
 	}
@@ -148,8 +151,8 @@ func (e *engine) tooFast(p *phase, b *fleet.Backend) string {
 		return ""
 	}
 	e.wakeAt(until)
-	why := e.rateText(p, until)
-	p.stalls(byRate, why)
+	why := e.rate.Why(until, e.Clock())
+	p.stalled.Note(brake.ByRate, why)
 	return why
 }
 
@@ -165,16 +168,17 @@ func rateOf(p *phase, b *fleet.Backend, again bool) brake.Launch {
 func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string) string {
 	if b.Full != "" {
 		why := b.Title() + " has no room: " + b.Full
-		p.stalls(byRoom, why)
+		p.stalled.Note(brake.ByRoom, why)
 		return why
 	}
+	under := throttle(p, b)
 	switch {
-	case !e.fleet.Takes(b, pool):
+	case !e.fleet.Takes(b, pool, under):
 		if limit := b.Pools[pool].MaxSubmit; limit > 0 {
 			return fmt.Sprintf("%s lets you have %s to %s; the rest follows as room appears", b.Title(), jobs(limit, "submitted", "submitted"), pool)
 		}
 		return b.Title() + " takes no more jobs now"
-	case e.cappedAll(b):
+	case e.cappedAll(b, under):
 		return fmt.Sprintf("max_parallel = %d of the campaign is reached", e.Campaign.MaxParallel)
 	case e.capped(p, b):
 		return fmt.Sprintf("max_parallel = %d of phase.%s is reached", p.MaxParallel, p.Name)
@@ -185,11 +189,20 @@ func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string) string {
 	return ""
 }
 
-// cappedAll applies the cap of the campaign. A host queue that is handed
-// everything keeps it, when there is no other.
-func (e *engine) cappedAll(b *fleet.Backend) bool {
+// throttle is what a queue keeps of a phase's cap by itself: as long as it
+// does, only so many of the phase's jobs there can run, however many wait.
+func throttle(p *phase, b *fleet.Backend) line.Throttle {
+	if p.MaxParallel <= 0 || !b.Can.Arrays && !b.Can.HostQueue {
+		return line.Throttle{}
+	}
+	return line.Throttle{Phase: p.Name, Most: p.MaxParallel}
+}
+
+// cappedAll applies the cap of the campaign, to what may run at once. A host
+// queue that is handed everything keeps it, when there is no other.
+func (e *engine) cappedAll(b *fleet.Backend, under line.Throttle) bool {
 	limit := e.Campaign.MaxParallel
-	if limit <= 0 || len(e.flights) < limit {
+	if limit <= 0 || e.fleet.With(b, under) <= limit {
 		return false
 	}
 	return !e.handingOver() || !b.Can.HostQueue || e.queuesInUse() > 1
@@ -226,9 +239,8 @@ func (e *engine) capped(p *phase, b *fleet.Backend) bool {
 // spans reports whether the jobs of a phase go to more than one queue.
 func (e *engine) spans(p *phase) bool {
 	var only *fleet.Backend
-	for i := range p.plan.Placements {
-		d := &p.plan.Placements[i]
-		if i == 0 || d.Backend == "" || e.fleet.Contacts[d.Backend] == nil {
+	for d := range p.places.All() {
+		if e.fleet.Contacts[d.Backend] == nil {
 			continue
 		}
 		b := e.fleet.At(d.Backend, d.Pool)
@@ -237,7 +249,7 @@ func (e *engine) spans(p *phase) bool {
 		}
 		only = b
 	}
-	return len(p.replaced) > 0
+	return p.places.Moved()
 }
 
 func (e *engine) recordKey(p *phase, cell int32, smoke bool) string {
@@ -251,7 +263,7 @@ func (e *engine) recordKey(p *phase, cell int32, smoke bool) string {
 // launch builds a job and mints its intent.
 func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *fleet.Backend) verdict {
 	f := &flight{p: p, cell: cell, smoke: smoke, where: d, plan: e.approval}
-	f.Addr, f.B, f.Pool = p.Address(int(cell)), b, d.Pool
+	f.Addr, f.B, f.Pool, f.Under = p.Address(int(cell)), b, d.Pool, throttle(p, b)
 	f.Key = f.Addr
 	if smoke {
 		f.Key = state.SmokeAddress(f.Addr)
@@ -269,7 +281,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 		if e.cheaper(f) {
 			return refused
 		}
-		p.stalls(byBudget, e.budgets.Why)
+		p.stalled.Note(brake.ByBudget, e.budgets.Why)
 		if e.handingOver() {
 			e.needs(e.budgets.Why)
 		}
@@ -278,7 +290,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 	rec.Status = ""
 	e.emit(state.Intended{Job: rec, Fresh: fresh, At: e.Clock(), Attempt: state.Attempt{
 		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
-		Ceiling: f.tab.One, Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, job.Shape), Replaces: job.MoveAside,
+		Ceiling: f.tab.One, Rates: d.Rates(), Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, job.Shape), Replaces: job.MoveAside,
 	}})
 	if e.err != nil {
 		return full
@@ -304,13 +316,13 @@ func (e *engine) number(f *flight) (fresh bool) {
 	}
 	// The plan gives a failed job that changed, or was asked for differently,
 	// its attempts anew; what this plan launched itself goes on counting.
-	anew := f.p.kind(f.cell) == planner.Run && last.Plan != e.approval
+	anew := wish.Kind(f.p.plan, f.cell) == planner.Run && last.Plan != e.approval
 	want := f.p.resultText(f.cell, f.smoke)
 	if f.smoke || anew || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled || (rec.Result != "" && want != "" && rec.Result != want) {
 		f.First = 1
 		return true
 	}
-	if f.p.kind(f.cell) != planner.Retry && last.Plan != "" {
+	if wish.Kind(f.p.plan, f.cell) != planner.Retry && last.Plan != "" {
 		f.plan = last.Plan // launched again under the approval that launched it first
 	}
 	f.N = last.N + 1

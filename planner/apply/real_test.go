@@ -55,7 +55,7 @@ func newMachine(t testing.TB, hcl string) *machine {
 	return m
 }
 
-func (m *machine) apply(ctx context.Context, edit func(*Config)) (Outcome, time.Duration) {
+func (m *machine) apply(ctx context.Context, edit func(*Config)) (standing.Outcome, time.Duration) {
 	m.t.Helper()
 	c, diags := lang.Load(lang.LoadOptions{Dir: m.dir, Schemas: map[string]offer.Schema{"local": local.Schema()}})
 	if diags.HasErrors() {
@@ -141,7 +141,7 @@ func TestRealJobsOnThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, _ := m.apply(t.Context(), nil)
-	if o.Done != 5 || o.Stopped != None {
+	if o.Done != 5 || o.Stopped != standing.None {
 		t.Fatalf("outcome %+v", o)
 	}
 	if len(o.Results) != 1 || o.Results[0].JSON != "4" {

@@ -4,6 +4,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/placing"
 	"github.com/muster-run/muster/planner/place"
 )
 
@@ -14,15 +15,9 @@ func (e *engine) nextCandidate(f *flight, why string) *place.Decision {
 	if d == nil || f.smoke {
 		return nil
 	}
-	passed := false
-	for i := range d.Candidates {
-		c := &d.Candidates[i]
-		if c.Backend == d.Backend && c.Pool == d.Pool {
-			passed = true
-			continue
-		}
-		if passed && e.takes(f.p, f.cell, c, d) {
-			return placedOn(d, c, why)
+	for c := range placing.After(d) {
+		if e.takes(f.p, f.cell, c, d) {
+			return placing.To(d, c, why)
 		}
 	}
 	return nil
@@ -39,25 +34,17 @@ func (e *engine) takes(p *phase, cell int32, c *place.Candidate, d *place.Decisi
 	return p.Smoke == nil || there == e.environment(p, cell) || there == e.environmentOn(d.Backend, d.Pool, d.Shape)
 }
 
-func placedOn(d *place.Decision, c *place.Candidate, why string) *place.Decision {
-	next := *d
-	next.Price, next.WholeNode, next.Wait, next.Boot, next.Hold, next.Segments = c.Price, c.WholeNode, c.Wait, c.Boot, c.Hold, c.Segments
-	next.Backend, next.Pool, next.Why, next.Fallback = c.Backend, c.Pool, why, ""
-	return &next
-}
-
 // evade re-places a cell whose backend cannot be asked, if another approved
 // one can. Nothing of it was handed over, so it runs once.
 func (e *engine) evade(p *phase, cell int32, d *place.Decision) bool {
-	for i := range d.Candidates {
-		c := &d.Candidates[i]
-		if c.Backend == d.Backend && c.Pool == d.Pool || !e.takes(p, cell, c, d) {
+	for c := range placing.Others(d) {
+		if !e.takes(p, cell, c, d) {
 			continue
 		}
 		from := e.fleet.At(d.Backend, d.Pool).Title()
-		next := placedOn(d, c, "re-placed: "+from+" cannot be reached")
+		next := placing.To(d, c, "re-placed: "+from+" cannot be reached")
 		e.report.Note(p.Address(int(cell)), p.Address(int(cell))+" goes to "+e.fleet.At(c.Backend, c.Pool).Title()+": "+from+" cannot be reached", false)
-		p.replace(cell, next)
+		p.places.Move(cell, next)
 		p.Set(cell, cells.Pending)
 		e.makeReady(p, cell)
 		return true
@@ -72,19 +59,18 @@ func (e *engine) cheaper(f *flight) bool {
 		return false
 	}
 	why, d := e.budgets.Why, f.where
-	for i := range d.Candidates {
-		c := &d.Candidates[i]
-		if c.Backend == d.Backend && c.Pool == d.Pool || !e.takes(f.p, f.cell, c, d) {
+	for c := range placing.Others(d) {
+		if !e.takes(f.p, f.cell, c, d) {
 			continue
 		}
 		there := flight{Flight: fleet.Flight{Addr: f.Addr, N: f.N, First: f.First, B: e.fleet.At(c.Backend, c.Pool), Pool: c.Pool},
-			p: f.p, cell: f.cell, plan: f.plan, max: f.max, where: placedOn(d, c, "re-placed: "+why)}
+			p: f.p, cell: f.cell, plan: f.plan, max: f.max, where: placing.To(d, c, "re-placed: "+why)}
 		if e.setAside(&there, nil); !e.afford(&there) {
 			continue
 		}
 		e.budgets.Short, e.budgets.Why = false, ""
 		e.report.Note(f.Addr, f.Addr+" goes to "+there.B.Title()+": "+why, false)
-		f.p.replace(f.cell, there.where)
+		f.p.places.Move(f.cell, there.where)
 		f.p.Set(f.cell, cells.Pending)
 		e.makeReady(f.p, f.cell)
 		return true

@@ -16,7 +16,7 @@ func (e *engine) standing() []standing.Phase {
 	blocked := cells.Blocked(e.nodes)
 	for i, p := range e.phases {
 		s := standing.Of(p.Name, &p.Node, blocked[i])
-		s.Before, s.Gate, s.Waits = p.before, e.gateText(p), p.stalled.why
+		s.Before, s.Gate, s.Waits = p.before, e.gateText(p), p.stalled.Why
 		out[i] = s
 	}
 	return out

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"time"
@@ -20,44 +19,21 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A dueRetry is a job that is tried again at a time.
-type dueRetry struct {
-	at   time.Time
-	p    *phase
-	cell int32
-}
-
-type retryQueue []dueRetry
-
-func (q retryQueue) Len() int           { return len(q) }
-func (q retryQueue) Less(i, j int) bool { return q[i].at.Before(q[j].at) }
-func (q retryQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *retryQueue) Push(x any)        { *q = append(*q, x.(dueRetry)) }
-func (q *retryQueue) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return x
-}
-
 // releaseRetries makes the jobs ready whose delay is over.
 func (e *engine) releaseRetries() {
 	now := e.Clock()
-	for len(e.retries) > 0 {
-		if r := e.retries[0]; r.at.After(now) {
-			if e.retrying() { // else a person has to act first, and the run need not wait
-				e.wakeAt(r.at)
-			}
-			return
-		}
-		r := heap.Pop(&e.retries).(dueRetry)
-		if r.p.At[r.cell] != cells.Waiting {
+	for d, ok := e.retries.Pop(now); ok; d, ok = e.retries.Pop(now) {
+		p := e.phases[d.Phase]
+		if p.At[d.Cell] != cells.Waiting {
 			continue // held or cancelled meanwhile
 		}
-		r.p.Set(r.cell, cells.Pending)
-		if r.p.Waits[r.cell] == 0 {
-			e.makeReady(r.p, r.cell)
+		p.Set(d.Cell, cells.Pending)
+		if p.Waits[d.Cell] == 0 {
+			e.makeReady(p, d.Cell)
 		}
+	}
+	if d, ok := e.retries.Next(); ok && e.retrying() { // else a person has to act first, and the run need not wait
+		e.wakeAt(d.At)
 	}
 }
 
@@ -69,7 +45,7 @@ func (e *engine) retryAt(p *phase, cell int32, at time.Time) {
 
 // due notes when a cell is launched again. A run that does not stay says so.
 func (e *engine) due(p *phase, cell int32, at time.Time) {
-	heap.Push(&e.retries, dueRetry{at: at, p: p, cell: cell})
+	e.retries.Add(relaunch.Due{At: at, Phase: p.Ord, Cell: cell})
 	if e.handingOver() && !e.stopped(p) {
 		e.needs(fmt.Sprintf("%s is launched again at %s", p.Address(int(cell)), at.UTC().Format("2006-01-02 15:04:05 MST")))
 	}
@@ -181,7 +157,7 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 	var files []providers.FileInfo
 	var err error
 	f.B.Call(func() {
-		ctx, cancel := context.WithTimeout(e.ctx, line.AskTimeout)
+		ctx, cancel := context.WithTimeout(e.Context(), line.AskTimeout)
 		defer cancel()
 		files, err = f.B.Provider.List(ctx, at.Name(), []string{haul.Absolute(at.Workdir, r.Checkpoint)})
 	}, func() {
@@ -236,6 +212,6 @@ func (e *engine) elsewhere(f *flight, class string) {
 		return
 	}
 	if next := e.nextCandidate(f, "re-placed after "+class+" on "+f.B.Name); next != nil {
-		f.p.replace(f.cell, next)
+		f.p.places.Move(f.cell, next)
 	}
 }

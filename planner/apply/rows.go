@@ -1,17 +1,17 @@
 package apply
 
 import (
-	"fmt"
-
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/state"
 )
 
 // applyRows does what the plan asks for beside launches: moves, acceptances,
 // adoptions, cancels, releases, and records that are forgotten.
 func (e *engine) applyRows() {
-	if e.halted == Beyond {
+	if e.halted == standing.Beyond {
 		return
 	}
 	for _, p := range e.phases {
@@ -20,7 +20,7 @@ func (e *engine) applyRows() {
 			case planner.Move:
 				e.move(p, int32(cell))
 			case planner.Accept:
-				e.emit(state.Accepted{Address: p.Address(cell), Result: p.acceptText(cell), By: e.Who, At: e.Clock()})
+				e.emit(state.Accepted{Address: p.Address(cell), Result: wish.Accepted(p.plan, int32(cell)), By: e.Who, At: e.Clock()})
 			case planner.Adopt:
 				e.adoptImport(p, int32(cell))
 			case planner.Restart, planner.Cancel, planner.Rerun:
@@ -31,28 +31,19 @@ func (e *engine) applyRows() {
 	for i := range e.Plan.Loose {
 		e.applyRow(&e.Plan.Loose[i])
 	}
-	e.deleteOutputs()
-}
-
-// acceptText is the hash that an accepted job is to stand for: that of the
-// job as written now.
-func (p *phase) acceptText(cell int) string {
-	if d, ok := p.plan.Details[cell]; ok && !d.Computed.IsZero() {
-		return d.Computed.String()
-	}
-	return p.resultText(int32(cell), false)
+	e.deletion.Delete(e.Plan.Deletions)
 }
 
 // once refuses, under -once, what ends or replaces work and no flag covers.
 func (e *engine) once(k planner.Kind, address string) {
-	if e.Mode != Once || e.halted == Beyond {
+	if e.Mode != Once || e.halted == standing.Beyond {
 		return
 	}
 	if k == planner.Rerun && !e.AllowRerun {
-		e.beyond(address + " would be re-run: add -allow-rerun, or run muster apply")
+		e.halt(standing.Beyond, address+" would be re-run: add -allow-rerun, or run muster apply")
 	}
 	if (k == planner.Restart || k == planner.Cancel) && !e.AllowCancel {
-		e.beyond(address + " would be cancelled: add -allow-cancel, or run muster apply")
+		e.halt(standing.Beyond, address+" would be cancelled: add -allow-cancel, or run muster apply")
 	}
 }
 
@@ -62,7 +53,7 @@ func (e *engine) applyRow(r *planner.Row) {
 		e.releaseRental(r)
 	case r.Kind == planner.Cancel:
 		e.once(r.Kind, r.Address)
-		if f := e.byJob[r.Address]; f != nil && e.halted != Beyond {
+		if f := e.byJob[r.Address]; f != nil && e.halted != standing.Beyond {
 			f.End = fleet.Forget
 			if e.Plan.Destroy {
 				f.End, f.by = fleet.Hold, e.Who
@@ -88,12 +79,9 @@ func (e *engine) move(p *phase, cell int32) {
 		return
 	}
 	to := p.Address(int(cell))
-	d := p.Definition()
-	if _, ok := e.st.Definitions[d.Digest]; !ok {
-		e.emit(state.Defined{Digest: d.Digest, Definition: d.JSON})
-	}
+	defined := e.define(p) // before the record that names it
 	e.emit(state.MovedJob{From: from, To: to, Axes: p.Axes(int(cell)), At: e.Clock(), Job: &state.Job{
-		Address: to, Phase: p.Name, Name: p.Label(int(cell)), Definition: d.Digest, Scheme: planner.Scheme, Result: p.resultText(cell, false),
+		Address: to, Phase: p.Name, Name: p.Label(int(cell)), Definition: defined, Scheme: planner.Scheme, Result: p.resultText(cell, false),
 		Request: planner.Hash(p.Requests(0)[p.RequestOf(int(cell), 0)].Hash).String(), Inputs: e.Plan.InputHashes(p.plan, int(cell)),
 	}})
 	if f := e.byJob[from]; f != nil { // a running attempt goes with it
@@ -104,18 +92,4 @@ func (e *engine) move(p *phase, cell int32) {
 		e.byJob[to] = f
 	}
 	e.moveFiles(p, cell, to)
-}
-
-func (e *engine) releaseRental(r *planner.Row) {
-	b := e.fleet.At(r.Backend, "")
-	if b == nil {
-		return
-	}
-	e.fleet.Release(b, r.Address, func(err error) {
-		if err != nil {
-			e.report.Note("backend."+b.Name, fmt.Sprintf("%s on backend.%s was not released: %v", r.Address, b.Name, err), true)
-			return
-		}
-		e.emit(state.Rented{Rental: state.Rental{ID: r.Address, Backend: b.Name, Status: "released", PerHour: r.PerHour}})
-	})
 }

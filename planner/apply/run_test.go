@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -155,7 +156,7 @@ func TestLocalIsFedTwoJobsASlot(t *testing.T) {
 		}
 	}
 	o := s.must(ctx)
-	if o.Stopped != Interrupted || o.Queued != 4 || o.Left != 5 {
+	if o.Stopped != standing.Interrupted || o.Queued != 4 || o.Left != 5 {
 		t.Errorf("outcome %+v", o)
 	}
 }
@@ -304,7 +305,7 @@ func TestBreakerOfABackendIsToldAsAHold(t *testing.T) {
 	s.world.slots = 1
 	s.world.notes = []providers.Note{{Kind: "breaker", Phase: "a", Text: "stopped after the same error 3 times in a row: exit 75"}}
 	o := s.must(t.Context())
-	if o.Stopped != Hold || !strings.Contains(o.Why, "phase.a is held by its breaker: stopped after the same error 3 times in a row") || o.Left+o.Queued == 0 {
+	if o.Stopped != standing.Hold || !strings.Contains(o.Why, "phase.a is held by its breaker: stopped after the same error 3 times in a row") || o.Left+o.Queued == 0 {
 		t.Errorf("outcome %+v", o)
 	}
 }
@@ -362,7 +363,7 @@ func TestInterruptLeavesJobsAloneAndTheNextApplyTakesThemUp(t *testing.T) {
 		}
 	}
 	o := s.must(ctx)
-	if o.Stopped != Interrupted || o.Running+o.Queued+o.Done == 0 {
+	if o.Stopped != standing.Interrupted || o.Running+o.Queued+o.Done == 0 {
 		t.Errorf("outcome %+v", o)
 	}
 	s.conf = nil
@@ -405,7 +406,7 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 	s.world.slots, s.world.stall = 1, true
 	dir := t.TempDir()
 	s.conf = func(c *Config) { c.Requests = dir }
-	done := make(chan Outcome)
+	done := make(chan standing.Outcome)
 	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
 	send := func(r request.Request) request.Answer {
 		r.Who = "bob"
@@ -421,7 +422,7 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 	s.world.mu.Unlock()
 	s.check(<-done, "end done=5 failed=0 held=1 blocked=0 left=0")
 
-	done = make(chan Outcome)
+	done = make(chan standing.Outcome)
 	s.write(strings.Replace(grid, "echo", "echo again", 1))
 	s.world.mu.Lock()
 	s.world.stall = true
@@ -431,7 +432,7 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 		t.Errorf("hold %+v", a)
 	}
 	o := <-done
-	if o.Stopped != Hold || o.Done != 0 {
+	if o.Stopped != standing.Hold || o.Done != 0 {
 		t.Errorf("outcome %+v", o)
 	}
 	if c := s.counts(); c.Held == 0 {
@@ -471,7 +472,7 @@ func TestDoWithoutARunningApply(t *testing.T) {
 	if j := s.state().Jobs[`phase.a["n=1"]`]; j.Status != state.Cancelled || !strings.Contains(j.Reason, "bob") {
 		t.Errorf("after cancel: %s", text(j))
 	}
-	if o := s.must(t.Context()); o.Stopped != Hold || o.Done != 0 {
+	if o := s.must(t.Context()); o.Stopped != standing.Hold || o.Done != 0 {
 		t.Errorf("under the hold: %+v", o)
 	}
 	s.world.mu.Lock()
@@ -496,7 +497,7 @@ func TestStoreThatFailsStopsSubmittingAtOnce(t *testing.T) {
 	}
 	before := len(s.world.jobs)
 	o, err := s.apply(t.Context(), nil)
-	if !errors.Is(err, full) || o.Stopped != StoreFailed || !strings.Contains(err.Error(), "make room") {
+	if !errors.Is(err, full) || o.Stopped != standing.StoreFailed || !strings.Contains(err.Error(), "make room") {
 		t.Errorf("outcome %+v, error %v", o, err)
 	}
 	if got := len(s.world.jobs) - before; got > 6 {
@@ -520,7 +521,7 @@ func TestLostLeaseStopsSubmitting(t *testing.T) {
 		}
 	}
 	o, err := s.apply(t.Context(), nil)
-	if err == nil || o.Stopped != LeaseLost {
+	if err == nil || o.Stopped != standing.LeaseLost {
 		t.Errorf("outcome %+v, error %v", o, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -25,7 +26,7 @@ phase "a" {
 }`
 
 // chained runs the long phase where a launch lasts at most a day.
-func chained(t *testing.T, moved bool) (*stage, Outcome) {
+func chained(t *testing.T, moved bool) (*stage, standing.Outcome) {
 	s := newStage(t, long)
 	s.world.walltime = 24 * time.Hour
 	s.world.can.HostQueue, s.world.can.Retries = false, false

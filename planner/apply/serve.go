@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/muster-run/muster/lang"
@@ -18,13 +19,13 @@ func (e *engine) serveRequests() {
 		return
 	}
 	e.Spawn(func() {
-		request.Serve(e.ctx, e.Requests, func(r request.Request) (request.Answer, bool) {
+		request.Serve(e.Context(), e.Requests, func(r request.Request) (request.Answer, bool) {
 			got := make(chan request.Answer, 1)
 			e.Post(func() { e.handle(r, got) })
 			select {
 			case a := <-got:
 				return a, true
-			case <-e.ctx.Done():
+			case <-e.Context().Done():
 				return request.Answer{}, false
 			}
 		})
@@ -183,7 +184,7 @@ func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who st
 // placeAgain keeps a freed job where it was, if the plan does not place it.
 func (e *engine) placeAgain(p *phase, cell int32, rec *state.Job) {
 	a := rec.Last()
-	if a == nil || p.decision(cell) != nil || e.fleet.Contacts[a.Backend] == nil {
+	if a == nil || p.places.Of(cell) != nil || e.fleet.Contacts[a.Backend] == nil {
 		return
 	}
 	e.whereItWas(&flight{Flight: fleet.Flight{B: e.fleet.At(a.Backend, a.Pool), Pool: a.Pool}, p: p, cell: cell})
@@ -220,7 +221,7 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 			case cells.Pending, cells.Ready, cells.Waiting:
 				if covered(p.Phase, int(c)) {
 					n++
-					e.emit(state.HeldJob{Address: p.Address(int(c)), Reason: orText(r.Reason, "cancelled before it started"), By: r.Who, At: e.Clock()})
+					e.emit(state.HeldJob{Address: p.Address(int(c)), Reason: cmp.Or(r.Reason, "cancelled before it started"), By: r.Who, At: e.Clock()})
 					p.Set(c, cells.Held)
 				}
 			}
@@ -288,11 +289,4 @@ func jobs(n int, one, many string) string {
 		return "1 job " + one
 	}
 	return fmt.Sprintf("%d jobs %s", n, many)
-}
-
-func orText(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

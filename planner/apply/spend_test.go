@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -39,9 +40,7 @@ func TestNothingPassesBudgetOrCeiling(t *testing.T) {
 		s := newStage(t, w.campaign())
 		w.house(rt, s.world)
 		for range rapid.IntRange(1, 8).Draw(rt, "applies") {
-			if rapid.IntRange(0, 2).Draw(rt, "price rises") == 0 {
-				w.rise(s.world)
-			}
+			w.ask(s.world, rapid.SampledFrom([]int64{0, 0, 1, 1, -1}).Draw(rt, "price moves"))
 			s.conf = nil
 			clk := &jumpy{Clock: clock.Wall, by: rapid.SliceOfN(rapid.SampledFrom([]time.Duration{0, time.Hour, -time.Hour, 40 * 24 * time.Hour, -24 * time.Hour}), 1, 4).Draw(rt, "clock"), every: rapid.IntRange(1, 60).Draw(rt, "jumps")}
 			steps, tear := rapid.IntRange(1, 60).Draw(rt, "steps"), rapid.IntRange(0, 8).Draw(rt, "tear")
@@ -121,8 +120,8 @@ type wager struct {
 	scale, rides, over bool
 
 	mu      sync.Mutex
-	price   int64                      // $ an hour
-	quoted  map[string]int64           // the price at which a job was taken, by token
+	price   asking
+	quoted  map[string]asking          // the price at which a job was taken, by token
 	charged map[string]decimal.Decimal // by launch
 }
 
@@ -156,8 +155,9 @@ phase "a" {
 
 // house is a world that fails, charges and sets its clocks as it is told.
 func (w *wager) house(rt *rapid.T, world *world) {
-	w.price, w.charged, w.quoted = 1, map[string]decimal.Decimal{}, map[string]int64{}
-	world.price.USDPerHour = "1"
+	w.charged, w.quoted = map[string]decimal.Decimal{}, map[string]asking{}
+	w.price = asking{hourly: 1, boot: rapid.SampledFrom([]time.Duration{0, 0, 15 * time.Minute}).Draw(rt, "boot"), steps: rapid.SampledFrom([]time.Duration{0, 0, 25 * time.Minute}).Draw(rt, "granularity")}
+	w.ask(world, 0)
 	world.slots = rapid.IntRange(1, 6).Draw(rt, "slots")
 	world.can.HostQueue, world.can.Retries = w.rides, w.rides
 	world.reject = func(j providers.Job) *providers.Error {
@@ -177,7 +177,7 @@ func (w *wager) house(rt *rapid.T, world *world) {
 		if fate>>4%3 == 0 && launch < wagerLaunches {
 			r.exit, r.class = 1, []string{"oom_host", "node_failure"}[fate>>8%2]
 		}
-		cost := decimal.NewFromInt(w.quoted[j.Token]).Mul(decimal.NewFromFloat(r.lasted.Hours()))
+		cost := w.quoted[j.Token].of(r.lasted)
 		switch {
 		case fate>>12%4 == 0: // nobody measured it, and a clock was set
 			r.set = []time.Duration{-2 * time.Hour, 300 * 24 * time.Hour}[fate>>16%2]
@@ -192,14 +192,30 @@ func (w *wager) house(rt *rapid.T, world *world) {
 	}
 }
 
-// rise raises the price of what is started from now on and tells of it.
-func (w *wager) rise(world *world) {
+// An asking is what a place charges.
+type asking struct {
+	hourly int64         // $
+	boot   time.Duration // billed before each launch
+	steps  time.Duration // what is billed is a multiple of them; 0 = to the instant
+}
+
+// of is what a launch costs that runs for so long.
+func (a asking) of(run time.Duration) decimal.Decimal {
+	all := run + a.boot
+	if a.steps > 0 {
+		all = (all + a.steps - 1) / a.steps * a.steps
+	}
+	return decimal.NewFromInt(a.hourly).Mul(decimal.NewFromInt(int64(all))).DivRound(decimal.NewFromInt(int64(time.Hour)), 12)
+}
+
+// ask moves the price of what is started from now on, and tells of it.
+func (w *wager) ask(world *world, by int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	world.mu.Lock()
 	defer world.mu.Unlock()
-	w.price++
-	world.price.USDPerHour = fmt.Sprint(w.price)
+	w.price.hourly = max(w.price.hourly+by, 1)
+	world.price.USDPerHour, world.price.Granularity, world.boot = fmt.Sprint(w.price.hourly), w.price.steps, w.price.boot
 }
 
 // audit folds the journal anew and checks the limits at every intent.
@@ -250,11 +266,17 @@ func (w *wager) flying(j *state.Job, a *state.Attempt) decimal.Decimal {
 		}
 	}
 	var each decimal.Decimal // of the launch that was minted
+	run := time.Hour
 	for i := range j.Attempts {
-		if j.Attempts[i].N == first {
-			each = amount.Of(j.Attempts[i].Ceiling["usd"])
+		if minted := &j.Attempts[i]; minted.N == first {
+			each = amount.Of(minted.Ceiling["usd"])
+			if d, err := time.ParseDuration(minted.Scaled["walltime"]); err == nil {
+				run = d
+			}
 		}
 	}
+	one := asking{1, w.price.boot, w.price.steps}
+	hourly := each.DivRound(one.of(run), 0)
 	sum, last := decimal.Zero, a.N
 	if w.rides {
 		last = max(wagerLaunches, first)
@@ -264,7 +286,8 @@ func (w *wager) flying(j *state.Job, a *state.Attempt) decimal.Decimal {
 			sum = sum.Add(each)
 		}
 		if w.scale && w.rides {
-			each = each.Mul(decimal.NewFromInt(2))
+			run *= 2
+			each = hourly.Mul(one.of(run))
 		}
 	}
 	return sum
@@ -273,7 +296,7 @@ func (w *wager) flying(j *state.Job, a *state.Attempt) decimal.Decimal {
 // settle holds the ledger against what the world charged, launch by launch. A
 // launch of which nothing was heard counts at its ceiling, which a bill above
 // its quote may pass.
-func (w *wager) settle(rt *rapid.T, s *stage, o Outcome) {
+func (w *wager) settle(rt *rapid.T, s *stage, o standing.Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	entries := map[string]state.Entry{}

@@ -38,7 +38,7 @@ func TestCeilingOnLaunchesIsToldWhenItIsReached(t *testing.T) {
 			stop()
 		}
 	})
-	if o := s.must(ctx); o.Stopped != Interrupted {
+	if o := s.must(ctx); o.Stopped != standing.Interrupted {
 		t.Errorf("outcome %+v", o)
 	}
 	told := 0
@@ -67,7 +67,7 @@ func TestDelayOfARetryHoldsForTheNextRun(t *testing.T) {
 			}
 		}
 	})
-	if o := s.must(ctx); o.Stopped != Interrupted || o.Left != 1 {
+	if o := s.must(ctx); o.Stopped != standing.Interrupted || o.Left != 1 {
 		t.Fatalf("outcome %+v", o)
 	}
 	s.conf = once
@@ -103,7 +103,7 @@ func TestRetryOfABrokenPhaseWaitsForAPerson(t *testing.T) {
 	})
 	o := s.must(t.Context())
 	notes := strings.Join(s.notes, "\n")
-	if o.Stopped != None || o.Left == 0 || !strings.Contains(notes, "launch 2 of 3 waits for muster resume phase.a") || strings.Contains(notes, "in 1h") {
+	if o.Stopped != standing.None || o.Left == 0 || !strings.Contains(notes, "launch 2 of 3 waits for muster resume phase.a") || strings.Contains(notes, "in 1h") {
 		t.Errorf("outcome %+v\n%s", o, notes)
 	}
 }

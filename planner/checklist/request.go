@@ -86,20 +86,20 @@ func walltime(f *phase) (bool, string) {
 		return false, f.misfit()
 	}
 	for _, d := range f.places {
-		most := launches.Pool(f.in.Pools, d.Backend, d.Pool).MaxTime
-		switch wall := launches.Segment(d.Shape, d.Segments).Walltime; {
-		case wall == 0:
+		if launches.Segment(d.Shape, d.Segments).Walltime == 0 {
 			return false, `none is written, so the partition's default ends the jobs: add walltime = "4h" to resources`
-		case most > 0 && wall > most:
-			return false, fmt.Sprintf("%s is longer than %s of partition %s: add a checkpoint block, or choose another", units.ShortDuration(wall), units.ShortDuration(most), d.Pool)
 		}
 	}
 	return true, each(f.places, func(d place.Decision) string {
-		text := units.ShortDuration(launches.Segment(d.Shape, d.Segments).Walltime)
+		wall := launches.Segment(d.Shape, d.Segments).Walltime
+		text := units.ShortDuration(wall)
 		if d.Segments > 1 {
 			text = fmt.Sprintf("%s in %d segments of %s, chained by checkpoint", units.ShortDuration(d.Shape.Walltime), d.Segments, text)
 		}
-		if most := launches.Pool(f.in.Pools, d.Backend, d.Pool).MaxTime; most > 0 {
+		switch most := launches.Pool(f.in.Pools, d.Backend, d.Pool).MaxTime; {
+		case wall > most && most > 0: // it would have no place if its qos did not allow it
+			text += fmt.Sprintf(", longer than %s of partition %s as its qos allows", units.ShortDuration(most), d.Pool)
+		case most > 0:
 			text += " of " + units.ShortDuration(most) + " allowed"
 		}
 		switch {

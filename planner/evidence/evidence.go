@@ -4,6 +4,7 @@
 package evidence
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type Evidence struct {
 	Launches int           // that ended, where enough did for a share of failures; else 0
 	Failing  float64       // share of launches that failed
 	Lost     time.Duration // how long these ran on the average
+	Again    time.Duration // least from the end of one that failed to the start of the next: others' turns may be in the rest; 0 where too few were seen
 
 	phase    string
 	seen     []time.Duration   // of completed attempts
@@ -41,6 +43,7 @@ const enoughRuns = 3
 func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validation) *Evidence {
 	ev := &Evidence{phase: p.Name}
 	launches, failed, lost := 0, 0, time.Duration(0)
+	var again []time.Duration
 	for _, job := range records {
 		if job == nil {
 			continue
@@ -52,6 +55,9 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 				continue
 			}
 			launches++
+			if k > 0 && !at.Started.IsZero() && !job.Attempts[k-1].Ended.IsZero() {
+				again = append(again, max(0, at.Started.Sub(job.Attempts[k-1].Ended)))
+			}
 			if k == len(job.Attempts)-1 && job.Status == state.Completed {
 				ev.used(at, d)
 			} else if at.Class != "" {
@@ -59,6 +65,9 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 				lost += d
 			}
 		}
+	}
+	if len(again) >= enoughRuns {
+		ev.Again = slices.Min(again)
 	}
 	if launches >= enoughRuns {
 		ev.Launches = launches

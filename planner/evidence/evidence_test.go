@@ -53,3 +53,25 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestAgain: what passes at least between two launches of a job is told from what
+// passed, once it has often enough.
+func TestAgain(t *testing.T) {
+	at := func(minutes float64) time.Time { return began.Add(time.Duration(minutes * float64(time.Minute))) }
+	twice := func(gap float64) *state.Job {
+		return &state.Job{Status: state.Completed, Attempts: []state.Attempt{
+			{Started: at(0), Ended: at(5), Class: "preempted"}, {Started: at(5 + gap), Ended: at(10 + gap)}}}
+	}
+	for _, c := range []struct {
+		records []*state.Job
+		want    time.Duration
+	}{
+		{[]*state.Job{twice(2), twice(3)}, 0},
+		{[]*state.Job{twice(2), twice(3), took("", 9), twice(8)}, 2 * time.Minute},
+		{[]*state.Job{twice(-1), twice(-1), twice(-1)}, 0}, // by clocks that differ
+	} {
+		if got := Of(&lang.Phase{Name: "a"}, c.records, nil).Again; got != c.want {
+			t.Errorf("%v, not %v", got, c.want)
+		}
+	}
+}

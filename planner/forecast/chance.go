@@ -217,5 +217,5 @@ func (g *Group) drawn(z, spare float64, n int, late bool) time.Duration {
 	own, common := r.own(), r.together()*z90
 	wider := z90 * r.loose() * own * max(z, own) // the longest are off more where jobs differ more, and so is the mean
 	off := math.Sqrt(common*common + wider*wider + max(own*own*spare*spare, z90*z90*own*own/float64(n)))
-	return r.times(off + own*z - own*own/2)
+	return r.times(off + r.alone(z, 1))
 }

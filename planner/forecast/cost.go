@@ -48,6 +48,16 @@ func (f *Forecast) addCosts(in Input) {
 			}
 		}
 	})
+	for _, m := range in.Moves {
+		for _, s := range []sums{total, at(phases, m.Phase), at(backends, m.Backend), at(pools, strings.TrimSuffix(m.Backend+" "+m.Pool, " "))} {
+			s.move(m)
+		}
+		for _, sc := range in.Scopes {
+			if sc.holds(m.Phase, m.Backend) {
+				at(scopes, sc.Name).move(m)
+			}
+		}
+	}
 	f.Lines = total.lines(false)
 	for name, s := range phases {
 		f.ByPhase[name] = s.lines(false)
@@ -139,7 +149,7 @@ func (s sums) run(i int, d place.Decision, t time.Duration, rounds []float64, la
 	if n := d.Segments; n > 1 {
 		t, launches = t/time.Duration(n), launches.Mul(decimal.NewFromInt(int64(n)))
 	}
-	if d.Price.Granularity <= 0 || len(rounds) == 0 {
+	if d.Price.Granularity <= 0 && d.Price.Minimum <= 0 || len(rounds) == 0 {
 		s.level(i, d, t, launches, mark)
 		return
 	}
@@ -182,6 +192,9 @@ func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.D
 	}
 	if !priced {
 		s.at(place.USD).plus(i, decimal.Zero, Unknown)
+		if cost[place.ServiceUnits].IsPositive() { // rates that are known, of a time that is not
+			s.at(place.ServiceUnits).plus(i, decimal.Zero, Unknown)
+		}
 	}
 }
 

@@ -83,6 +83,8 @@ func TestCosts(t *testing.T) {
 		{"hold: paid after each launch", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 2), func(g *Group) { g.Decision.Hold = h })}, 3, []string{"usd 6* 9* 18", "cpu_hours 12* 24* 48"}},
 		{"hold after each segment", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Hold, g.Decision.Segments = h, 2 })}, 1, []string{"usd 3* 4* 3", "cpu_hours 4* 8* 8"}},
 		{"billed while queued", []Group{mod(priced("x.y", fourCores, queued, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 4* 5* 5", "cpu_hours 4* 8* 8"}},
+		{"billed while queued for nobody knows how long", []Group{mod(priced("x.y", fourCores, offer.Price{USDPerHour: "1", SUPerNodeHour: "1", BillsWhileQueued: true}, 2*h, 1), func(g *Group) { g.Decision.Wait = -1 })}, 1,
+			[]string{"usd ? ? ?", "service_units ? ? ?", "cpu_hours 4* 8* 8", "node_hours 1* 2* 2"}},
 		{"not billed while queued", []Group{mod(priced("x.y", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 1* 2* 2", "cpu_hours 4* 8* 8"}},
 		{"segments are billed one by one", []Group{mod(priced("x.y", fourCores, wholeHours, 50*h, 1), func(g *Group) { g.Decision.Segments = 3 })}, 1, []string{"usd 27* 51* 50", "cpu_hours 108* 204* 200"}},
 		{"at most on the dearest candidate", []Group{mod(priced("ssh.lab", oneGPU, free, h, 1), func(g *Group) {

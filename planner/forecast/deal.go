@@ -13,8 +13,9 @@ import (
 // same. Few are simulated so often that the quantiles are those of the ends;
 // more have their quantiles dealt to them in a few ways.
 const (
-	mostDrawn = 500  // cells, each of which is drawn anew each time
-	draws     = 64   // simulations of these
+	mostDrawn = 500 // cells, each of which is drawn anew each time
+	draws     = 64  // simulations of these, at the least
+	mostDraws = 128
 	mostDealt = 8000 // cells over all deals
 	mostDeals = 9
 )
@@ -42,7 +43,7 @@ func deals(in *Input) (n int, drawn bool) {
 	case !chance:
 		return 1, false
 	case seen && cells <= mostDrawn:
-		return draws, true
+		return min(max(mostDrawn*draws/max(cells, 1), draws), mostDraws), true
 	}
 	return min(max(mostDealt/max(cells, 1), 1), mostDeals), false
 }

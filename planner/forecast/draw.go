@@ -31,6 +31,9 @@ func (r Runtime) common() float64 {
 
 // sigma is the standard deviation of log t: runtimes are lognormal.
 func (r Runtime) sigma() float64 {
+	if r.shape != nil {
+		return r.shape.spread
+	}
 	from := r.Median
 	if from <= 0 {
 		from = r.Expected
@@ -90,8 +93,18 @@ type Off struct{ Day, Phase, Spread, Alone float64 }
 // Draw is the runtime of one launch that is so far off. Over many jobs that are
 // not off together it has the expected mean.
 func (r Runtime) Draw(off Off) time.Duration {
-	own, wider := r.own(), math.Exp(r.loose()*off.Spread)
-	return r.times(r.today()*off.Day + wider*(r.phase()*off.Phase+own*off.Alone) - own*own/2)
+	wider := math.Exp(r.loose() * off.Spread)
+	return r.times(r.today()*off.Day + wider*r.phase()*off.Phase + r.alone(off.Alone, wider))
+}
+
+// alone is how far off the mean, in log t, a job is by itself that is so many
+// deviations off, where jobs differ so many times as much as was seen.
+func (r Runtime) alone(z, wider float64) float64 {
+	if r.shape != nil {
+		return wider * r.shape.at(z, math.Sqrt(1-r.common()))
+	}
+	own := r.own()
+	return wider*own*z - own*own/2
 }
 
 // times is the expected runtime times e to a power, ended at the walltime.

@@ -46,9 +46,13 @@ func TestFewRuns(t *testing.T) {
 // heldBack forecasts jobs from runs of the same lognormal runtimes, and plays
 // them: on so many GPUs, the next on the one that is free first.
 func heldBack(rnd *rand.Rand, runs, jobs, gpus int, spread float64) (p50, p90, took time.Duration) {
-	draw := func() time.Duration {
+	return heldBackOf(func() time.Duration {
 		return time.Duration(float64(10*time.Minute) * math.Exp(spread*rnd.NormFloat64()))
-	}
+	}, runs, jobs, gpus)
+}
+
+// heldBackOf is the same of any runtimes.
+func heldBackOf(draw func() time.Duration, runs, jobs, gpus int) (p50, p90, took time.Duration) {
 	seen := make([]time.Duration, runs)
 	for i := range seen {
 		seen[i] = draw()
@@ -65,4 +69,41 @@ func heldBack(rnd *rand.Rand, runs, jobs, gpus int, spread float64) (p50, p90, t
 		free[next] += draw()
 	}
 	return f.Walltime.P50, f.Walltime.P90, slices.Max(free)
+}
+
+// TestShapes: jobs of two kinds, and a few that take many times as long, are
+// foretold as they lie, and not as if they were spread around one mean: when the
+// last of many at once ends is decided by those.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	const histories, runs, jobs = 30, 30, 40
+	for name, c := range map[string]struct{ share, slower float64 }{
+		"two kinds":   {0.4, 5},
+		"a long tail": {0.1, 8},
+	} {
+		for _, slots := range []int{6, 200} {
+			held := 0
+			var off []float64
+			for n := range histories {
+				rnd := rand.New(rand.NewPCG(uint64(n), 3))
+				p50, p90, took := heldBackOf(func() time.Duration {
+					d := float64(10*time.Minute) * math.Exp(0.15*rnd.NormFloat64())
+					if rnd.Float64() < c.share {
+						d *= c.slower
+					}
+					return time.Duration(d)
+				}, runs, jobs, slots)
+				off = append(off, math.Log(float64(p50)/float64(took)))
+				if took <= p90 {
+					held++
+				}
+			}
+			slices.Sort(off)
+			median := off[histories/2]
+			t.Logf("%s on %d places: %+.0f %% off in the median, p90 held in %d of %d", name, slots, 100*(math.Exp(median)-1), held, histories)
+			if math.Abs(median) > 0.15 || held < histories*8/10 {
+				t.Errorf("%s on %d places: %+.0f %% off in the median, p90 held in %d of %d", name, slots, 100*(math.Exp(median)-1), held, histories)
+			}
+		}
+	}
 }

@@ -20,6 +20,7 @@ type Input struct {
 	// once: they have no queue that goes on alone, and no arrays.
 	Driven map[string]bool
 	Scopes []Scope // what budgets want summed
+	Moves  []Move  // files that leave a backend which bills them
 }
 
 // Never is the group of a cell that waits for something held: whoever waits
@@ -98,7 +99,12 @@ type Runtime struct {
 	Ceiling  time.Duration // the walltime; 0 = not stated
 	Mark     Mark
 	Seen     int // runs that it is from; 0 = none was seen, and all are off together
-	Basis    string
+	// Unsure is the standard deviation of log t by which a law that this is from
+	// may be off: all jobs are off by it together.
+	Unsure float64
+	Basis  string
+
+	shape *shape // nil: lognormal
 }
 
 // A Scope is a set of jobs whose cost is wanted: those of any of the phases

@@ -42,6 +42,7 @@ func Scaled(phase string, smoke time.Duration, ratio float64, walltime time.Dura
 func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtime {
 	r := Runtime{Expected: mean(seen), Median: Quantile(seen, 0.5), P90: next90(seen), Ceiling: walltime, Mark: Estimated, Seen: len(seen),
 		Basis: fmt.Sprintf("%s: mean of %d runs, and what nine in ten of the next stay below", phase, len(seen))}
+	r.shape = shapeOf(seen, r.Expected)
 	if len(seen) == 1 {
 		r.Basis = phase + ": as long as the one run that is known, and a quarter more"
 	}

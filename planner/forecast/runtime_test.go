@@ -3,7 +3,6 @@ package forecast
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -82,111 +81,5 @@ func TestNextStaysBelow(t *testing.T) {
 		if share := float64(below) / rounds; share < 0.88 || share > 0.94 {
 			t.Errorf("of %d runs: %.1f %% of the next stay below", n, 100*share)
 		}
-	}
-}
-
-// TestModelStaysBelow holds the same of a fitted model.
-func TestModelStaysBelow(t *testing.T) {
-	t.Parallel()
-	rnd := rand.New(rand.NewPCG(3, 4))
-	draw := func(x float64) Point {
-		return Point{[]float64{x}, time.Duration(x * math.Exp(0.2*rnd.NormFloat64()) * float64(time.Hour))}
-	}
-	axis := []float64{1, 2, 4, 8}
-	for _, each := range []int{2, 4, 10} {
-		below, all := 0, 0
-		for range 2000 {
-			var points []Point
-			for _, x := range axis {
-				for range each {
-					points = append(points, draw(x))
-				}
-			}
-			m, ok := Fit([]string{"x"}, points)
-			if !ok {
-				continue
-			}
-			for _, x := range axis {
-				all++
-				if _, p90, _ := m.Predict([]float64{x}); draw(x).Runtime <= p90 {
-					below++
-				}
-			}
-		}
-		if share := float64(below) / float64(all); share < 0.88 || share > 0.92 {
-			t.Errorf("of %d points: %.1f %% of the next stay below", 4*each, 100*share)
-		}
-	}
-}
-
-// TestFit finds t = 2 s · n^1.5 · d again, and its prediction elsewhere.
-func TestFit(t *testing.T) {
-	t.Parallel()
-	law := func(n, d float64) time.Duration {
-		return time.Duration(2 * math.Pow(n, 1.5) * d * float64(time.Second))
-	}
-	var points []Point
-	for _, n := range []float64{1, 2, 4, 8} {
-		for _, d := range []float64{1, 3, 10} {
-			points = append(points, Point{[]float64{n, d}, law(n, d)})
-		}
-	}
-	m, ok := Fit([]string{"n", "d"}, points)
-	if !ok {
-		t.Fatal("no fit")
-	}
-	if math.Abs(m.Coef[1]-1.5) > 1e-6 || math.Abs(m.Coef[2]-1) > 1e-6 {
-		t.Errorf("exponents %v", m.Coef)
-	}
-	expected, p90, ok := m.Predict([]float64{16, 5})
-	if want := law(16, 5); !ok || math.Abs(expected.Seconds()/want.Seconds()-1) > 1e-6 || p90 < expected {
-		t.Errorf("predicts %v, p90 %v, not %v", expected, p90, want)
-	}
-	if text := m.Text("students"); !strings.Contains(text, "n^1.5 d^1 from 12 runs") {
-		t.Errorf("%q", text)
-	}
-}
-
-func TestNoFit(t *testing.T) {
-	t.Parallel()
-	s := time.Second
-	at := func(x float64, d time.Duration) Point { return Point{[]float64{x}, d} }
-	six := func(f func(i int) Point) []Point {
-		var out []Point
-		for i := range 6 {
-			out = append(out, f(i))
-		}
-		return out
-	}
-	for _, c := range []struct {
-		name   string
-		names  []string
-		points []Point
-	}{
-		{"no axis", nil, six(func(i int) Point { return Point{nil, s} })},
-		{"too few points", []string{"n"}, []Point{at(1, s), at(2, 2*s), at(3, 3*s)}},
-		{"an axis that never varied", []string{"n"}, six(func(i int) Point { return at(2, time.Duration(i+1)*s) })},
-		{"an axis with a zero", []string{"n"}, six(func(i int) Point { return at(float64(i), time.Duration(i+1)*s) })},
-		{"a runtime of nothing", []string{"n"}, six(func(i int) Point { return at(float64(i+1), 0) })},
-		{"runtimes that are all the same", []string{"n"}, six(func(i int) Point { return at(float64(i+1), s) })},
-		{"runtimes that have nothing to do with it", []string{"n"}, six(func(i int) Point { return at(float64(i+1), time.Duration(1+i%2*9)*s) })},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if m, ok := Fit(c.names, c.points); ok {
-				t.Errorf("fits: %+v", m)
-			}
-		})
-	}
-}
-
-func TestPredictStaysInBounds(t *testing.T) {
-	t.Parallel()
-	m := Model{Names: []string{"n"}, Coef: []float64{0, 1000}}
-	if expected, _, ok := m.Predict([]float64{1e300}); !ok || expected <= 0 {
-		t.Errorf("predicts %v", expected)
-	}
-	if _, _, ok := m.Predict([]float64{-1}); ok {
-		t.Error("predicts below zero")
 	}
 }

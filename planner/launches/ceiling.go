@@ -14,7 +14,7 @@ import (
 // each as large as retries may make it.
 func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]decimal.Decimal, bool) {
 	out := map[string]decimal.Decimal{}
-	known := true
+	known, waits := true, true
 	if d.Backend == "" {
 		return out, false
 	}
@@ -26,7 +26,7 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 		sum := map[string]decimal.Decimal{}
 		for _, s := range shapes {
 			cost, priced := place.AtMost(s, p, wholeNode, around, hold)
-			known = known && priced
+			known, waits = known && priced, waits && (priced || !p.BillsWhileQueued)
 			for unit, a := range cost {
 				sum[unit] = sum[unit].Add(a)
 			}
@@ -45,6 +45,9 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 	}
 	if !known {
 		delete(out, place.USD)
+	}
+	if !waits {
+		delete(out, place.ServiceUnits)
 	}
 	return out, known
 }

@@ -26,6 +26,11 @@ func TestScaledLaunches(t *testing.T) {
 	if diff := cmp.Diff([]float64{1, 2, 3, 3}, hours); diff != "" || got[1].Memory != 3<<29 {
 		t.Errorf("%s%+v", diff, got)
 	}
+	longer := s
+	longer.Walltime = 5 * time.Hour // as a qos may allow
+	if got := Shapes(longer, r, offer.Pool{MaxTime: 3 * time.Hour}); got[3].Walltime != longer.Walltime {
+		t.Errorf("a walltime that fits is cut: %+v", got)
+	}
 	if Shapes(s, lang.Retry{MaxAttempts: 3}, offer.Pool{}) != nil || Shapes(s, lang.Retry{MaxAttempts: 1, Scale: r.Scale}, offer.Pool{}) != nil {
 		t.Error("without scaling or a second launch there is nothing to list")
 	}

@@ -22,7 +22,7 @@ func Shapes(s offer.Shape, r lang.Retry, pool offer.Pool) []offer.Shape {
 	}
 	out := []offer.Shape{s}
 	for n := 1; n < r.MaxAttempts; n++ {
-		s = Bounded(Grow(s, by), pool)
+		s = Bounded(Grow(s, by), s, pool)
 		out = append(out, s)
 	}
 	return out
@@ -79,8 +79,10 @@ func Grow(s offer.Shape, f lang.Scale) offer.Shape {
 	return s
 }
 
-// Bounded keeps a shape within what a pool has; zero is no limit stated.
-func Bounded(s offer.Shape, p offer.Pool) offer.Shape {
+// Bounded keeps a shape that grew within what a pool has; zero is no limit
+// stated. The walltime is not cut below that of the shape before, which was found
+// to fit: a qos of Slurm's may allow more than its partition does.
+func Bounded(s, before offer.Shape, p offer.Pool) offer.Shape {
 	nodes := max(s.Nodes, 1)
 	if p.Memory > 0 {
 		s.Memory = min(s.Memory, p.Memory*int64(nodes))
@@ -92,7 +94,7 @@ func Bounded(s offer.Shape, p offer.Pool) offer.Shape {
 		s.GPUs = min(s.GPUs, p.GPUs*nodes)
 	}
 	if p.MaxTime > 0 {
-		s.Walltime = min(s.Walltime, p.MaxTime)
+		s.Walltime = min(s.Walltime, max(p.MaxTime, before.Walltime))
 	}
 	return s
 }

@@ -61,4 +61,8 @@ func TestBroken(t *testing.T) {
 	if len(broken) != 1 || broken[0] != "output gone: g: missing" || Lacks(broken)[0] != "gone" {
 		t.Errorf("%q", broken)
 	}
+	r.Uncopied = map[string][]string{"phase.a": {"kept"}}
+	if broken = r.Broken(r.Join(job, now)); len(broken) != 2 || Lacks(broken)[0] != "kept" {
+		t.Errorf("its copy is gone, too: %q", broken)
+	}
 }

@@ -27,7 +27,7 @@ func (r *Refresh) Broken(f Fact) []string {
 		}
 	}
 	for _, o := range seen {
-		if o.OK || copied(f.Job, o.Name) {
+		if o.OK || r.copied(f.Job, o.Name) {
 			continue
 		}
 		out = append(out, fmt.Sprintf("output %s: %s: %s", o.Name, o.Path, cmp.Or(o.Verdict, "missing")))
@@ -42,7 +42,12 @@ func (r *Refresh) asked(backend string) bool {
 	return r.Refreshed && !away
 }
 
-func copied(job *state.Job, name string) bool {
+// copied reports whether a copy of an output lies elsewhere, as far as anybody
+// looked.
+func (r *Refresh) copied(job *state.Job, name string) bool {
+	if slices.Contains(r.Uncopied[job.Address], name) {
+		return false
+	}
 	for _, o := range job.Outputs {
 		if o.Name == name {
 			return len(o.Copies) > 0

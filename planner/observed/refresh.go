@@ -23,6 +23,9 @@ type Refresh struct {
 	// Outputs is what a stat (or with -verify an opening) of recorded outputs
 	// found, by job address; a missing file has OK false.
 	Outputs map[string][]offer.Output
+	// Uncopied names the outputs, by job address, that are broken where they were
+	// made and of which no copy is whole either.
+	Uncopied map[string][]string
 	// Sources are the content digests of source trees by lang.Source.Key.
 	Sources map[string]result.Source
 	// Secrets names the secrets that could not be read, with the reason.
@@ -32,6 +35,14 @@ type Refresh struct {
 	Orphans []Orphan
 	// Imported are look-ups of import blocks, by target address.
 	Imported map[string]offer.Observation
+	// Scripts are those that commands name and that this machine has, by phase.
+	Scripts map[string][]Script
+}
+
+// A Script is a program's text that a command names.
+type Script struct {
+	Name string // as the command has it
+	Text string // without its lines of comment
 }
 
 // An Orphan is a rented resource the state does not know.

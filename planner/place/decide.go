@@ -53,7 +53,7 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 }
 
 // away says which candidate of a begun campaign would do, as far as is known,
-// and cannot be asked; "" when there is none.
+// and cannot be asked, or has its machines down; "" when there is none.
 func (in Input) away(g Group, names []string, options []option) string {
 	if !in.Begun || g.Smoke {
 		return ""
@@ -63,6 +63,9 @@ func (in Input) away(g Group, names []string, options []option) string {
 		known := func(o option) bool { return o.pool.Backend == n }
 		if ok && (!slices.ContainsFunc(options, known) || slices.ContainsFunc(options, func(o option) bool { return known(o) && o.away })) {
 			return n + " cannot be asked: " + why
+		}
+		if i := slices.IndexFunc(options, func(o option) bool { return known(o) && o.bad.passing }); i >= 0 {
+			return n + ": " + options[i].bad.why
 		}
 	}
 	return ""

@@ -21,6 +21,20 @@ type misfit struct {
 	// the pool allows, and that in words.
 	limit time.Duration
 	short string
+	// passing says that it is over one day by itself; beside, that it says nothing
+	// of the pool: the job names another one.
+	passing, beside bool
+	// said is set where a backend knows better than its pool why the walltime is
+	// too long.
+	said string
+}
+
+// either are two ways out.
+func either(a, b string) string {
+	if a == "" || b == "" || strings.Contains(a, b) {
+		return orElse(a, b)
+	}
+	return a + "; or " + b
 }
 
 // fit reports whether a pool can take a shape, in how many chained segments,

@@ -140,6 +140,40 @@ func TestAway(t *testing.T) {
 	}
 }
 
+// TestPassing: what the backend says is over one day by itself is waited for once
+// the campaign has begun; before, and where it does not say so, it is an error.
+func TestPassing(t *testing.T) {
+	t.Parallel()
+	g := Group{Shape: a100(time.Hour), Candidates: []string{"slurm.alpine"}}
+	for _, c := range []struct {
+		begun, passing bool
+		want           string
+	}{{true, true, "slurm.alpine: its nodes are down"}, {true, false, ""}, {false, true, ""}} {
+		d, said := decide(t, g, func(in *Input) {
+			in.Begun = c.begun
+			in.Quotes = []Quoted{{Shape: g.Shape, Quote: offer.Quote{Backend: "slurm.alpine", Pool: "aa100", Wait: -1, Why: "its nodes are down", Passing: c.passing}}}
+		})
+		if d.Backend != "" || d.Away != c.want || (said == "") != (c.want != "") {
+			t.Errorf("%+v: %s, waits for %q, said %q", c, goes(d), d.Away, said)
+		}
+	}
+}
+
+// TestLongerThanThePool: a backend that says a shape fits although its pool ends
+// others earlier is believed, up to what it says.
+func TestLongerThanThePool(t *testing.T) {
+	t.Parallel()
+	g := Group{Shape: a100(30 * time.Hour), Candidates: []string{"slurm.alpine"}}
+	for most, fits := range map[time.Duration]bool{7 * 24 * time.Hour: true, 0: false} {
+		d, said := decide(t, g, func(in *Input) {
+			in.Quotes = []Quoted{{Shape: g.Shape, Quote: offer.Quote{Backend: "slurm.alpine", Pool: "aa100", Wait: -1, Fits: true, MaxTime: most}}}
+		})
+		if (d.Pool == "aa100" && d.Segments == 1 && said == "") != fits {
+			t.Errorf("%s: %s in %d segments, said %q", most, goes(d), d.Segments, said)
+		}
+	}
+}
+
 // TestNothingFits: the error names every candidate, what each lacks and what
 // would fit.
 func TestNothingFits(t *testing.T) {

@@ -55,10 +55,14 @@ func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) 
 func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	o := option{pool: p, price: p.Price, wait: p.Wait, order: order, rental: in.rents(p), cpuOnly: g.Shape.GPUs == 0}
 	chained := g.Checkpoint && q.MaxTime > 0 // cut to what it may be there, it fits
-	if chained {
+	cut := q.MaxTime > 0 && (p.MaxTime == 0 || q.MaxTime < p.MaxTime)
+	lifted := q.Fits && q.MaxTime > p.MaxTime // longer than the pool is for others
+	if chained || cut || lifted {
 		p.MaxTime = q.MaxTime
 	}
-	o.segments, o.bad = fit(p, g.Shape, g.Checkpoint)
+	if o.bad = otherPool(g, p); o.bad == nil {
+		o.segments, o.bad = fit(p, g.Shape, g.Checkpoint)
+	}
 	if q.Backend != "" {
 		if q.Price.Known {
 			o.price = q.Price
@@ -67,17 +71,14 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 			o.wait = q.Wait
 		}
 		o.boot = q.Boot
-		if !q.Fits && !chained && o.bad == nil {
-			o.bad = &misfit{why: q.Why, would: q.Would}
+		if !q.Fits && !chained {
+			o.bad = o.bad.told(q)
 		}
 	}
 	if o.wait < 0 && in.Waited != nil {
 		if d, ok := in.Waited(p.Backend, p.Name); ok {
 			o.wait = d
 		}
-	}
-	if o.bad == nil {
-		o.bad = otherPool(g, p)
 	}
 	if o.bad == nil && g.Smoke {
 		o.bad = in.wrongEnvironment(g, p)
@@ -88,9 +89,24 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	if o.rental {
 		o.hold = in.hold(p.Backend)
 	}
-	o.price = NodePrice(p, sound(o.price))
+	o.price = Unwaited(NodePrice(p, sound(o.price)), o.wait)
 	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait), o.hold)
 	return o
+}
+
+// told adds what a backend says of a shape that does not fit: it knows limits
+// that a pool does not show, and which of its pools would do.
+func (bad *misfit) told(q offer.Quote) *misfit {
+	switch {
+	case bad == nil:
+		return &misfit{why: q.Why, would: q.Would, passing: q.Passing}
+	case bad.beside:
+		bad.why = q.Why
+	case bad.limit > 0 && bad.limit == q.MaxTime:
+		bad.said = q.Why
+	}
+	bad.would = either(bad.would, q.Would)
+	return bad
 }
 
 // expected is the time at which pools are compared: from evidence, else half
@@ -134,7 +150,7 @@ func otherPool(g Group, p offer.Pool) *misfit {
 		return nil
 	}
 	if want, ok := named[p.Word].(string); ok && want != "" && want != p.Name {
-		return &misfit{why: fmt.Sprintf("the job's options ask for %s %s", p.Word, want)}
+		return &misfit{why: fmt.Sprintf("the job's options ask for %s %s", p.Word, want), beside: true}
 	}
 	return nil
 }

@@ -19,9 +19,10 @@ const (
 
 // Cost is what one launch of a shape takes for a duration, by unit. Units
 // that are not charged are absent; known is false when the price is not known,
-// and then USD is absent, too.
+// and then USD is absent, too, or the least that it may be where only the wait
+// that is billed with it is not known.
 func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amounts map[string]decimal.Decimal, known bool) {
-	hours := Hours(billed(d, p.Granularity))
+	hours := Hours(billed(max(d, p.Minimum), p.Granularity))
 	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))
 	gpus, cpus := decimal.NewFromInt(int64(s.GPUs)), decimal.NewFromInt(int64(max(s.CPUs, 1)))
 	out := map[string]decimal.Decimal{CPUHours: cpus.Mul(hours)}
@@ -60,6 +61,10 @@ var gbMonth = decimal.NewFromInt(730e9)
 func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known bool) {
 	amounts, known = Cost(s, p, wholeNode, run)
 	charge := func(billed time.Duration, beside bool) {
+		p := p
+		if beside {
+			p.Minimum = 0 // the launch before it has passed it
+		}
 		all, _ := Cost(s, p, wholeNode, billed)
 		for _, unit := range []string{USD, ServiceUnits} {
 			if v, ok := all[unit]; ok && beside {
@@ -90,7 +95,7 @@ var mostRate = decimal.New(1, 9)
 // sound is a price as it is told, or an unknown one where a rate of it cannot be
 // read, is negative, or is no price at all: such a rate would count as nothing.
 func sound(p offer.Price) offer.Price {
-	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerGBMonth, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
+	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerGBMonth, p.USDPerGBOut, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
 		if rate == "" {
 			continue
 		}
@@ -98,6 +103,15 @@ func sound(p offer.Price) offer.Price {
 			return offer.Price{}
 		}
 	}
+	return p
+}
+
+// Unwaited is the price of a place whose queue wait is billed, as far as that
+// wait is known: one of which nobody can tell how long it will be is no bill of
+// nothing. It keeps its rates, so that the real wait can be priced afterwards.
+func Unwaited(p offer.Price, wait time.Duration) offer.Price {
+	p.BillsWhileQueued = p.BillsWhileQueued && p.Known
+	p.Known = p.Known && (!p.BillsWhileQueued || wait >= 0)
 	return p
 }
 

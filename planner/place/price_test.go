@@ -28,6 +28,9 @@ func TestCost(t *testing.T) {
 		{"money per GPU and per node", offer.Shape{CPUs: 1, GPUs: 4, Nodes: 2}, offer.Price{Known: true, USDPerGPUHour: "1.10", USDPerHour: "0.25"}, false, h, map[string]string{CPUHours: "1", GPUHours: "4", NodeHours: "2", USD: "4.9"}},
 		{"billed by the hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, 61 * time.Minute, map[string]string{CPUHours: "2", USD: "4"}},
 		{"billed by the hour, an hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, h, map[string]string{CPUHours: "1", USD: "2"}},
+		{"three minutes of an hour at least", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: h}, false, 3 * time.Minute, map[string]string{CPUHours: "1", USD: "2"}},
+		{"an hour at least, and then by the minute", cpu(1, 0), offer.Price{Known: true, USDPerHour: "6", Minimum: h, Granularity: time.Minute}, false, 65*time.Minute + time.Second, map[string]string{CPUHours: "1.1", USD: "6.6"}},
+		{"a minimum that is rounded up, too", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: 90 * time.Minute, Granularity: h}, false, 3 * time.Minute, map[string]string{CPUHours: "2", USD: "4"}},
 		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{CPUHours: "0.000555555556", USD: "0.0020000000016"}},
 		{"a job of no cores stated takes one", offer.Shape{}, offer.Price{Known: true}, false, h, map[string]string{CPUHours: "1"}},
 		{"storage by the gigabyte and month", offer.Shape{CPUs: 1, Disk: 100e9}, offer.Price{Known: true, USDPerGBMonth: "0.10"}, false, 73 * h, map[string]string{CPUHours: "73", USD: "1"}},
@@ -82,6 +85,44 @@ func TestRateThatIsNoPriceIsUnknown(t *testing.T) {
 		p := sound(offer.Price{Known: true, USDPerHour: rate})
 		if p.Known != known {
 			t.Errorf("%s: known %t", rate, p.Known)
+		}
+	}
+}
+
+// TestABilledWaitOfWhichNobodyKnows is no price: it would count as nothing.
+func TestABilledWaitOfWhichNobodyKnows(t *testing.T) {
+	t.Parallel()
+	p := offer.Price{Known: true, USDPerHour: "1", BillsWhileQueued: true}
+	for _, c := range []struct {
+		price offer.Price
+		wait  time.Duration
+		known bool
+	}{{p, 0, true}, {p, time.Hour, true}, {p, -1, false}, {offer.Price{Known: true, USDPerHour: "1"}, -1, true}, {offer.Price{BillsWhileQueued: true}, time.Hour, false}} {
+		if got := Unwaited(c.price, c.wait); got.Known != c.known || got.USDPerHour != c.price.USDPerHour {
+			t.Errorf("%+v with a wait of %v: %+v", c.price, c.wait, got)
+		}
+	}
+}
+
+// TestAMinimumIsBilledOnce: of a launch with its boot, and not again of the time
+// for which its machine is kept.
+func TestAMinimumIsBilledOnce(t *testing.T) {
+	t.Parallel()
+	p := offer.Price{Known: true, USDPerHour: "6", SUPerNodeHour: "60", Minimum: time.Hour, Granularity: time.Minute}
+	m := time.Minute
+	for _, c := range []struct {
+		run, around, hold time.Duration
+		usd, su           string
+	}{
+		{3 * m, 0, 0, "6", "60"},
+		{3 * m, 20 * m, 0, "6", "60"},
+		{50 * m, 20 * m, 0, "7", "70"},
+		{3 * m, 5 * m, 10 * m, "7", "70"},
+		{3*m + time.Second, 0, 10*m + time.Second, "7.1", "71"},
+	} {
+		cost, known := Charged(cpu(1, 0), p, false, c.run, c.around, c.hold)
+		if got := cost[USD].Round(9).String() + " " + cost[ServiceUnits].Round(9).String(); !known || got != c.usd+" "+c.su {
+			t.Errorf("%v, %v before it and %v after: %s, not %s %s", c.run, c.around, c.hold, got, c.usd, c.su)
 		}
 	}
 }

@@ -44,6 +44,7 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 	if g.Smoke {
 		d.Summary = "no place fits the smoke"
 	}
+	options = meant(options)
 	if tooLong, one := onlyTooLong(options); one != nil {
 		d.Summary = fmt.Sprintf("walltime is longer than the %s allows", orElse(one.pool.Word, "pool"))
 		d.Detail = tooLong
@@ -58,8 +59,8 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		return d
 	}
 	var lines, would []string
+	lines = reasons(options)
 	for _, o := range options {
-		lines = append(lines, "  "+strings.TrimSuffix(o.pool.Backend+", "+o.pool.Name, ", ")+": "+o.bad.why)
 		if o.bad.would != "" {
 			would = append(would, o.bad.would)
 		}
@@ -84,6 +85,47 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		d.Detail += "\n\nGPU work needs a backend with GPUs: add one, and name it in place."
 	}
 	return d
+}
+
+// meant are the options less the pools of a backend that a job leaves out by
+// naming another of its pools, where that is there.
+func meant(options []option) (out []option) {
+	for _, o := range options {
+		named := func(p option) bool { return p.pool.Backend == o.pool.Backend && !p.bad.beside }
+		if !o.bad.beside || !slices.ContainsFunc(options, named) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// reasons are a line for each pool that does not fit; pools of a backend that do
+// not for one reason share theirs.
+func reasons(options []option) (lines []string) {
+	type group struct {
+		backend, why string
+		pools        []string
+	}
+	var groups []*group
+	first := map[string]string{} // why, as it was said of the first of a group
+	for _, o := range options {
+		name := poolName(o.pool)
+		why := strings.NewReplacer("node of "+name, "node", " of "+name, "", name+" ", "").Replace(o.bad.why)
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.backend == o.pool.Backend && g.why == why && o.pool.Name != "" })
+		if i < 0 {
+			i, groups = len(groups), append(groups, &group{backend: o.pool.Backend, why: why})
+			first[o.pool.Backend+"\x00"+why] = o.bad.why
+		}
+		groups[i].pools = append(groups[i].pools, o.pool.Name)
+	}
+	for _, g := range groups {
+		why := g.why
+		if len(g.pools) == 1 {
+			why = first[g.backend+"\x00"+g.why]
+		}
+		lines = append(lines, "  "+strings.TrimSuffix(g.backend+", "+strings.Join(g.pools, ", "), ", ")+": "+why)
+	}
+	return lines
 }
 
 // onlyAway tells the case in which nothing is known to be wrong with what is
@@ -141,7 +183,7 @@ func asked(g Group, options []option) (at hcl.Range, ok bool) {
 // the longest walltime among the pools that lack nothing else, and what to do.
 func onlyTooLong(options []option) (detail string, longest *option) {
 	for i, o := range options {
-		if o.bad.limit > 0 && (longest == nil || o.bad.limit > longest.bad.limit) {
+		if o.bad.limit > 0 && (longest == nil || o.bad.limit > longest.bad.limit || o.bad.limit == longest.bad.limit && o.bad.said > longest.bad.said) {
 			longest = &options[i]
 		}
 	}
@@ -151,6 +193,9 @@ func onlyTooLong(options []option) (detail string, longest *option) {
 	where := "backend." + longest.pool.Backend
 	if longest.pool.Name != "" {
 		where = capital(strings.TrimSpace(longest.pool.Word+" "+longest.pool.Name)) + " of " + where
+	}
+	if longest.bad.said != "" && !strings.HasPrefix(longest.bad.said, poolName(longest.pool)) {
+		return fmt.Sprintf("%s: %s. %s.", where, longest.bad.said, capital(longest.bad.would)), longest
 	}
 	return fmt.Sprintf("%s %s. %s.", where, longest.bad.short, capital(longest.bad.would)), longest
 }

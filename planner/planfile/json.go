@@ -191,6 +191,17 @@ type Transfer struct {
 	Files     int    `json:"files"`
 	Bytes     *int64 `json:"bytes"` // null: known after
 	After     string `json:"known_after,omitempty"`
+	// Cost is absent where nothing is billed.
+	Cost *TransferCost `json:"cost,omitempty"`
+}
+
+// TransferCost is what a transfer costs in money where its origin bills what
+// leaves it. Amounts are null while nobody knows how large the files will be.
+type TransferCost struct {
+	PerGB    string  `json:"usd_per_gb"`
+	Expected *string `json:"expected"`
+	AtMost   *string `json:"at_most"`
+	Mark     string  `json:"mark"` // "known", "estimated", "unknown"
 }
 
 // CostOf is what a phase, a backend or a pool takes of it.
@@ -299,11 +310,6 @@ func figure(f forecast.Figure) Figure {
 // added before them, diagnostics for instance.
 func WriteJSON(w io.Writer, p *planner.Plan, muster string, more map[string]any) error {
 	return writeJSON(w, NewDocument(p, muster), more, planJobs(p))
-}
-
-// WriteJSONL writes one object a line: the plan, then every job.
-func WriteJSONL(w io.Writer, p *planner.Plan, muster string) error {
-	return writeJSONL(w, NewDocument(p, muster), planJobs(p))
 }
 
 // WriteJSON writes the saved plan as one document, with the members in more.

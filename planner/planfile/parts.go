@@ -74,5 +74,14 @@ func transfer(t planner.Transfer) Transfer {
 	if t.Bytes >= 0 {
 		out.Bytes = &t.Bytes
 	}
+	if c := t.Cost; c != nil {
+		out.Cost = &TransferCost{PerGB: c.PerGB, Mark: "unknown"}
+		if c.Expected != "" {
+			out.Cost.Expected, out.Cost.AtMost, out.Cost.Mark = &c.Expected, &c.AtMost, "known"
+		}
+		if c.Guessed {
+			out.Cost.Mark = "estimated"
+		}
+	}
 	return out
 }

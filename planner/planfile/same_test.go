@@ -106,7 +106,7 @@ phase "p%d" {
 			t.Fatal("a plan made twice is not the same bytes")
 		}
 	}
-	if !strings.Contains(want, "fitted over N^") {
+	if !strings.Contains(want, "fitted as ") {
 		t.Error("nothing of the history is in the plan")
 	}
 }

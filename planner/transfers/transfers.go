@@ -30,6 +30,7 @@ type Transfer struct {
 	Cells    []int32 // producer cells
 	Push     bool
 	Output   string
+	Cost     *Cost `json:",omitempty"` // nil: nothing is billed
 }
 
 // Ends are the two places of a transfer as they are shown.

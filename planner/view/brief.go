@@ -48,7 +48,7 @@ func kinds(pp *planner.PhasePlan) string {
 		n[k]++
 	}
 	var parts []string
-	if g := pp.Smoke; g != nil && len(g.Run) > 0 {
+	if g := pp.Smoke; g != nil && len(g.Run) > 0 && pp.Hold == "" {
 		parts = append(parts, "+ smoke "+count(len(g.Run)))
 	}
 	for k := range n {

@@ -27,6 +27,14 @@ var costWidths = [3]int{8, 8, 9}
 // limitWidth is the least width in which a budget's limits end.
 const limitWidth = 7
 
+// foretold reports whether the plan has figures to show: something runs or
+// waits, and it takes time or costs.
+func foretold(p *planner.Plan) bool {
+	c := p.Counts
+	runs := c.Run + c.Retry + c.Rerun + c.Smoke + c.Resubmit + c.Continue + c.Adopt + c.Unknown
+	return c.Changes() && runs > 0 && !p.RefreshOnly && !p.Destroy
+}
+
 // cost is the table of what the plan takes, beside what the budgets leave.
 func (h Human) cost(p *planner.Plan) string {
 	return h.costOf(p, min(len(p.Budgets), shownBudgets))
@@ -187,7 +195,11 @@ const (
 	ganttName  = 24 // columns of a phase's name
 )
 
-func (h Human) gantt(p *planner.Plan) string {
+// gantt draws when each phase is busy, as expected; with -verbose and in a
+// comment it says so in figures, too.
+func (h Human) gantt(p *planner.Plan) string { return h.ganttOf(p, h.Verbose) }
+
+func (h Human) ganttOf(p *planner.Plan, figures bool) string {
 	total := p.Forecast.Walltime.P50
 	spans := p.Forecast.Phases
 	if total <= 0 || len(spans) == 0 {
@@ -204,11 +216,14 @@ func (h Human) gantt(p *planner.Plan) string {
 	if len(p.Forecast.Critical) > 1 {
 		path = "critical path: " + strings.Join(p.Forecast.Critical, " → ")
 	}
-	beside := term.Width("  ")+width+term.Width("  ")+ganttWidth+2+term.Width("   "+path) <= h.width()
+	beside := !figures && term.Width("  ")+width+term.Width("  ")+ganttWidth+2+term.Width("   "+path) <= h.width()
 	for i, s := range shown {
 		line := "  " + names[i] + strings.Repeat(" ", width-term.Width(names[i])) + "  " + h.bar(s.Busy, total)
 		if path != "" && beside && i == len(shown)/2 {
 			line += "   " + path
+		}
+		if figures {
+			line += "   " + busyFrom(s.Busy)
 		}
 		b.WriteString(h.fit(line))
 	}
@@ -219,6 +234,19 @@ func (h Human) gantt(p *planner.Plan) string {
 		b.WriteString("  … and " + plural(n, "more phase") + "\n")
 	}
 	return b.String()
+}
+
+// busyFrom is "20m to 2h 20m": from the first start to the last end, counted
+// from when the plan is applied.
+func busyFrom(busy []forecast.Interval) string {
+	if len(busy) == 0 {
+		return ""
+	}
+	end := busy[0].To
+	for _, iv := range busy {
+		end = max(end, iv.To)
+	}
+	return roughly(busy[0].From) + " to " + roughly(end)
 }
 
 // eighths are the block elements from one eighth to seven.

@@ -47,7 +47,7 @@ func (h Human) Print(w io.Writer, p *planner.Plan) error {
 	h.section(lw, h.loose(p))
 	h.section(lw, h.deletions(p))
 	h.section(lw, summary(p)+"\n")
-	if p.Counts.Changes() && !p.RefreshOnly && !p.Destroy {
+	if foretold(p) {
 		h.section(lw, h.cost(p))
 		h.section(lw, h.basis(p))
 		h.section(lw, h.gantt(p))
@@ -99,13 +99,25 @@ func (h Human) backends(p *planner.Plan) string {
 			b.WriteString(h.fit(line))
 		}
 		if v.Fallback != "" {
-			b.WriteString(h.fit("    " + term.CleanLine(v.Fallback)))
+			b.WriteString(h.remark("", "    ", term.CleanLine(fallback(p, v))))
 		}
 	}
 	if n := len(p.Backends) - len(views); n > 0 {
 		b.WriteString("  … and " + plural(n, "more backend") + "\n")
 	}
 	return b.String()
+}
+
+// fallback says why a backend's jobs go there, without the reason that stands
+// with the backend they would have gone to.
+func fallback(p *planner.Plan, v planner.BackendView) string {
+	text := v.Fallback
+	for _, other := range p.Backends {
+		if other.Problem != "" {
+			text = strings.ReplaceAll(text, " ("+other.Problem+")", "")
+		}
+	}
+	return text
 }
 
 // summary is the stable last word of a plan; scripts grep it. Its grammar is
@@ -147,6 +159,12 @@ func summary(p *planner.Plan) string {
 // notes are what holds of the plan as a whole, and how its budgets stand.
 func (h Human) notes(p *planner.Plan) string {
 	notes := slices.Clone(p.Notes)
+	if n := p.Counts.Held; n > 0 && !p.RefreshOnly && !p.Destroy {
+		notes = append(notes, fmt.Sprintf("%s: `muster explain ADDR` says why. Mend that, then `muster resume` lets go what is held.", jobs(n, "is held", "are held")))
+	}
+	for _, text := range p.Asks {
+		notes = append(notes, "needs a plan that is saved: "+text)
+	}
 	for i, check := range p.Budgets {
 		if spent := Amounts(check.Spent); spent != "" && i < shownBudgets && p.Counts.Changes() {
 			notes = append(notes, fmt.Sprintf("budget %q: %s spent before this plan", check.Name, spent))
@@ -167,7 +185,11 @@ func (h Human) faster(p *planner.Plan) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	return "  Sooner, each by itself:\n" + h.some(texts, "    ", "      ", "more")
+	head := "  Sooner, each by itself:\n"
+	if slices.ContainsFunc(p.Transfers, func(t planner.Transfer) bool { return t.Cost != nil }) {
+		head = "  Sooner, each by itself (prices leave out files that leave a backend):\n"
+	}
+	return head + h.some(texts, "    ", "      ", "more")
 }
 
 // basis says how runtimes are known.

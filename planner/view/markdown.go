@@ -28,11 +28,14 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 	h := Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}
 	var b strings.Builder
 	fmt.Fprintf(&b, "### muster plan: campaign %s\n\n**%s**\n\n", code(p.Campaign), strings.ReplaceAll(escape(summary(p)), "\n", "**<br>**"))
+	if p.About != "" {
+		b.WriteString(escape(clip(p.About, 400)) + "\n\n")
+	}
 	if p.Reason != "" {
-		fmt.Fprintf(&b, "> %s\n\n", escape(clip(p.Reason, 2000)))
+		fmt.Fprintf(&b, "> %s\n\n", markdownLines(p.Reason))
 	}
 	markdownStory(&b, p)
-	forecasts := p.Counts.Changes() && !p.RefreshOnly && !p.Destroy
+	forecasts := foretold(p)
 	if forecasts {
 		b.WriteString(markdownCost(p) + markdownLegend + markdownSpent(p) + "\n")
 		markdownWork(&b, p)
@@ -48,7 +51,7 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
 	if forecasts {
 		fence(&b, "What costs what", false, h.costParts(p))
-		fence(&b, "When", false, h.gantt(p))
+		fence(&b, "When, as expected, counted from the start", false, h.ganttOf(p, true))
 		fence(&b, "What would be sooner", false, h.faster(p))
 	}
 	fence(&b, "What was assumed, and what to know", true, h.basis(p)+h.some(p.Notes, "  ", "  ", "more note"))
@@ -140,16 +143,13 @@ func markdownDestructive(b *strings.Builder, p *planner.Plan) {
 		return
 	}
 	fmt.Fprintf(b, "- **%s** of finished or running work: re-run, cancelled, or a machine released\n", lossText(len(rows)))
-	for i, r := range rows {
+	kinds := lossKinds(rows)
+	for i, k := range kinds {
 		if i == markdownRows {
-			fmt.Fprintf(b, "  - … and %s more\n", count(len(rows)-i))
+			fmt.Fprintf(b, "  - … and %s more\n", count(len(kinds)-i))
 			break
 		}
-		word := Word(r.Kind)
-		if r.Release {
-			word = "- release"
-		}
-		fmt.Fprintf(b, "  - %s %s\n", escape(strings.TrimPrefix(word, "- ")), code(r.Address))
+		fmt.Fprintf(b, "  - %s %s\n", escape(k.word), k.of())
 	}
 }
 

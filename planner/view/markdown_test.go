@@ -24,7 +24,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		silent []string
 	}{
 		"nothing ran before": {func(*planner.Plan) {}, []string{
-			"Nothing has started.", "- runs **9 jobs** on `local.local`;", "- tries 1 of them in short first (a smoke): where one fails, nothing bigger of its phase starts;",
+			"Nothing has started.", "- runs **9 jobs** on `local.local`;", "- tries 1 job in short first (a smoke): where one fails, nothing bigger of its phase starts;",
 			"in nine cases of ten within 3h 10m, which is 2026-10-01 12:10 UTC if applied when it was planned (2026-10-01 09:00 UTC)",
 			"- **no history**: some jobs have never run", "**What a yes allows:** this plan, and no more than 9.2 CPU-hours",
 		}, nil},
@@ -40,10 +40,35 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"results replaced": {func(p *planner.Plan) {
 			p.Phases[0].Kind[0], p.Counts.Rerun, p.Counts.Run = planner.Rerun, 1, 8
 			p.Phases[0].Details[0] = planner.Detail{Destroy: true}
-		}, []string{"- runs **1 job again** that had a result", "- **1 loss** of finished or running work", "  - ± re-run `phase.train[\"seed=0\"]`"}, nil},
+		}, []string{"- runs **1 job again** on `local.local` although they had a result; the old files are moved aside;", "- **1 loss** of finished or running work", "  - ± re-run `phase.train[\"seed=0\"]`"}, nil},
 		"a backend away": {func(p *planner.Plan) {
-			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"}, planner.BackendView{Name: "ssh.y", Fallback: "taken for slurm.x"})
-		}, []string{"- **backend** `slurm.x` cannot be asked: no route &#64;all", "- **backend** `ssh.y`: taken for slurm.x"}, nil},
+			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"},
+				planner.BackendView{Name: "ssh.y", Fallback: "slurm.x cannot be asked (no route @all): ssh.y instead"})
+		}, []string{"- **backend** `slurm.x` cannot be asked: no route &#64;all", "- **backend** `ssh.y`: slurm.x cannot be asked: ssh.y instead"}, nil},
+		"every kind of change": {func(p *planner.Plan) {
+			p.Counts = planner.Counts{Resubmit: 1, Cancel: 2, Adopt: 3, Move: 4, Accept: 5, Record: 6, Forget: 7, Release: 8, Delete: 9, Unchanged: 10}
+		}, []string{
+			"- asks anew for **1 job** that wait in a queue", "- **cancels 2 jobs**;", "- adopts 3 jobs", "- takes what 4 jobs did", "- lets 5 jobs stand", "- looks at what became of 6 jobs",
+			"- forgets 7 jobs that the campaign no longer has; their files stay;", "- leaves 10 jobs as they are, done and verified;", "- **gives 8 rented machines back**;", "- **deletes 9 outputs**",
+		}, nil},
+		"only rows of the record": {func(p *planner.Plan) { p.Counts = planner.Counts{Forget: 7, Total: 9, Selected: 9} },
+			[]string{"- forgets 7 jobs that the campaign no longer has; their files stay.\n"}, []string{"| expected |", "It is expected"}},
+		"jobs that run are started anew": {func(p *planner.Plan) {
+			for i := range p.Phases[0].Kind {
+				p.Phases[0].Kind[i] = planner.Restart
+				p.Phases[0].Details[i] = planner.Detail{Destroy: true}
+			}
+			p.Counts.Rerun, p.Counts.Run = 9, 0
+		}, []string{"- **cancels 9 jobs under way and starts anew what they do** on `local.local`", "  - ± cancel and re-run 9 jobs of `phase.train`, the first `phase.train[\"seed=0\"]`\n"}, []string{"runs **9 jobs again**", "seed=1"}},
+		"what the campaign is for": {func(p *planner.Plan) { p.About = "Teachers <b>" }, []string{"\n\nTeachers &lt;b&gt;\n\n"}, nil},
+		"a held phase": {func(p *planner.Plan) {
+			p.Counts = planner.Counts{Held: 9, Total: 9, Selected: 9}
+			p.Phases[0].Hold = "smoke failed: NaN"
+			for i := range p.Phases[0].Kind {
+				p.Phases[0].Kind[i] = planner.HeldKind
+				p.Phases[0].Details[i] = planner.Detail{Text: "smoke failed: NaN"}
+			}
+		}, []string{"Nothing would be started if it is applied.", "! held: smoke failed: NaN\n"}, []string{"+ smoke", "| expected |", "9   smoke failed"}},
 		"what waits":            {func(p *planner.Plan) { p.Counts.Held, p.Counts.Blocked = 2, 3 }, []string{"- **2 jobs** wait for a person", "`muster resume` lets them go", "- **3 jobs** cannot start"}, nil},
 		"a saved plan is asked": {func(p *planner.Plan) { p.Asks = []string{"it may cost up to $400"} }, []string{"It takes a plan that was saved: it may cost up to $400."}, nil},
 		"nothing to do": {func(p *planner.Plan) { p.Counts = planner.Counts{Unchanged: 9, Total: 9, Selected: 9} }, []string{"Nothing to do: 9 jobs are done and verified."},
@@ -129,9 +154,45 @@ func TestMarkdownSaysWhatTheJobsAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"- `train`: 8 of 9 jobs, one for each `seed` (9)", " at the longest. The first runs `", "Spent before this plan, and not in the figures: $12.50 of budget `paper`.",
+		"- `train`: 8 of 9 jobs, one for each `seed` (9)", ", 1h at the longest, on `local.local` (CPU work goes to the cheapest place that starts soonest). The first runs `train 1`", "Spent before this plan, and not in the figures: $12.50 of budget `paper`.",
 		"- **failed so far**: 3 of 4 launches of `train` (2 × oom\\_gpu, 1 × walltime)",
 	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("does not say %q\n%s", want, b.String())
+		}
+	}
+}
+
+// TestMarkdownTellsRequestsApart: where jobs of one phase ask for different
+// things, each kind stands with how many, for how long, where and why; paths
+// stand in the command in place of their names.
+func TestMarkdownTellsRequestsApart(t *testing.T) {
+	t.Parallel()
+	src := "campaign \"c\" {}\nphase \"train\" {\n  grid {\n    axes = { size = [1, 2, 3] }\n  }\n  job {\n    command = \"train ${output.w}\"\n    resources {\n" +
+		"      cpus = cell.size\n      walltime = \"${cell.size}h\"\n    }\n    output \"w\" { path = \"w/${cell.size}.pt\" }\n  }\n}\n"
+	var b strings.Builder
+	if err := Markdown(&b, plan(t, src)); err != nil {
+		t.Fatal(err)
+	}
+	why := ", on `local.local` (CPU work goes to the cheapest place that starts soonest)\n"
+	want := "- `train`: 3 jobs, one for each `size` (3). The first runs `train w/1.pt`\n" +
+		"  - 1 job, 1h at the longest, 1 core" + why + "  - 1 job, 2h at the longest, 2 cores" + why + "  - 1 job, 3h at the longest, 3 cores" + why
+	if !strings.Contains(b.String(), want) {
+		t.Error(b.String())
+	}
+}
+
+// TestMarkdownNamesInputs: a command that reads what another phase makes says
+// whose it is.
+func TestMarkdownNamesInputs(t *testing.T) {
+	t.Parallel()
+	src := "campaign \"c\" {}\nphase \"a\" {\n  job {\n    command = \"make ${output.w}\"\n    output \"w\" { path = \"w.pt\" }\n  }\n}\n" +
+		"phase \"b\" {\n  job {\n    command = \"read ${input.it} ${input_file.all}\"\n    input \"it\" { from = phase.a.output.w }\n    input \"all\" { from_all = phase.a.output.w }\n  }\n}\n"
+	var b strings.Builder
+	if err := Markdown(&b, plan(t, src)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"It runs `make w.pt`", "It runs `read <w of a> <list: w of a>`"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("does not say %q\n%s", want, b.String())
 		}

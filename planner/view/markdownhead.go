@@ -18,68 +18,87 @@ import (
 
 // markdownStory says what the plan does, where, for how much, until when.
 func markdownStory(b *strings.Builder, p *planner.Plan) {
-	var does []string
-	if n := p.Counts.Run + p.Counts.Retry; n > 0 {
-		does = append(does, "runs **"+jobs(n, "", "")+"**"+markdownWhere(p))
-	}
-	if n := p.Counts.Smoke; n > 0 {
-		does = append(does, "tries "+count(n)+" of them in short first (a smoke): where one fails, nothing bigger of its phase starts")
-	}
-	if n := p.Counts.Rerun; n > 0 {
-		does = append(does, "runs **"+jobs(n, "", "")+" again** that had a result; the old files are moved aside")
-	}
-	if n := p.Counts.Cancel; n > 0 {
-		does = append(does, "**cancels "+jobs(n, "", "")+"**")
-	}
-	if n := p.Counts.Continue; n > 0 {
-		does = append(does, "lets "+jobs(n, "", "")+" run on")
-	}
-	if n := p.Counts.Unchanged; n > 0 {
-		does = append(does, "leaves "+jobs(n, "", "")+" as "+isAre(n)+", done and verified")
-	}
-	if len(does) == 0 || !p.Counts.Changes() {
+	if !p.Counts.Changes() {
+		if p.Counts.Held+p.Counts.Blocked+p.Counts.Unknown+p.Counts.Missing > 0 && !p.RefreshOnly {
+			b.WriteString("Nothing would be started if it is applied. What is left waits: see below for what.\n\n")
+		}
 		return
 	}
-	fmt.Fprintf(b, "Nothing has started. If it is applied, muster\n\n")
-	for _, d := range does {
-		fmt.Fprintf(b, "- %s;\n", d)
+	does := markdownDoes(p)
+	if end := markdownEnd(p); end != "" {
+		does = append(does, end)
 	}
-	if p.RefreshOnly || p.Destroy {
-		b.WriteByte('\n')
-		return
+	b.WriteString("Nothing has started. If it is applied, muster\n\n- " + strings.Join(does, ";\n- ") + ".\n\n")
+}
+
+// markdownDoes is each kind of thing that the plan does, with how many jobs it
+// is done to.
+func markdownDoes(p *planner.Plan) (does []string) {
+	c, restarts := p.Counts, 0
+	for _, pp := range p.Phases {
+		for _, k := range pp.Kind {
+			if k == planner.Restart {
+				restarts++
+			}
+		}
 	}
+	for _, d := range []struct {
+		n    int
+		text string
+	}{
+		{c.Run + c.Retry, "runs **%s**" + markdownPlaces(p, planner.Run, planner.Retry)},
+		{c.Smoke, "tries %s in short first (a smoke): where one fails, nothing bigger of its phase starts"},
+		{c.Rerun - restarts, "runs **%s again**" + markdownPlaces(p, planner.Rerun) + " although they had a result; the old files are moved aside"},
+		{restarts, "**cancels %s under way and starts anew what they do**" + markdownPlaces(p, planner.Restart)},
+		{c.Resubmit, "asks anew for **%s** that wait in a queue, since what they ask for changed"},
+		{c.Cancel, "**cancels %s**"},
+		{c.Continue, "leaves %s under way as they are" + markdownRunning(p)},
+		{c.Adopt, "adopts %s that somebody else started"},
+		{c.Move, "takes what %s did under a former name for theirs: nothing is run"},
+		{c.Accept, "lets %s stand as they are although they changed"},
+		{c.Record, "looks at what became of %s and records it"},
+		{c.Forget, "forgets %s that the campaign no longer has; their files stay"},
+		{c.Unchanged, "leaves %s as they are, done and verified"},
+	} {
+		if d.n > 0 {
+			does = append(does, fmt.Sprintf(d.text, jobs(d.n, "", "")))
+		}
+	}
+	if n := c.Release; n > 0 {
+		does = append(does, "**gives "+plural(n, "rented machine")+" back**")
+	}
+	if n := c.Delete; n > 0 {
+		does = append(does, "**deletes "+plural(n, "output")+"**")
+	}
+	return does
+}
+
+// markdownEnd says when it is done, "" where nothing runs.
+func markdownEnd(p *planner.Plan) string {
 	w := p.Forecast.Walltime
-	if p.Forecast.LeftOut > 0 {
-		b.WriteString("- ends nobody knows when: not every job has a place.\n\n")
-		return
+	switch {
+	case !foretold(p):
+		return ""
+	case p.Forecast.LeftOut > 0:
+		return "ends nobody knows when: not every job has a place"
+	case w.Mark == forecast.Unknown:
+		return "ends nobody knows when: some jobs state no walltime, and have no history"
+	case w.P90 == 0: // nothing runs, or nothing has a place
+		return ""
 	}
-	if w.Mark == forecast.Unknown {
-		b.WriteString("- ends nobody knows when: some jobs state no walltime, and have no history.\n\n")
-		return
-	}
-	if w.P90 == 0 { // nothing has a place
-		b.WriteByte('\n')
-		return
-	}
-	fmt.Fprintf(b, "- is expected to be done after %s; in nine cases of ten within %s, which is %s if applied when it was planned (%s).\n\n",
+	return fmt.Sprintf("is expected to be done after %s; in nine cases of ten within %s, which is %s if applied when it was planned (%s)",
 		roughly(w.P50), roughly(w.P90), p.Now.Add(w.P90).UTC().Format(markdownMinute), p.Now.UTC().Format(markdownMinute))
 }
 
 const markdownMinute = "2006-01-02 15:04 UTC"
 
-func isAre(n int) string {
-	if n == 1 {
-		return "it is"
-	}
-	return "they are"
-}
-
-// markdownWhere is " on `a` and `b`": where what starts goes, most jobs first.
-func markdownWhere(p *planner.Plan) string {
+// markdownPlaces is " on `a` and `b`": where the jobs go that some kinds of
+// action start, most jobs first.
+func markdownPlaces(p *planner.Plan, of ...planner.Kind) string {
 	n, nowhere := map[string]int{}, 0
 	for _, pp := range p.Phases {
 		for i, k := range pp.Kind {
-			if !k.Starts() {
+			if !slices.Contains(of, k) {
 				continue
 			}
 			if d := pp.Decision(i); d.Backend != "" {
@@ -89,23 +108,44 @@ func markdownWhere(p *planner.Plan) string {
 			}
 		}
 	}
+	switch {
+	case len(n) == 0 && nowhere > 0:
+		return ", but nowhere as it stands: they have no place, and what they cost is not known"
+	case nowhere > 0:
+		return markdownOn(n, true) + "; " + count(nowhere) + " of them cannot run anywhere as it stands, and what they cost is not known"
+	}
+	return markdownOn(n, false)
+}
+
+// markdownRunning is where what runs already does.
+func markdownRunning(p *planner.Plan) string {
+	n := map[string]int{}
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if k != planner.Continue {
+				continue
+			}
+			if at := pp.Record(i).Last(); at != nil {
+				n[at.Backend]++
+			}
+		}
+	}
+	return markdownOn(n, false)
+}
+
+// markdownOn is " on `a` (3), `b` (2)": backends, most jobs first; counted where
+// there are several, or where asked.
+func markdownOn(n map[string]int, counted bool) string {
 	names := slices.Sorted(maps.Keys(n))
 	slices.SortStableFunc(names, func(a, b string) int { return n[b] - n[a] })
-	switch {
-	case len(names) == 0 && nowhere > 0:
-		return ", but nowhere as it stands: they have no place, and what they cost is not known"
-	case len(names) == 0:
+	if len(names) == 0 {
 		return ""
-	}
-	lost := ""
-	if nowhere > 0 {
-		lost = "; " + count(nowhere) + " of them cannot run anywhere as it stands, and what they cost is not known"
 	}
 	shown := names[:min(len(names), 5)]
 	var out []string
 	for _, name := range shown {
 		text := code(name)
-		if len(names) > 1 || nowhere > 0 {
+		if len(names) > 1 || counted {
 			text += " (" + count(n[name]) + ")"
 		}
 		out = append(out, text)
@@ -113,7 +153,7 @@ func markdownWhere(p *planner.Plan) string {
 	if more := len(names) - len(shown); more > 0 {
 		out = append(out, plural(more, "more backend"))
 	}
-	return " on " + strings.Join(out, ", ") + lost
+	return " on " + strings.Join(out, ", ")
 }
 
 // markdownRisks is what could go wrong, worst first.
@@ -163,7 +203,7 @@ func markdownDoubts(p *planner.Plan) []string {
 			out = append(out, fmt.Sprintf("**backend** %s cannot be asked: %s", code(v.Name), escape(clip(v.Problem, 300))))
 		}
 		if v.Fallback != "" {
-			out = append(out, fmt.Sprintf("**backend** %s: %s", code(v.Name), escape(clip(v.Fallback, 300))))
+			out = append(out, fmt.Sprintf("**backend** %s: %s", code(v.Name), escape(clip(fallback(p, v), 300))))
 		}
 	}
 	if more := away - markdownRows/4; more > 0 {
@@ -173,7 +213,7 @@ func markdownDoubts(p *planner.Plan) []string {
 		n    int
 		what string
 	}{
-		{p.Counts.Held, "wait for a person: failed, held or cancelled before. `muster status` says why, `muster resume` lets them go"}, {p.Counts.Blocked, "cannot start: what they read will not come by itself"},
+		{p.Counts.Held, "wait for a person: failed, held or cancelled before. `muster status` says why; once that is mended, `muster resume` lets them go"}, {p.Counts.Blocked, "cannot start: what they read will not come by itself"},
 		{p.Counts.Unknown, "cannot be asked about, and count as running at their ceiling"}, {p.Counts.Missing, "lack files that they once made"},
 	} {
 		if c.n > 0 {

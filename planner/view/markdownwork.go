@@ -39,8 +39,10 @@ func markdownWork(b *strings.Builder, p *planner.Plan) {
 	}
 }
 
-// markdownJobs is "252 jobs, one for each `N` (12) and `seed` (21), each on
-// 1×A100 for 4h at the longest. The first runs `python train.py`".
+// markdownJobs is "252 jobs, one for each `N` (12) and `seed` (21), 1×A100
+// each, 4h at the longest, on `slurm.alpine`, partition aa100: GPU work goes to
+// the production pool. The first runs `python train.py`", with a line for each
+// of the requests where these differ.
 func markdownJobs(pp *planner.PhasePlan, first int) string {
 	n := 0
 	for _, k := range pp.Kind {
@@ -55,24 +57,103 @@ func markdownJobs(pp *planner.PhasePlan, first int) string {
 	if over := axes(pp.Phase.Grid); over != "" {
 		text += ", one for each " + over
 	}
-	d := pp.Decision(first)
-	if s := shape(d); s != "" {
-		text += ", " + s + " each"
-	}
-	if d.Shape.Walltime > 0 {
-		text += ", " + units.ShortDuration(d.Shape.Walltime) + " at the longest"
+	kinds := requested(pp)
+	if len(kinds) == 1 {
+		text += kinds[0].text(pp, n > 1)
 	}
 	if most := pp.Phase.Retry.MaxAttempts; most > 1 {
 		text += fmt.Sprintf(", launched up to %d times where it fails", most)
+	}
+	if len(kinds) == 1 {
+		text += kinds[0].place(pp)
 	}
 	verb := ". It runs "
 	if n > 1 {
 		verb = ". The first runs "
 	}
-	return text + verb + code(clip(command(pp.Phase, first), commandWidth))
+	text += verb + code(clip(command(pp.Phase, first), commandWidth))
+	if len(kinds) == 1 {
+		return text
+	}
+	for i, r := range kinds {
+		if i == requestRows && len(kinds) > requestRows+1 {
+			return text + fmt.Sprintf("\n  - … and %s more kinds of request; `muster plan -verbose` shows every job", count(len(kinds)-i))
+		}
+		text += "\n  - " + jobs(r.jobs, "", "") + r.text(pp, r.jobs > 1) + r.place(pp)
+	}
+	return text
 }
 
-// command is what a cell runs, as written for it, on one line.
+// requestRows is how many kinds of request of one phase a comment lists.
+const requestRows = 6
+
+// A request is what like jobs of a phase that start ask for, and where they go.
+type request struct {
+	jobs, first int    // cells
+	differs     string // what it has of its own among the phase's requests
+}
+
+// requested are the kinds of request of the jobs that start, as rows of the
+// plan tell them apart: in the order of their first cells.
+func requested(pp *planner.PhasePlan) (out []*request) {
+	like, differs, at := alike(pp), apart(pp), map[uint16]*request{}
+	for i, k := range pp.Kind {
+		if !k.Starts() {
+			continue
+		}
+		var place uint16
+		if i < len(pp.Place) {
+			place = like[pp.Place[i]]
+		}
+		if at[place] == nil {
+			at[place] = &request{first: i, differs: ofPlace(differs, pp, i)}
+			out = append(out, at[place])
+		}
+		at[place].jobs++
+	}
+	return out
+}
+
+// text is ", 1×A100 each, 4h at the longest, 64GiB of memory".
+func (r *request) text(pp *planner.PhasePlan, several bool) string {
+	d, out := pp.Decision(r.first), ""
+	if s := shape(d); s != "" {
+		out += ", " + s
+		if several {
+			out += " each"
+		}
+	}
+	if d.Shape.Walltime > 0 {
+		out += ", " + units.ShortDuration(d.Shape.Walltime) + " at the longest"
+	}
+	if r.differs != "" {
+		out += ", " + escape(r.differs)
+	}
+	return out
+}
+
+// place is ", on `slurm.alpine`, partition aa100: GPU work goes to the
+// production pool", where they have one.
+func (r *request) place(pp *planner.PhasePlan) string {
+	d := pp.Decision(r.first)
+	if d.Backend == "" {
+		return ", with no place as it stands"
+	}
+	out := ", on " + code(d.Backend)
+	switch hosts := byHost(pp)[d.Backend]; {
+	case len(hosts) > 1:
+		out += ", hosts " + escape(clip(strings.Join(hosts, ", "), 200))
+	case d.Pool != "":
+		out += ", " + escape(clip(poolWord(d)+d.Pool, 100))
+	}
+	if d.Why != "" {
+		out += " (" + escape(clip(d.Why, 200)) + ")"
+	}
+	return out
+}
+
+// command is what a cell runs, as written for it, on one line, with the paths
+// of its outputs, and its inputs by what they are.
 func command(p *lang.Phase, cell int) string {
 	var words []string
 	for _, f := range p.Fields(cell, lang.Run) {
@@ -80,7 +161,15 @@ func command(p *lang.Phase, cell int) string {
 			words = append(words, strings.Fields(f.Text)...)
 		}
 	}
-	return strings.Join(words, " ")
+	text := strings.Join(words, " ")
+	for _, o := range p.Outputs {
+		text = strings.ReplaceAll(text, "${output."+o.Name+"}", p.OutputPath(cell, o.Name, lang.Run))
+	}
+	for _, in := range p.Inputs { // where it lies is not known before it is made
+		of := "<" + in.Output + " of " + in.From.Name + ">"
+		text = strings.NewReplacer("${input."+in.Name+"}", of, "${input_file."+in.Name+"}", "<list: "+of[1:]).Replace(text)
+	}
+	return text
 }
 
 // axes is "`N` (12) and `seed` (21)": what a grid is spread over.

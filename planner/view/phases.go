@@ -67,19 +67,24 @@ func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 			lines = append(lines, line{label: "…", shape: fmt.Sprintf("%d more kinds of change; -verbose shows every job", len(groups)-i)})
 			break
 		}
+		if g.text == term.CleanLine(pp.Hold) {
+			g.text = "" // stands above
+		}
 		lines = append(lines, groupLine(pp, g, differs))
 	}
 	return lines
 }
 
-// where names the backends and pools the phase's jobs go to.
+// where names the backends and pools the phase's jobs go to, and those where
+// they run already.
 func where(pp *planner.PhasePlan) string {
 	var out []string
-	jobs := byHost(pp)
+	jobs, named := byHost(pp), map[string]bool{}
 	for _, d := range pp.Placements {
 		if d.Backend == "" {
 			continue
 		}
+		named[d.Backend] = true
 		s := d.Backend
 		switch hosts := jobs[d.Backend]; {
 		case len(hosts) > 1:
@@ -89,6 +94,15 @@ func where(pp *planner.PhasePlan) string {
 		}
 		if !slices.Contains(out, s) {
 			out = append(out, s)
+		}
+	}
+	for i, k := range pp.Kind {
+		if k != planner.Continue {
+			continue
+		}
+		if at := pp.Record(i).Last(); at != nil && !named[at.Backend] {
+			named[at.Backend] = true
+			out = append(out, strings.TrimSuffix(at.Backend+", "+at.Pool, ", "))
 		}
 	}
 	if len(out) > 3 {
@@ -143,7 +157,7 @@ func gateLines(pp *planner.PhasePlan, differs []string) []line {
 	var lines []line
 	if g := pp.Smoke; g != nil {
 		switch {
-		case len(g.Run) > 0:
+		case len(g.Run) > 0 && pp.Hold == "": // a held phase tries nothing
 			l := line{label: "  + smoke", amount: amount(len(g.Run), g.Place), shape: shape(g.Place)}
 			if g.Place.Pool != "" {
 				l.note = "on " + g.Place.Pool
@@ -306,10 +320,13 @@ func causes(in []planner.Reason) []planner.Reason {
 }
 
 // cause is a reason without what tells a person nothing: the hashes of an
-// input's producers.
+// input's producers, and the words of a long text that stayed.
 func cause(r planner.Reason) string {
 	if strings.HasPrefix(r.Field, "input.") && r.Old != "" && r.New != "" {
 		return r.Field + " changed"
+	}
+	if text, ok := reworded(r); ok {
+		return text
 	}
 	return r.Text()
 }
@@ -322,23 +339,6 @@ func more(n int) string {
 }
 
 func firstLine(s string) string { l, _, _ := strings.Cut(s, "\n"); return l }
-
-func transferLine(t planner.Transfer) line {
-	label := "⇣ pull"
-	if t.Push {
-		label = "⇡ push"
-	}
-	size := "size known after " + t.After
-	if t.Bytes >= 0 {
-		size = units.FormatSize(t.Bytes)
-	}
-	from, to := t.Ends()
-	files := "files"
-	if t.Files == 1 {
-		files = "file"
-	}
-	return line{label: label, amount: fmt.Sprintf("%s %s", count(t.Files), files), shape: fmt.Sprintf("%s → %s, %s", from, to, size)}
-}
 
 // Word is an action's symbol and word: "+ run".
 func Word(k planner.Kind) string { return strings.TrimSpace(symbols[k]) }

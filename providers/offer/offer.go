@@ -90,15 +90,17 @@ type Clock struct {
 // Price is what a pool charges. All rates are decimal strings so that no
 // float rounding enters money; "" means that this unit is not charged.
 type Price struct {
-	Known            bool   // false: the price is not known, which blocks money budgets
-	USDPerGPUHour    string // money for each device-hour
-	USDPerHour       string // money for each hour of the machine or node
-	SUPerGPUHour     string // service units for each device-hour
-	SUPerNodeHour    string // service units for each node-hour
-	SUPerCPUHour     string // service units for each core-hour
-	USDPerGBMonth    string // money for each 10^9 bytes of disk asked for, a month of 730 hours
-	Granularity      time.Duration
-	Estimated        bool // from a profile or history rather than a quote
+	Known            bool          // false: the price is not known, which blocks money budgets
+	USDPerGPUHour    string        // money for each device-hour
+	USDPerHour       string        // money for each hour of the machine or node
+	SUPerGPUHour     string        // service units for each device-hour
+	SUPerNodeHour    string        // service units for each node-hour
+	SUPerCPUHour     string        // service units for each core-hour
+	USDPerGBMonth    string        // money for each 10^9 bytes of disk asked for, a month of 730 hours
+	USDPerGBOut      string        // money for each 10^9 bytes that leave the backend
+	Granularity      time.Duration // what is billed is a multiple of it
+	Minimum          time.Duration // the least that is billed of a launch
+	Estimated        bool          // from a profile or history rather than a quote
 	BillsWhileQueued bool
 }
 
@@ -111,11 +113,15 @@ type Quote struct {
 	Fits    bool   // false: Why says what does not, Would what would
 	Why     string // "partition aa100 ends jobs at 24h"
 	Would   string // "choose partition along (7d)"
+	// Passing says that what does not fit is over one day by itself, as nodes that
+	// are down: a campaign that has begun waits for it.
+	Passing bool
 	Price   Price
 	Wait    time.Duration // expected queue wait; -1 = unknown
 	Expires time.Time     // zero: does not expire
 	// MaxTime is set where nothing but the walltime does not fit: the longest
-	// that would. What has a checkpoint is cut to it.
+	// that would. What has a checkpoint is cut to it. It is set, too, where the
+	// shape fits although its pool ends others earlier: the longest for it.
 	MaxTime time.Duration
 	// Rental terms, zero elsewhere: time to boot, and least time billed.
 	Boot time.Duration

@@ -58,7 +58,7 @@ func priceOut(p offer.Price) *pb.Price {
 	return &pb.Price{
 		Known: p.Known, UsdPerGpuHour: p.USDPerGPUHour, UsdPerHour: p.USDPerHour, SuPerGpuHour: p.SUPerGPUHour,
 		SuPerNodeHour: p.SUPerNodeHour, SuPerCpuHour: p.SUPerCPUHour, Granularity: int64(p.Granularity),
-		Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued, UsdPerGbMonth: p.USDPerGBMonth,
+		Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued, UsdPerGbMonth: p.USDPerGBMonth, UsdPerGbOut: p.USDPerGBOut, Minimum: int64(p.Minimum),
 	}
 }
 
@@ -66,7 +66,7 @@ func priceIn(p *pb.Price) offer.Price {
 	return offer.Price{
 		Known: p.GetKnown(), USDPerGPUHour: p.GetUsdPerGpuHour(), USDPerHour: p.GetUsdPerHour(), SUPerGPUHour: p.GetSuPerGpuHour(),
 		SUPerNodeHour: p.GetSuPerNodeHour(), SUPerCPUHour: p.GetSuPerCpuHour(), Granularity: time.Duration(p.GetGranularity()),
-		Estimated: p.GetEstimated(), BillsWhileQueued: p.GetBillsWhileQueued(), USDPerGBMonth: p.GetUsdPerGbMonth(),
+		Estimated: p.GetEstimated(), BillsWhileQueued: p.GetBillsWhileQueued(), USDPerGBMonth: p.GetUsdPerGbMonth(), USDPerGBOut: p.GetUsdPerGbOut(), Minimum: time.Duration(p.GetMinimum()),
 	}
 }
 
@@ -116,14 +116,14 @@ func shapeIn(s *pb.Shape) offer.Shape {
 func quoteOut(q offer.Quote) *pb.Quote {
 	return &pb.Quote{
 		Backend: q.Backend, Pool: q.Pool, Shape: int64(q.Shape), Fits: q.Fits, Why: text(q.Why), Would: text(q.Would),
-		Price: priceOut(q.Price), Wait: int64(q.Wait), Expires: nanos(q.Expires), Boot: int64(q.Boot), MaxTime: int64(q.MaxTime),
+		Price: priceOut(q.Price), Wait: int64(q.Wait), Expires: nanos(q.Expires), Boot: int64(q.Boot), MaxTime: int64(q.MaxTime), Passing: q.Passing,
 	}
 }
 
 func quoteIn(q *pb.Quote) offer.Quote {
 	return offer.Quote{
 		Backend: q.Backend, Pool: q.Pool, Shape: int(q.Shape), Fits: q.Fits, Why: q.Why, Would: q.Would,
-		Price: priceIn(q.Price), Wait: time.Duration(q.Wait), Expires: instant(q.Expires), Boot: time.Duration(q.Boot), MaxTime: time.Duration(q.MaxTime),
+		Price: priceIn(q.Price), Wait: time.Duration(q.Wait), Expires: instant(q.Expires), Boot: time.Duration(q.Boot), MaxTime: time.Duration(q.MaxTime), Passing: q.Passing,
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 type (
 	config struct {
 		Seed    uint64         `json:"seed"`
+		Files   string         `json:"filesystem"`
+		Link    int64          `json:"bandwidth"` // bytes a second
 		Pools   []poolConfig   `json:"pool"`
 		Jobs    []jobsConfig   `json:"jobs"`
 		Outages []outageConfig `json:"outage"`
@@ -50,6 +52,7 @@ type (
 		Runtime float64                    `json:"runtime"`
 		P90     float64                    `json:"runtime_p90"`
 		Memory  int64                      `json:"memory"`
+		Size    int64                      `json:"output_size"`
 		Metrics map[string]json.RawMessage `json:"metrics"`
 		Fails   map[string]float64         `json:"fails"`
 	}
@@ -81,9 +84,14 @@ func SiteOf(b providers.Backend) (Site, error) {
 	if len(c.Pools) == 0 {
 		c.Pools = []poolConfig{{}}
 	}
-	s := Site{Can: Schema().Can, Model: c.model()}
+	s := Site{Can: Schema().Can, Says: c.says()}
+	s.Bandwidth = c.Link
+	files := cmp.Or(c.Files, Type)
+	s.Files = func(string) string { return files + "\x00" + b.Workdir }
 	for _, p := range c.Pools {
-		s.Pools = append(s.Pools, p.pool(b))
+		pool := p.pool(b)
+		pool.Filesystem = files
+		s.Pools = append(s.Pools, pool)
 	}
 	for _, o := range c.Outages {
 		s.Outages = append(s.Outages, Outage{seconds(o.After), seconds(o.Lasts)})
@@ -91,6 +99,7 @@ func SiteOf(b providers.Backend) (Site, error) {
 	for _, p := range c.Prices {
 		s.Prices = append(s.Prices, PriceChange{p.Pool, seconds(p.After), p.Launches, p.Factor})
 	}
+	s.Model = modelOf(s, c.Seed)
 	return s, nil
 }
 
@@ -149,7 +158,7 @@ func (c *config) check(name string) error {
 // pool is what a pool block offers.
 func (p poolConfig) pool(b providers.Backend) Pool {
 	nodes := max(p.Nodes, 1)
-	out := Pool{Boot: seconds(p.Boot), Slots: p.Slots, Devices: nodes * p.GPUs}
+	out := Pool{Boot: seconds(p.Boot), WaitP90: seconds(max(p.WaitP90, p.Wait)), Slots: p.Slots, Devices: nodes * p.GPUs}
 	price := b.Price
 	if p.USDPerGPU+p.USD+p.SUPerGPU+p.SUPerCPU+p.SUPerNode != "" {
 		price = offer.Price{USDPerGPUHour: string(p.USDPerGPU), USDPerHour: string(p.USD),
@@ -172,7 +181,7 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	out.Pool = offer.Pool{
 		Backend: b.Name, Name: p.Name, Word: word, CPUs: p.CPUs, Memory: p.Memory, GPUs: p.GPUs, GPUModel: p.GPU, GPUClass: p.GPU, GPUMem: p.GPUMemory,
 		MaxTime: seconds(p.MaxWalltime), MaxJobs: out.Slots, MaxSubmit: p.MaxSubmit, Testing: p.Testing, Idle: -1, Total: out.Devices,
-		Wait: seconds(p.Wait), Price: price, WholeNode: p.WholeNode, Source: "declared", Filesystem: Type,
+		Wait: seconds(p.Wait), Price: price, WholeNode: p.WholeNode, Source: "declared",
 	}
 	if out.Devices == 0 {
 		out.Total = out.Cores
@@ -180,48 +189,46 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	return out
 }
 
-// model draws how launches go.
-func (c *config) model() Model {
-	classes := make([][]string, len(c.Jobs))
-	metrics := make([]map[string]string, len(c.Jobs))
+// says is what the first block says that names a phase.
+func (c *config) says() func(phase string) Says {
+	all := make([]Says, len(c.Jobs))
 	for i, j := range c.Jobs {
-		classes[i] = slices.Sorted(maps.Keys(j.Fails))
-		metrics[i] = map[string]string{}
+		all[i] = Says{Median: seconds(j.Runtime), P90: seconds(max(j.P90, j.Runtime)), Fails: j.Fails, Memory: j.Memory, Size: j.Size}
+		if len(j.Metrics) > 0 {
+			all[i].Metrics = map[string]string{}
+		}
 		for name, text := range j.Metrics {
-			metrics[i][name] = string(text)
+			all[i].Metrics[name] = string(text)
 		}
 	}
-	waits := map[string][2]time.Duration{}
-	for _, p := range c.Pools {
-		waits[p.Name] = [2]time.Duration{seconds(p.Wait), seconds(max(p.WaitP90, p.Wait))}
+	return func(phase string) Says {
+		at := slices.IndexFunc(c.Jobs, func(b jobsConfig) bool { return len(b.Phases) == 0 || slices.Contains(b.Phases, phase) })
+		if at < 0 {
+			return Says{}
+		}
+		return all[at]
+	}
+}
+
+// modelOf draws how launches go at a site that is described.
+func modelOf(s Site, seed uint64) Model {
+	pools := map[string]*Pool{}
+	for i := range s.Pools {
+		pools[s.Pools[i].Name] = &s.Pools[i]
 	}
 	return func(j *providers.Job, launch int) Fate {
-		at := slices.IndexFunc(c.Jobs, func(b jobsConfig) bool { return len(b.Phases) == 0 || slices.Contains(b.Phases, j.Phase) })
-		how := jobsConfig{}
-		if at >= 0 {
-			how = c.Jobs[at]
-		}
-		address, n := j.Address, Attempt(launch)
+		address, n, how := j.Address, Attempt(launch), s.Says(j.Phase)
 		if j.Smoke {
 			address = "smoke." + address
 		}
-		median, p90 := how.runtimes(j.Shape.Walltime)
-		w := waits[j.Pool]
-		f := Fate{
-			Wait: Spread(w[0], w[1], Normal(c.Seed, address, n, "wait")), Takes: Spread(median, p90, Normal(c.Seed, address, n, "runtime")),
-			Memory: how.Memory,
+		f := Fate{Takes: how.Takes(j, Normal(seed, address, n, "runtime")), Memory: how.Memory, Metrics: how.Metrics, Size: how.Sized()}
+		if p := pools[j.Pool]; p != nil {
+			f.Wait = Spread(p.Wait, p.WaitP90, Normal(seed, address, n, "wait"))
 		}
-		if how.Runtime == 0 && j.Shape.Walltime > 0 {
-			f.Takes = min(f.Takes, j.Shape.Walltime-time.Nanosecond) // undeclared: nothing says that it would be killed
-		}
-		if at < 0 {
-			return f
-		}
-		f.Metrics = metrics[at]
-		u := Uniform(c.Seed, address, n, "failure")
-		for _, class := range classes[at] {
+		u := Uniform(seed, address, n, "failure")
+		for _, class := range slices.Sorted(maps.Keys(how.Fails)) {
 			if u -= how.Fails[class]; u < 0 {
-				f.Class, f.After = class, time.Duration(Uniform(c.Seed, address, n, "when")*float64(f.Takes))
+				f.Class, f.After = class, time.Duration(Uniform(seed, address, n, "when")*float64(f.Takes))
 				if class == failure.Walltime {
 					f.Class, f.Takes = "", max(f.Takes, 2*j.Shape.Walltime) // the kill says the rest
 				}
@@ -230,15 +237,4 @@ func (c *config) model() Model {
 		}
 		return f
 	}
-}
-
-// runtimes are the median and the 90th percentile of a job with a walltime.
-func (j jobsConfig) runtimes(walltime time.Duration) (median, p90 time.Duration) {
-	switch {
-	case j.Runtime > 0:
-		return seconds(j.Runtime), seconds(max(j.P90, j.Runtime))
-	case walltime > 0:
-		return walltime / 2, walltime
-	}
-	return time.Hour, time.Hour
 }

@@ -23,8 +23,21 @@ func (w *world) outputs(j *job) []offer.Output {
 	out := make([]offer.Output, len(j.Outputs))
 	for i := range j.Outputs {
 		out[i] = w.output(&j.Outputs[i])
+		if j.fate.Size != nil {
+			out[i].Size = max(out[i].Size, j.fate.Size(out[i].Name))
+		}
 	}
 	return out
+}
+
+// lay notes where a job's outputs lie, if others do not see them.
+func (w *world) lay(j *job, outputs []offer.Output) {
+	if !w.sea.apart {
+		return
+	}
+	for i := range outputs {
+		w.sea.lay(w.files(j.Pool), outputs[i].Path, outputs[i].Size)
+	}
 }
 
 func (w *world) output(o *providers.Output) offer.Output {
@@ -54,9 +67,14 @@ func (s *Sim) Verify(_ context.Context, r providers.VerifyRequest) ([]offer.Outp
 		return nil, err
 	}
 	defer done()
+	_, pool := providers.CutAt(r.Backend)
+	files := w.files(pool)
 	out := make([]offer.Output, len(r.Outputs))
 	for i := range r.Outputs {
-		out[i] = w.output(&r.Outputs[i])
+		o := &r.Outputs[i]
+		if out[i] = w.output(o); r.Open && !w.sea.has(files, o.Path, absolute(r.Workdir, o.Path)) {
+			out[i] = offer.Output{Name: o.Name, Path: o.Path, Verdict: "it is not there"}
+		}
 	}
 	return out, nil
 }
@@ -79,17 +97,21 @@ func (s *Sim) List(_ context.Context, backend string, patterns []string) ([]prov
 	return out, nil
 }
 
-// Push takes a file and drops it.
-func (s *Sim) Push(_ context.Context, backend, path string, size int64, _ string, r io.ReadSeeker) error {
-	_, done, err := s.ask(backend)
-	if err != nil {
-		return err
+// Push takes a file and drops it. One that comes from a simulated site has no
+// bytes, and takes its time.
+func (s *Sim) Push(ctx context.Context, backend, path string, size int64, _ string, r io.ReadSeeker) error {
+	from := ""
+	if c, ok := r.(carrier); ok {
+		if name := c.Origin(); s.serves(name) {
+			from = name
+		}
 	}
-	done()
-	if n, err := io.Copy(io.Discard, r); err != nil || n != size {
-		return providers.Errorf(providers.Internal, "%s: %d of %d bytes arrived: %v", path, n, size, err)
+	if from == "" && !s.awaits(backend, path) {
+		if n, err := io.Copy(io.Discard, r); err != nil || n != size {
+			return providers.Errorf(providers.Internal, "%s: %d of %d bytes arrived: %v", path, n, size, err)
+		}
 	}
-	return nil
+	return s.carry(ctx, from, backend, path, size)
 }
 
 // Pull refuses: there are no bytes.
@@ -125,6 +147,7 @@ func (s *Sim) Logs(_ context.Context, r providers.LogRequest, to io.Writer) erro
 // billed is what a launch is billed in money when its price is another than
 // the one that was quoted.
 func billed(p offer.Price, s offer.Shape, d time.Duration, factor float64) string {
+	d = max(d, p.Minimum)
 	if g := p.Granularity; g > 0 && d%g != 0 {
 		d += g - d%g
 	}

@@ -14,6 +14,8 @@ func Schema() offer.Schema {
 		Config: offer.Block{
 			Attrs: []offer.Attr{
 				{Name: "seed", Type: offer.Number, Default: "1", Doc: "Whole number from which everything is drawn: the same seed draws the same queue waits, runtimes and failures."},
+				{Name: "filesystem", Type: offer.String, Default: `"sim"`, Doc: "Name of the files that its jobs see: two simulated backends of one name and workdir see the same, and between others files are moved."},
+				{Name: "bandwidth", Type: offer.Size, Doc: "What its link carries in a second: files that are moved to or from it take that long, one after another. Default: no time."},
 			},
 			Blocks: []offer.NestedBlock{
 				{Name: "pool", Many: true, Doc: "A partition, an offer, a kind of machine. Without one there is one pool that takes everything.", Block: offer.Block{Attrs: pool()}},
@@ -67,6 +69,7 @@ func jobs() []offer.Attr {
 		{Name: "runtime", Type: offer.Duration, Doc: "Median runtime. Default: half the walltime, or an hour without one."},
 		{Name: "runtime_p90", Type: offer.Duration, Doc: "The runtime that nine of ten jobs have at most, at least the median. Default: the median, or all of the walltime where no median stands."},
 		{Name: "memory", Type: offer.Size, Doc: "Most memory that a job uses, as it is reported. Default: half of what it asks for."},
+		{Name: "output_size", Type: offer.Size, Doc: "Size of each output. Default: the least that it may have."},
 		{Name: "metrics", Type: offer.Any, Doc: "Values of the metrics that the jobs declare, by name: { loss = 0.1 }. Default: 1."},
 		{Name: "fails", Type: offer.Any, Doc: "Share of launches that fail, by failure class: { oom_gpu = 0.02, preempted = 0.1 }; each from 0 to 1, together at most 1."},
 	}

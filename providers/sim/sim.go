@@ -26,6 +26,7 @@ type Sim struct {
 
 	mu     sync.Mutex
 	worlds map[string]*world
+	sea    *sea
 }
 
 // New serves backends as their blocks describe them.
@@ -33,7 +34,7 @@ func New(c clock.Clock) *Sim { return NewOf(c, Schema(), SiteOf) }
 
 // NewOf serves sites that the caller makes up, under a schema.
 func NewOf(c clock.Clock, s offer.Schema, sites func(providers.Backend) (Site, error)) *Sim {
-	return &Sim{clock: c, schema: s, sites: sites, worlds: map[string]*world{}}
+	return &Sim{clock: c, schema: s, sites: sites, worlds: map[string]*world{}, sea: newSea()}
 }
 
 var _ providers.Provider = (*Sim)(nil)
@@ -51,7 +52,8 @@ func (s *Sim) Configure(_ context.Context, b providers.Backend) error {
 	defer s.mu.Unlock()
 	if s.worlds[b.Name] == nil {
 		w := newWorld(site, b.MaxParallel)
-		w.now = s.clock.Now()
+		w.now, w.sea = s.clock.Now(), s.sea
+		s.sea.join(w)
 		w.remember()
 		s.worlds[b.Name] = w
 	}

@@ -12,6 +12,9 @@ type Site struct {
 	Can   offer.Capabilities
 	Pools []Pool
 	Model Model
+	// Says is what a backend block says of a phase's jobs; nil where the site is
+	// made up by a program.
+	Says func(phase string) Says
 	// Outages are times in which it cannot be asked, from the first submission.
 	Outages []Outage
 	// Prices change what launches are billed, whatever they were quoted at.
@@ -23,6 +26,13 @@ type Site struct {
 	// Launches are how many each pool has started before, those of Present
 	// included.
 	Launches map[string]int
+	// Files says which files the jobs of a pool see: equal where they see the
+	// same. Nil is the same everywhere.
+	Files func(pool string) string
+	// Bandwidth is what its link carries, bytes a second; 0 takes no time.
+	Bandwidth int64
+	// Lies are outputs that lie there from before.
+	Lies []Lie
 	// Known are digests of outputs that were made elsewhere, by path.
 	Known map[string]string
 }
@@ -30,7 +40,8 @@ type Site struct {
 // A Pool is what is offered, and what runs there at once; 0 is no limit.
 type Pool struct {
 	offer.Pool
-	Boot time.Duration
+	Boot    time.Duration
+	WaitP90 time.Duration // what nine of ten wait at most; 0 = all wait the same
 
 	Slots   int   // jobs
 	Devices int   // GPUs, of all nodes
@@ -44,6 +55,38 @@ type Present struct {
 	Running bool
 	Since   time.Time // when its launch started
 	Nth     int       // of the launches on its pool, from 1; 0 = not known
+}
+
+// Says is what a backend block says of how the jobs of a phase go; what is zero
+// it leaves open.
+type Says struct {
+	Median, P90 time.Duration      // of runtimes
+	Fails       map[string]float64 // shares of launches, by class
+	Memory      int64              // bytes
+	Metrics     map[string]string
+	Size        int64 // of each output, bytes
+}
+
+// Takes is how long a launch takes that is so many standard deviations off the
+// median. A smoke is the same job, only shorter: one that would not end within
+// its walltime takes about half of that.
+func (s Says) Takes(j *providers.Job, z float64) time.Duration {
+	median, p90, limit := s.Median, max(s.P90, s.Median), j.Shape.Walltime
+	switch {
+	case median > 0 && (!j.Smoke || limit == 0 || median < limit):
+		return Spread(median, p90, z)
+	case limit > 0: // undeclared: nothing says that it would be killed
+		return min(Spread(limit/2, limit, z), limit-time.Nanosecond)
+	}
+	return time.Hour
+}
+
+// Sized is how large each output is, nil where nothing is said.
+func (s Says) Sized() func(output string) int64 {
+	if s.Size <= 0 {
+		return nil
+	}
+	return func(string) int64 { return s.Size }
 }
 
 // An Outage is a time in which a site cannot be asked. What runs goes on.
@@ -70,4 +113,5 @@ type Fate struct {
 	After   time.Duration // of work, when it fails
 	Memory  int64         // most it uses, bytes; 0 = half of what it asks for
 	Metrics map[string]string
+	Size    func(output string) int64 // bytes; nil = as little as it may be
 }

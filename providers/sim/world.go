@@ -42,6 +42,8 @@ type world struct {
 	caps     map[string]int
 	campaign *int // cap
 	feed     feed
+	sea      *sea
+	link     time.Time // until when its link is busy
 }
 
 // A job is one submission, through all its launches.
@@ -445,6 +447,7 @@ func (w *world) end(j *job) {
 		zero := 0
 		o.Status, o.Exit, o.Outputs, o.Metrics = offer.Completed, &zero, w.outputs(j), j.metrics()
 		delete(w.left, j.Address)
+		w.lay(j, o.Outputs)
 		w.decide(j, o)
 		for _, n := range w.after[j.Token] {
 			if n.waits--; n.waits == 0 && !n.decided {

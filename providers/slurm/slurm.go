@@ -130,9 +130,7 @@ func (s *Slurm) known(name string, err error) []offer.Pool {
 	if !errors.As(err, &e) || e.Class != providers.Unreachable {
 		return nil
 	}
-	s.mu.Lock()
-	b := s.ssh[name]
-	s.mu.Unlock()
+	b := s.reached(name)
 	if b.Profile == "" {
 		return nil
 	}
@@ -144,9 +142,16 @@ func (s *Slurm) known(name string, err error) []offer.Pool {
 func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
 	quotes, err := value(s, ctx, name, func(p providers.Provider) ([]offer.Quote, error) { return p.Quote(ctx, name, shapes) })
 	if s.known(name, err) != nil {
-		return nil, nil
+		return login.KnownQuotes(s.reached(name), shapes)
 	}
 	return quotes, err
+}
+
+// reached is a backend that is reached over ssh.
+func (s *Slurm) reached(name string) providers.Backend {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ssh[name]
 }
 
 // Preflight checks, for free, that jobs could run.

@@ -9,8 +9,8 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 23 && fields[state.Attempt]() == 24 && fields[state.Usage]() == 5 && fields[state.Output]() == 11 &&
-	fields[state.Copy]() == 4 && fields[state.Entry]() == 10 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
+var known = fields[state.Job]() == 23 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 5 && fields[state.Output]() == 11 &&
+	fields[state.Copy]() == 5 && fields[state.Entry]() == 10 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -68,6 +68,7 @@ func (w *text) attempt(a *state.Attempt) {
 		w.b = strconv.AppendUint(append(w.b, `,"fence":`...), a.Fence, 10)
 	}
 	w.dict(`,"ceiling":`, a.Ceiling)
+	w.dict(`,"rates":`, a.Rates)
 	w.at(`,"intent":`, a.Intent)
 	w.at(`,"queued":`, a.Queued)
 	w.at(`,"started":`, a.Started)
@@ -132,6 +133,10 @@ func (w *text) copy(c *state.Copy) {
 	w.str(c.Digest)
 	w.lit(`,"at":`)
 	w.moment(c.At)
+	if c.Seconds != 0 {
+		w.lit(`,"seconds":`)
+		w.float(c.Seconds)
+	}
 	w.lit("}")
 }
 

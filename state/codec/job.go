@@ -88,6 +88,8 @@ func (p *scan) attempt(a *state.Attempt) {
 			a.Fence = p.natural()
 		case "ceiling":
 			a.Ceiling = p.share()
+		case "rates":
+			a.Rates = p.share()
 		case "intent":
 			a.Intent = p.time()
 		case "queued":
@@ -209,6 +211,8 @@ func (p *scan) copy(c *state.Copy) {
 			c.Digest = p.str()
 		case "at":
 			c.At = p.time()
+		case "seconds":
+			c.Seconds = p.float()
 		default:
 			p.bad = true
 		}

@@ -168,6 +168,16 @@ type WriteError struct {
 func (e *WriteError) Error() string { return fmt.Sprintf("write %s: %v", e.Path, e.Err) }
 func (e *WriteError) Unwrap() error { return e.Err }
 
+// A ReadError says what this user may not read, and the way out.
+type ReadError struct {
+	Path string
+	Err  error
+	Way  string // what to do next
+}
+
+func (e *ReadError) Error() string { return fmt.Sprintf("read %s: %v", e.Path, e.Err) }
+func (e *ReadError) Unwrap() error { return e.Err }
+
 // Detail says who holds the lease since when and what for, how that looks from
 // here, and how to clear it.
 func (e *LockedError) Detail() string {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 )
@@ -69,7 +68,7 @@ func (e *Events) Diagnostics(l diag.List, sources diag.Sources) {
 }
 
 // Ended notes how a run ended, for the last line.
-func (e *Events) Ended(o apply.Outcome) {
+func (e *Events) Ended(o standing.Outcome) {
 	e.end = map[string]any{
 		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "blocked": o.Blocked, "unknown": o.Unknown,
 		"running": o.Running, "queued": o.Queued, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "deleted": o.Deleted,

@@ -8,14 +8,16 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
-// Ending is the last words of a run: how it ended, and the results.
-func Ending(p *planner.Plan, o apply.Outcome, width int) string {
-	text := conclusion(o, missingFiles(p))
-	if p.Destroy && o.Stopped == apply.None {
+// Ending is the last words of a run, of the plan saved in a file or of one made
+// for it (""): how it ended, and the results.
+func Ending(p *planner.Plan, o standing.Outcome, saved string, width int) string {
+	text := conclusion(o, missingFiles(p), saved)
+	if p.Destroy && o.Stopped == standing.None {
 		text = destroyed(o)
 	}
 	text = "\n" + term.Fold(text, width)
@@ -26,7 +28,7 @@ func Ending(p *planner.Plan, o apply.Outcome, width int) string {
 }
 
 // destroyed is the last word of a destroy that came to its end.
-func destroyed(o apply.Outcome) string {
+func destroyed(o standing.Outcome) string {
 	text := fmt.Sprintf("Destroyed: %d jobs cancelled", o.Cancelled)
 	if o.Cancelled == 1 {
 		text = "Destroyed: 1 job cancelled"
@@ -54,9 +56,14 @@ func missingFiles(p *planner.Plan) []string {
 	return out
 }
 
-// conclusion is the last word of a run.
-func conclusion(o apply.Outcome, missing []string) string {
+// conclusion is the last word of a run. A saved plan that has not come to its end
+// is carried on with by its file: what was approved stays approved.
+func conclusion(o standing.Outcome, missing []string, saved string) string {
 	var b strings.Builder
+	again := "muster apply"
+	if saved != "" {
+		again += " " + expr.ShellQuote(saved)
+	}
 	head := Headline(o)
 	if head == "Done" && len(missing) > 0 {
 		head = "Done, but for files that are gone"
@@ -77,41 +84,53 @@ func conclusion(o apply.Outcome, missing []string) string {
 	if o.Why != "" {
 		fmt.Fprintf(&b, "%s\n", diag.Sentence(o.Why))
 	}
-	if o.Stopped == apply.Interrupted || o.Stopped == apply.Detached || o.Stopped == apply.LeaseLost || o.Stopped == apply.StoreFailed {
+	if o.Stopped == standing.Interrupted || o.Stopped == standing.Detached || o.Stopped == standing.LeaseLost || o.Stopped == standing.StoreFailed {
 		b.WriteString(goingOn(o))
 	}
 	if o.First != "" {
 		fmt.Fprintf(&b, "Waits for muster: %s\n", o.First)
 	}
 	switch {
-	case o.Stopped == apply.Hold:
-		b.WriteString("When it may go on:\n\n    muster resume\n    muster apply\n")
+	case o.Stopped == standing.Hold:
+		fmt.Fprintf(&b, "When it may go on:\n\n    muster resume\n    %s\n", again)
+	case o.Stopped == standing.Interrupted && o.Next == "muster apply":
+		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", again)
 	case o.Next != "":
 		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", o.Next)
-	case o.Stopped == apply.None && o.Smoke != "":
+	case o.Stopped == standing.None && o.LetGo > 0 && o.LetGo == o.Held+o.Failed+o.Cancelled:
+		fmt.Fprintf(&b, "%s held when this plan was made, and let go since. A new plan runs what was held:\n\n    muster apply\n", jobsWere(o.LetGo))
+	case o.Stopped == standing.None && o.Smoke != "":
 		fmt.Fprintf(&b, "To see why: muster status, muster logs -smoke '%s'. When that is mended, so that it runs again:\n\n    muster resume\n    muster apply\n\n"+
 			"or, where it may pass on your word, instead of resume:\n\n    muster override -reason=TEXT PHASE\n", o.Smoke)
-	case o.Stopped == apply.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
+	case o.Stopped == standing.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
 		b.WriteString("To see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n")
 	}
 	return b.String()
 }
 
-func Headline(o apply.Outcome) string {
+// jobsWere is "1 job was" or "3 jobs were".
+func jobsWere(n int) string {
+	if n == 1 {
+		return "1 job was"
+	}
+	return units.Count(n, "job") + " were"
+}
+
+func Headline(o standing.Outcome) string {
 	switch o.Stopped {
-	case apply.Budget:
+	case standing.Budget:
 		return "Stopped by a budget"
-	case apply.Hold:
+	case standing.Hold:
 		return "Held"
-	case apply.Interrupted:
+	case standing.Interrupted:
 		return "Interrupted"
-	case apply.Beyond:
+	case standing.Beyond:
 		return "More than was approved is left"
-	case apply.Detached:
+	case standing.Detached:
 		return "Handed over"
-	case apply.LeaseLost:
+	case standing.LeaseLost:
 		return "The lease was taken over"
-	case apply.StoreFailed:
+	case standing.StoreFailed:
 		return "The state cannot be written"
 	}
 	if o.Held+o.Failed+o.Cancelled+o.Blocked > 0 {
@@ -125,7 +144,7 @@ func Headline(o apply.Outcome) string {
 
 // goingOn is what runs on without muster: "6 running; 240 queued on lab will
 // still start. Stop that: muster hold".
-func goingOn(o apply.Outcome) string {
+func goingOn(o standing.Outcome) string {
 	var parts []string
 	if o.Running > 0 {
 		parts = append(parts, fmt.Sprintf("%d running", o.Running))

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 // The last words say how it ended and what to type next.
@@ -15,17 +15,25 @@ func TestEnding(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		destroy bool
-		o       apply.Outcome
+		saved   string
+		o       standing.Outcome
 		want    string
 	}{
-		{"done", false, apply.Outcome{Total: 2, Done: 2}, "\nDone: 2 of 2 jobs done and verified.\n"},
-		{"held", false, apply.Outcome{Stopped: apply.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nWhen it may go on:\n\n    muster resume\n    muster apply\n"},
-		{"interrupted", false, apply.Outcome{Stopped: apply.Interrupted, Total: 9, Running: 2, Queued: 7, QueuedOn: []apply.BackendCount{{Backend: "ssh.lab", Jobs: 7}}, Next: "muster apply"},
+		{"done", false, "", standing.Outcome{Total: 2, Done: 2}, "\nDone: 2 of 2 jobs done and verified.\n"},
+		{"held", false, "", standing.Outcome{Stopped: standing.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nWhen it may go on:\n\n    muster resume\n    muster apply\n"},
+		{"interrupted", false, "", standing.Outcome{Stopped: standing.Interrupted, Total: 9, Running: 2, Queued: 7, QueuedOn: []standing.BackendCount{{Backend: "ssh.lab", Jobs: 7}}, Next: "muster apply"},
 			"\nInterrupted: 0 of 9 jobs done and verified, 2 running, 7 queued.\n2 running; 7 queued on ssh.lab will still start. Stop that: muster hold\nTo carry on:\n\n    muster apply\n"},
-		{"destroyed", true, apply.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
+		{"a saved plan is held", false, "my plan", standing.Outcome{Stopped: standing.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nWhen it may go on:\n\n    muster resume\n    muster apply 'my plan'\n"},
+		{"a saved plan is interrupted", false, "x.mplan", standing.Outcome{Stopped: standing.Interrupted, Total: 9, Running: 9, Next: "muster apply"},
+			"\nInterrupted: 0 of 9 jobs done and verified, 9 running.\n9 running\nTo carry on:\n\n    muster apply x.mplan\n"},
+		{"a saved plan has nothing to clear", false, "x.mplan", standing.Outcome{Total: 9, Done: 7, Held: 2, LetGo: 2},
+			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\n2 jobs were held when this plan was made, and let go since. A new plan runs what was held:\n\n    muster apply\n"},
+		{"some of it is held still", false, "x.mplan", standing.Outcome{Total: 9, Done: 7, Held: 2, LetGo: 1},
+			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\nTo see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n"},
+		{"destroyed", true, "", standing.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := Ending(&planner.Plan{Destroy: test.destroy}, test.o, term.MaxWidth); got != test.want {
+			if got := Ending(&planner.Plan{Destroy: test.destroy}, test.o, test.saved, term.MaxWidth); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
@@ -35,8 +43,8 @@ func TestEnding(t *testing.T) {
 // A result that is wider than the terminal is cut, and the command named that
 // shows it whole.
 func TestEndingOfALongResult(t *testing.T) {
-	o := apply.Outcome{Total: 1, Done: 1, Results: []lang.ResultValue{{Name: "loss", Known: true, JSON: "0.25"}, {Name: "curve", Known: true, JSON: strings.Repeat("1, ", 60)}}}
-	lines := strings.Split(strings.TrimSpace(Ending(&planner.Plan{}, o, 80)), "\n")
+	o := standing.Outcome{Total: 1, Done: 1, Results: []lang.ResultValue{{Name: "loss", Known: true, JSON: "0.25"}, {Name: "curve", Known: true, JSON: strings.Repeat("1, ", 60)}}}
+	lines := strings.Split(strings.TrimSpace(Ending(&planner.Plan{}, o, "", 80)), "\n")
 	if len(lines) != 3 || lines[1] != "  result.loss = 0.25" || term.Width(lines[2]) > 80 || !strings.HasSuffix(lines[2], "…  (whole: muster outputs)") {
 		t.Errorf("%q", lines)
 	}

@@ -56,7 +56,9 @@ type priceDocument struct {
 	SUPerGPUHour     string  `json:"service_units_per_gpu_hour,omitempty"`
 	SUPerNodeHour    string  `json:"service_units_per_node_hour,omitempty"`
 	SUPerCPUHour     string  `json:"service_units_per_cpu_hour,omitempty"`
+	USDPerGBOut      string  `json:"usd_per_gb_out,omitempty"`
 	Granularity      float64 `json:"granularity_seconds,omitempty"`
+	Minimum          float64 `json:"minimum_seconds,omitempty"`
 	Estimated        bool    `json:"estimated,omitempty"`
 	BillsWhileQueued bool    `json:"bills_while_queued,omitempty"`
 }
@@ -102,6 +104,6 @@ func rates(p offer.Price) priceDocument {
 	return priceDocument{
 		Known: p.Known, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerGBMonth: p.USDPerGBMonth,
 		SUPerGPUHour: p.SUPerGPUHour, SUPerNodeHour: p.SUPerNodeHour, SUPerCPUHour: p.SUPerCPUHour,
-		Granularity: p.Granularity.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
+		USDPerGBOut: p.USDPerGBOut, Granularity: p.Granularity.Seconds(), Minimum: p.Minimum.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
 	}
 }

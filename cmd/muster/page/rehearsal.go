@@ -52,6 +52,7 @@ type rehearsedRun struct {
 	Stopped  string        `json:"stopped,omitempty"`
 	Why      string        `json:"why,omitempty"`
 	Breakers []string      `json:"breakers,omitempty"` // phases
+	Resumed  int           `json:"resumed,omitempty"`  // how often somebody came
 }
 
 func RehearsalOf(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []rehearse.Run) Rehearsal {
@@ -68,7 +69,10 @@ func RehearsalOf(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []reh
 			out.Complete++
 		}
 		out.Rehearsals = append(out.Rehearsals, rehearsedRun{run.Spent, run.Took.Seconds(), run.Done, run.Failed, run.Held, run.Blocked, run.Left, run.Retries,
-			string(run.Stopped), run.Why, run.Open})
+			string(run.Stopped), run.Why, run.Open, run.Visits})
+	}
+	if text := stage.Attended(runs); text != "" {
+		out.Assumed = append(out.Assumed, text)
 	}
 	return out
 }

@@ -68,6 +68,7 @@ func rehearsedFigures(p *planner.Plan, runs []rehearse.Run) []rehearsedFigure {
 		{"blocked jobs", "blocked", func(r rehearse.Run) int { return r.Blocked }, false},
 		{"never started", "left", func(r rehearse.Run) int { return r.Left }, false},
 		{"retries", "retries", func(r rehearse.Run) int { return r.Retries }, false},
+		{"resumed", "resumed", func(r rehearse.Run) int { return r.Visits }, false},
 	} {
 		s := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return float64(c.of(r)) })
 		if c.always || s.Max > 0 {
@@ -95,7 +96,11 @@ func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []r
 	if len(runs) > 1 {
 		times = units.FormatCount(int64(len(runs))) + " times"
 	}
-	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run.\n\n", times, seed, units.Count(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"))
+	held := ""
+	if n := p.Counts.Held + p.Counts.Blocked; n > 0 {
+		held = fmt.Sprintf(", %s held or blocked", units.FormatCount(int64(n)))
+	}
+	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run%s.\n\n", times, seed, units.Count(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"), held)
 	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right}}
 	t.Row("", "p10", "p50", "p90", "plan:", "expected", "p90", "at most")
 	for _, f := range rehearsedFigures(p, runs) {
@@ -122,8 +127,12 @@ func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []r
 		}
 	}
 	b.WriteString("\n  Drawn from:\n")
-	for _, text := range append(stage.Assumed(), "waits in queues as quoted, boots as quoted and billed; smokes say what they are expected to",
-		"not played: time to move files and to ship source, strangers in the queue beyond the quoted wait, price changes") {
+	assumed := stage.Assumed()
+	if text := stage.Attended(runs); text != "" {
+		assumed = append(assumed, text)
+	}
+	for _, text := range append(assumed, "waits in queues as quoted, boots as quoted and billed",
+		"not played: strangers in the queue beyond the quoted wait, price changes that nobody declares") {
 		for i, line := range term.Wrap(text, max(style.Width, 60)-6) {
 			indent := "    "
 			if i > 0 {

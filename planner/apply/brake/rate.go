@@ -1,6 +1,9 @@
 package brake
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 const (
 	rateWindow = time.Minute
@@ -36,6 +39,11 @@ func (r *Rate) Until(l Launch, now time.Time) time.Time {
 		return w.since.Add(rateWindow)
 	}
 	return time.Time{}
+}
+
+// Why says, in words, what keeps a launch back until a time.
+func (r *Rate) Why(until, now time.Time) string {
+	return fmt.Sprintf("it had as many launches as it may have in a minute; the next one is in %s", max(until.Sub(now), time.Second).Round(time.Second))
 }
 
 func (w *window) full(now time.Time, limit int) bool {

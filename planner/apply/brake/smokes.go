@@ -1,10 +1,16 @@
 package brake
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/state"
 )
 
 // smokeBudget is how many smokes of a phase may fail before each further one
@@ -27,4 +33,34 @@ func Smokes(failed []string, policy lang.Breaker) *Trip {
 		return &Trip{"smoke", n, fmt.Sprintf("%d smokes have failed and none passed, the last: %s", n, failed[n-1])}
 	}
 	return nil
+}
+
+// FailedSmokes is what the smokes of a phase said that failed since the last
+// one passed, or since a person let the gate pass; the latest last.
+func FailedSmokes(st *state.State, phase string) (said []string) {
+	var since time.Time
+	for _, o := range st.Overrides {
+		if o.Address == "phase."+phase && o.At.After(since) {
+			since = o.At
+		}
+	}
+	var failed []state.Validation
+	for _, v := range st.Validations {
+		switch j, err := addr.Parse(v.Address); {
+		case err != nil || j.Phase != phase:
+		case !v.Passed:
+			failed = append(failed, v)
+		case v.At.After(since):
+			since = v.At
+		}
+	}
+	slices.SortFunc(failed, func(a, b state.Validation) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Address, b.Address), strings.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	for _, v := range failed {
+		if v.At.After(since) {
+			said = append(said, v.Message)
+		}
+	}
+	return said
 }

@@ -17,7 +17,7 @@ type Contact struct {
 	line.Place
 	Lines []*Backend
 
-	given   int // jobs that it has, on all its queues
+	load    int // jobs that may run at once of those that it has, on all its queues
 	watched bool
 	cursor  string // of what was folded
 	durable string // of what is durable
@@ -37,6 +37,7 @@ type Backend struct {
 	Down  string         // why it cannot be asked, "" when it can
 	Full  string         // why nothing may start there until its volume has room
 
+	share  line.Load // of what may run at once
 	outbox []*Flight // minted, to be submitted
 	quiet  time.Time // nothing is submitted before; after an error
 	tries  int
@@ -57,12 +58,13 @@ func (b *Backend) Away() bool { return b.Provider == nil || b.tries >= reachBoun
 // Starts reports whether a backend starts jobs by itself.
 func (b *Backend) Starts() bool { return b.Can.HostQueue || b.Can.Dependencies }
 
-// Takes reports whether a backend takes one more job of a pool now.
-func (fl *Fleet) Takes(b *Backend, pool string) bool {
+// Takes reports whether a backend takes one more job of a pool, under a
+// throttle, now.
+func (fl *Fleet) Takes(b *Backend, pool string, under line.Throttle) bool {
 	if !b.Answers() || fl.Time.Now().Before(b.quiet) {
 		return false
 	}
-	return b.Feed.Takes(&b.Place, pool, fl.Stays, b.given)
+	return b.Feed.Takes(&b.Place, pool, fl.Stays, b.load+b.share.More(under))
 }
 
 // Sending reports whether a call is under way, or something waits to be sent;

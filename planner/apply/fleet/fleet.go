@@ -52,6 +52,7 @@ type Fleet struct {
 
 	byName  map[string]*Backend // by place, and host where hosts have queues of their own
 	flights map[string]*Flight  // by token
+	load    int                 // jobs that may run at once of all that were given
 }
 
 // New is a fleet without places.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/providers"
 )
@@ -25,6 +26,25 @@ const (
 // Anew reports whether the job starts again.
 func (k End) Anew() bool { return k == Rerun || k == Again || k == Behind }
 
+// Reason says, for the record, why a flight was ended; by is who asked for it,
+// "" for muster.
+func (k End) Reason(by string) string {
+	switch k {
+	case Rerun:
+		return "replaced: the job changed"
+	case Again:
+		return "submitted anew with another request"
+	case Behind:
+		return "what it comes after was not done"
+	case Forget:
+		return "not in the campaign any more"
+	}
+	if by != "" {
+		return "cancelled by " + by
+	}
+	return "cancelled"
+}
+
 // A Flight is one token from its intent to its end.
 type Flight struct {
 	Key   string // in State.Jobs
@@ -32,8 +52,9 @@ type Flight struct {
 	Token string
 	B     *Backend
 	Pool  string
-	N     int // launch
-	First int // launch that this token began with
+	Under line.Throttle // what its queue keeps it to
+	N     int           // launch
+	First int           // launch that this token began with
 
 	Status cells.Status
 	Job    *providers.Job // until its backend has it
@@ -55,16 +76,25 @@ func (f *Flight) LaunchToken(n int) string { return sheet.LaunchToken(f.Token, n
 // Adopt counts a flight as its backend's.
 func (fl *Fleet) Adopt(f *Flight) {
 	fl.flights[f.Token] = f
-	f.B.Give(f.Pool, 1)
-	f.B.given++
+	fl.give(f, 1)
 }
 
 // Land takes a flight out: its attempt is over, or never was.
 func (fl *Fleet) Land(f *Flight) {
 	delete(fl.flights, f.Token)
-	f.B.Give(f.Pool, -1)
-	f.B.given--
+	fl.give(f, -1)
 }
+
+func (fl *Fleet) give(f *Flight, n int) {
+	f.B.Give(f.Pool, n)
+	change := f.B.share.Give(f.Under, n)
+	f.B.load += change
+	fl.load += change
+}
+
+// With is how many jobs may run at once, everywhere, with one more of a queue
+// under a throttle.
+func (fl *Fleet) With(b *Backend, under line.Throttle) int { return fl.load + b.share.More(under) }
 
 // flying reports whether a flight is neither over nor replaced.
 func (fl *Fleet) flying(f *Flight) bool { return fl.flights[f.Token] == f }

@@ -31,7 +31,7 @@ func (fl *Fleet) Look(wants func(*Backend) bool) (wake, glance time.Time) {
 	for _, c := range fl.Contacts {
 		v, waits := &c.volumes, c.waitsForRoom(wants)
 		switch {
-		case !fl.hasVolumes(c) || v.looking || v.looked && c.given == 0 && !waits:
+		case !fl.hasVolumes(c) || v.looking || v.looked && c.load == 0 && !waits:
 		case v.looked && fl.Time.Now().Before(v.next):
 			if waits {
 				wake = earliest(wake, v.next)

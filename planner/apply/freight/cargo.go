@@ -35,6 +35,7 @@ type cargo struct {
 	to      site.Spot
 	b       *Berth // of to
 	tries   int
+	away    int // tries in a row that found one of its ends away
 	awaited []arrival
 	done    bool
 	failed  error
@@ -147,9 +148,13 @@ func (fr *Freight) originOf(c *cargo) origin {
 }
 
 // Ahead moves what a producer made to where a consumer is planned, before all
-// that the consumer reads is there.
-func (fr *Freight) Ahead(ed *Edge, producer int32, b *Berth, to site.Spot) {
-	if !fr.Lies(ed, producer, to) {
+// that the consumer reads is there. Nothing is moved to a place that has not
+// answered yet: when it has, the consumer has its files brought.
+func (fr *Freight) Ahead(ed *Edge, producer int32, b *Berth, pool string) {
+	if !b.known(pool) {
+		return
+	}
+	if to := b.Spot(pool); !fr.Lies(ed, producer, to) {
 		fr.cargoFor(ed, producer, b, to)
 	}
 }
@@ -198,10 +203,17 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 	if d := sheet.OutputOf(c.from, c.output, -1); d != nil {
 		kind = d.Kind
 	}
+	if err := fr.Pay(Fare{c.from.Name, address, c.output, src.b.Name, src.pool, c.to.Files(), out.Size}); err != nil {
+		fr.undeliverable(c, err)
+		return
+	}
 	freight := haul.Freight{Output: out, From: src.path, Kind: kind, Fence: fr.Fence, Holder: fr.Holder, Aside: aside(out, c)}
 	to := haul.End{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
 	l.busy++
-	fr.Note(address, fmt.Sprintf("moving %s of %s from %s to %s", c.output, address, src.spot.Name(), c.to.Name()), false)
+	began := fr.Now()
+	if c.away == 0 {
+		fr.Note(address, fmt.Sprintf("moving %s of %s from %s to %s", c.output, address, src.spot.Name(), c.to.Name()), false)
+	}
 	fr.Spawn(func() {
 		copied, err := haul.Move(fr.Ctx, src.end(), to, freight)
 		fr.Post(func() {
@@ -210,7 +222,11 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 				fr.transferFailed(c, address, src, err)
 				return
 			}
-			fr.noteCopy(address, c, copied)
+			seconds := 0.0
+			if copied.Sent {
+				seconds = fr.Now().Sub(began).Seconds()
+			}
+			fr.noteCopy(address, c, copied.Path, seconds)
 			fr.delivered(c)
 		})
 	})
@@ -221,8 +237,9 @@ func aside(out state.Output, c *cargo) string {
 	return fmt.Sprintf(".muster/replaced/%s.%d.%s", c.from.Name, c.cell, out.Name)
 }
 
-// noteCopy records a verified copy, unless it is known.
-func (fr *Freight) noteCopy(address string, c *cargo, path string) {
+// noteCopy records a verified copy, unless it is known, and how long moving it
+// took.
+func (fr *Freight) noteCopy(address string, c *cargo, path string, seconds float64) {
 	out := *OutputNamed(fr.State.Jobs[address], c.output)
 	name := c.to.Name()
 	kept := make([]state.Copy, 0, len(out.Copies)+1)
@@ -234,7 +251,7 @@ func (fr *Freight) noteCopy(address string, c *cargo, path string) {
 			kept = append(kept, o)
 		}
 	}
-	out.Copies = append(kept, state.Copy{Backend: name, Path: path, Digest: out.Digest, At: fr.Now()})
+	out.Copies = append(kept, state.Copy{Backend: name, Path: path, Digest: out.Digest, At: fr.Now(), Seconds: max(seconds, 0)})
 	fr.Emit(state.OutputsSeen{Address: address, Outputs: []state.Output{out}, At: fr.Now()})
 }
 
@@ -251,13 +268,18 @@ func (fr *Freight) delivered(c *cargo) {
 }
 
 // transferFailed tries again: for ever while a backend cannot be reached,
-// else a number of times, from one source after another.
+// which is said once, else a number of times, from one source after another.
 func (fr *Freight) transferFailed(c *cargo, address string, src origin, err error) {
 	if fr.Ctx.Err() != nil {
 		return
 	}
-	fr.Note(address, fmt.Sprintf("%s was not moved to %s: %v", address, c.to.Name(), err), true)
-	if class := line.ClassOf(err); class != providers.Unreachable {
+	class := line.ClassOf(err)
+	if c.away == 0 || class != providers.Unreachable {
+		fr.Note(address, fmt.Sprintf("%s was not moved to %s: %v", address, c.to.Name(), err), true)
+	}
+	c.away++
+	if class != providers.Unreachable {
+		c.away = 0
 		c.tries++
 		if c.tries >= transferTries || class == providers.NotFound && c.tries >= fr.originsOf(c) {
 			fr.undeliverable(c, err)
@@ -269,7 +291,7 @@ func (fr *Freight) transferFailed(c *cargo, address string, src origin, err erro
 
 func (fr *Freight) loadAgain(c *cargo) {
 	fr.delayed++
-	fr.Later(line.Backoff(c.tries+3), func() { fr.delayed--; fr.load(c) })
+	fr.Later(line.Backoff(c.tries+c.away+3), func() { fr.delayed--; fr.load(c) })
 }
 
 // undeliverable holds what waits for a cargo that does not come.

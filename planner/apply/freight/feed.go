@@ -2,6 +2,7 @@ package freight
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/muster-run/muster/lang"
@@ -175,6 +176,11 @@ func (fr *Freight) Bring(ed *Edge, cell int32, b *Berth, pool string, smoke bool
 		return Here, "" // handed over to come after them, on one queue
 	}
 	k := feed(ed, g, b, b.Spot(pool))
+	if !b.known(pool) {
+		k.park(cell, smoke)
+		fr.askPlace(ed, k)
+		return Coming, ""
+	}
 	if !k.here && !fr.fetch(ed, g, k) {
 		if k.broken != nil {
 			return Never, k.undelivered(ed)
@@ -202,6 +208,22 @@ func (k *fed) park(cell int32, smoke bool) {
 	if !slices.Contains(k.parked, cell) {
 		k.parked = append(k.parked, cell)
 	}
+}
+
+// askPlace has a place say where its files lie, and its cells look again.
+func (fr *Freight) askPlace(ed *Edge, k *fed) {
+	if k.asking {
+		return
+	}
+	k.asking = true
+	fr.asking++
+	k.b.Lost(errors.New("where its files lie is not known yet"))
+	fr.Ask(k.b)
+	fr.Later(line.BackoffMin*5, func() {
+		k.asking = false
+		fr.asking--
+		ed.unpark(k)
+	})
 }
 
 // askGlob resolves the patterns of one group where they are read.

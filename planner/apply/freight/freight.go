@@ -31,6 +31,7 @@ type Run struct {
 	At       func(name, pool string) *Berth // nil when the place is not in this run
 	Ask      func(*Berth)                   // has its place say anew what it has
 	Stopped  func() bool                    // nothing new begins
+	Pay      func(Fare) error               // counts what a move is billed, before it begins; an error where that is not covered
 
 	HandsOver bool // jobs may be handed over before what they read is there
 	Detached  bool // muster leaves: copies of earlier runs are taken at their word
@@ -43,6 +44,16 @@ type Berth struct {
 	Title string
 	Lost  func(error) // it cannot be asked
 	Back  func()      // it answered
+}
+
+// known reports whether it is known where the jobs of a pool leave their files:
+// what ~ is there, and which files it shares, its host has to say first.
+func (b *Berth) known(pool string) bool {
+	if b.Provider == nil {
+		return false
+	}
+	_, answers := b.Pools[pool]
+	return answers || !b.Splits()
 }
 
 // Freight is all that is on its way in one run. Only the loop touches it.

@@ -38,39 +38,44 @@ type Freight struct {
 // outside is where files go that did not lie in a workdir.
 const outside = ".muster/moved"
 
-// Move copies a freight and checks what arrived; it returns the copy's path,
-// relative to the workdir it went to. What is there already and right is not
-// sent again; what is there and other is moved aside.
-func Move(ctx context.Context, from, to End, f Freight) (string, error) {
+// A Copied is what became of a freight.
+type Copied struct {
+	Path string // relative to the workdir it went to
+	Sent bool   // it was not there already
+}
+
+// Move copies a freight and checks what arrived. What is there already and right
+// is not sent again; what is there and other is moved aside.
+func Move(ctx context.Context, from, to End, f Freight) (Copied, error) {
 	copied := f.From
 	if path.IsAbs(copied) {
 		copied = path.Join(outside, copied)
 	}
 	there, err := look(ctx, to, f, copied)
 	if err != nil {
-		return "", fmt.Errorf("look at %s: %w", copied, err)
+		return Copied{}, fmt.Errorf("look at %s: %w", copied, err)
 	}
 	if there.OK && there.Digest == f.Output.Digest && there.Digest != "" {
-		return copied, nil
+		return Copied{Path: copied}, nil
 	}
 	if there.OK && f.Aside != "" {
 		if err := setAside(ctx, to, f, copied); err != nil {
-			return "", err
+			return Copied{}, err
 		}
 	}
 	files, err := listed(ctx, from, f)
 	if err != nil {
-		return "", err
+		return Copied{}, err
 	}
 	for _, file := range files {
 		if err := send(ctx, from, to, file); err != nil {
-			return "", err
+			return Copied{}, err
 		}
 	}
 	if there, err = look(ctx, to, f, copied); err != nil {
-		return "", fmt.Errorf("verify the copy: %w", err)
+		return Copied{}, fmt.Errorf("verify the copy: %w", err)
 	}
-	return copied, compare(there, f.Output)
+	return Copied{copied, true}, compare(there, f.Output)
 }
 
 // look opens the copy where it lies. A glob that matched nothing is copied as

@@ -39,6 +39,10 @@ func (r *pulled) Read(buf []byte) (int, error) {
 	return n, err
 }
 
+// Origin is the backend that the bytes come from, for an end that need not read
+// them: a simulated one has none.
+func (r *pulled) Origin() string { return r.from.Backend }
+
 // Seek moves to an offset; the size is that which was recorded.
 func (r *pulled) Seek(offset int64, whence int) (int64, error) {
 	switch whence {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -18,9 +19,10 @@ var units = [...]string{place.USD, place.ServiceUnits, place.GPUHours, place.CPU
 // Where a unit stands in Amounts. From gpuHours on it is measured rather
 // than charged.
 const (
-	money    = 0
-	gpuHours = 2
-	cpuHours = 3
+	money        = 0
+	serviceUnits = 1
+	gpuHours     = 2
+	cpuHours     = 3
 )
 
 // Amounts are quantities by unit, in billionths: exact where decimals are,
@@ -117,4 +119,7 @@ func (a Amounts) Text() state.Amounts {
 	return out
 }
 
-func billion(v int64) string { return decimal.New(v, -billionths).Round(4).String() }
+// words is an amount of a unit as people write it.
+func words(unit int, v int64) string {
+	return amount.Words(units[unit], decimal.New(v, -billionths).String())
+}

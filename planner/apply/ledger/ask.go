@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"maps"
+
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
@@ -13,6 +15,7 @@ type Ask struct {
 	Where    *place.Decision // nil: only what is recorded is known
 	Recorded state.Amounts   // with its attempt; nil: nothing is
 	Planned  offer.Shape     // of a first launch
+	Charged  *Tariff         // as recorded with its attempt; nil: as it is placed
 	Now      *offer.Shape    // of the launch at hand; nil: as planned
 	Left     int             // launches
 	// Retry is the policy by which its queue launches it again, and grows it;
@@ -43,9 +46,15 @@ func (ps Prices) Dues(a Ask) Dues {
 		shape = *a.Now // grown
 	}
 	t := TariffOf(a.Where)
+	if a.Charged != nil {
+		t = *a.Charged
+	}
 	d := Dues{One: t.Ceiling(shape), Left: left, Open: t.Open(shape)}
 	if a.Recorded != nil {
 		d.One = a.Recorded
+		if a.Charged == nil { // what it is charged was not known when it was launched
+			d.One = mostOf(a.Recorded, t.Ceiling(shape))
+		}
 	}
 	d.Each = Parse(d.One)
 	if len(a.Retry.Scale) > 0 {
@@ -61,20 +70,25 @@ func (ps Prices) Dues(a Ask) Dues {
 	return d
 }
 
+// mostOf is what was set aside, and what is known by now of the units that it
+// leaves out.
+func mostOf(recorded, now state.Amounts) state.Amounts {
+	out := maps.Clone(now)
+	maps.Copy(out, recorded)
+	return out
+}
+
 // alike reports whether two shapes are charged alike.
 func alike(a, b offer.Shape) bool {
 	return a.Walltime == b.Walltime && a.GPUs == b.GPUs && a.CPUs == b.CPUs && a.Nodes == b.Nodes
 }
 
-// Dearer reports whether a launch of this shape may cost more by now than was
-// set aside for it.
-func (t *Tab) Dearer(s offer.Shape) bool {
-	if t.Tariff == nil {
-		return false
-	}
-	now := Parse(t.Tariff.Ceiling(s))
-	for u := range now {
-		if now[u] > t.Each[u] {
+// Dearer reports whether a launch of this shape may cost more by what is asked
+// now than was set aside for it.
+func (t *Tab) Dearer(now Tariff, s offer.Shape) bool {
+	most := Parse(now.Ceiling(s))
+	for u := range most {
+		if most[u] > t.Each[u] {
 			return true
 		}
 	}

@@ -1,12 +1,14 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/state"
 )
 
@@ -136,17 +138,33 @@ func (bs *Books) Afford(it Item, address string, due Dues, now time.Time) bool {
 	return true
 }
 
+// Enter counts what is spent beside any launch, if every account covers it;
+// else it says which does not.
+func (bs *Books) Enter(en state.Entry) (why string) {
+	it, spent := Item{Phase: en.Phase, Backend: en.Backend, Plan: en.Plan}, Parse(en.Spent)
+	for _, a := range bs.accounts {
+		if a.counts(it) {
+			why = cmp.Or(why, a.refuses("the files of "+en.Address, spent, [len(units)]bool{}, en.At))
+		}
+	}
+	if why == "" {
+		bs.enter(it, spent, spent)
+		bs.Spent.Add(spent, 1)
+	}
+	return why
+}
+
 func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, now time.Time) string {
 	if !a.deadline.IsZero() && now.After(a.deadline) {
 		return fmt.Sprintf("the deadline of %s, %s, has passed", a.name, a.deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
 	for u := range units {
 		if a.has[u] && open[u] {
-			return fmt.Sprintf("%s limits %s, and what %s takes of it is not known: its place states no price, or it has no walltime", a.name, units[u], address)
+			return fmt.Sprintf("%s limits %s, and what %s takes of it is not known: its place states no price or bills a wait that is not known, or it has no walltime", a.name, amount.Unit(units[u]), address)
 		}
 		if after := plus(plus(a.used[u], a.flying[u]), rest[u]); a.has[u] && (after > a.limit[u] || after == beyond) {
-			return fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s %s", a.name, address,
-				billion(a.used[u]), billion(a.flying[u]), billion(rest[u]), billion(a.limit[u]), units[u])
+			return fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s", a.name, address,
+				words(u, a.used[u]), words(u, a.flying[u]), words(u, rest[u]), words(u, a.limit[u]))
 		}
 	}
 	return ""
@@ -162,7 +180,7 @@ func (bs *Books) Warnings() (out []string) {
 		for u := range units {
 			if a.has[u] && a.limit[u] > 0 && float64(plus(a.used[u], a.flying[u])) >= a.warnAt*float64(a.limit[u]) {
 				a.warned = true
-				out = append(out, fmt.Sprintf("%s: %s of %s %s spent or in flight", a.name, billion(plus(a.used[u], a.flying[u])), billion(a.limit[u]), units[u]))
+				out = append(out, fmt.Sprintf("%s: %s of %s spent or in flight", a.name, words(u, plus(a.used[u], a.flying[u])), words(u, a.limit[u])))
 				break
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -155,6 +156,67 @@ func TestBilledAsTheBackendSays(t *testing.T) {
 		if ok != (c.unit != "") || ok && (units[unit] != c.unit || v != c.want) {
 			t.Errorf("%q: %d of unit %d, %v", c.text, v, unit, ok)
 		}
+	}
+}
+
+// TestTheLeastThatIsBilled stands in the ceiling and in the ledger, by the device.
+func TestTheLeastThatIsBilled(t *testing.T) {
+	t.Parallel()
+	tariff := Tariff{Price: offer.Price{Known: true, USDPerGPUHour: "1.5", Minimum: time.Hour, Granularity: time.Minute}}
+	s := offer.Shape{CPUs: 1, GPUs: 2, Walltime: 30 * time.Minute}
+	if got := tariff.Ceiling(s)["usd"]; got != "3" {
+		t.Errorf("at most $%s", got)
+	}
+	for ran, want := range map[time.Duration]string{3 * time.Minute: "3", time.Hour: "3", 72*time.Minute - time.Second: "3.6"} {
+		if spent, known := tariff.Took(s, ran, -1); spent.Text()["usd"] != want || !known {
+			t.Errorf("%v took $%s, not $%s; known %t", ran, spent.Text()["usd"], want, known)
+		}
+	}
+}
+
+// TestAQueueThatIsBilled: the ceiling counts the wait that was quoted, and the
+// bill the wait that was; a wait of which nobody knows fits into no limit.
+func TestAQueueThatIsBilled(t *testing.T) {
+	t.Parallel()
+	s := offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}
+	price := offer.Price{Known: true, USDPerHour: "6", SUPerNodeHour: "2", BillsWhileQueued: true}
+	for name, c := range map[string]struct {
+		quoted, waited time.Duration
+		most, took     string // money
+		known, fits    bool
+	}{
+		"as quoted":               {2 * time.Hour, 2 * time.Hour, "18.6", "15.6", true, true},
+		"longer than quoted":      {2 * time.Hour, 5 * time.Hour, "18.6", "33.6", true, true},
+		"no wait":                 {2 * time.Hour, 0, "18.6", "3.6", true, true},
+		"it was never told":       {2 * time.Hour, -1, "18.6", "3.6", false, true},
+		"quoted by nobody":        {-1, 2 * time.Hour, "6.6", "15.6", true, false},
+		"neither quoted nor told": {-1, -1, "6.6", "3.6", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := place.Decision{Price: place.Unwaited(price, c.quoted), Wait: c.quoted, Boot: 6 * time.Minute}
+			at := &state.Attempt{Rates: d.Rates()}
+			for _, tariff := range []*Tariff{new(TariffOf(&d)), Recorded(at)} { // as placed, and as it stands in the state
+				if tariff == nil {
+					t.Fatal("nothing is recorded")
+				}
+				if got := tariff.Ceiling(s)["usd"]; got != c.most {
+					t.Errorf("at most $%s, not $%s", got, c.most)
+				}
+				spent, known := tariff.Took(s, 30*time.Minute, c.waited)
+				if got := spent.Text()["usd"]; got != c.took || known != c.known {
+					t.Errorf("took $%s, known %t", got, known)
+				}
+				for _, unit := range []string{"usd", "service_units", "cpu_hours"} {
+					var b Books
+					b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{unit: "100"}})
+					fits := b.Afford(Item{}, "phase.a", Dues{Each: Parse(tariff.Ceiling(s)), Left: 1, Open: tariff.Open(s)}, time.Now())
+					if want := c.fits || unit == "cpu_hours"; fits != want {
+						t.Errorf("a limit of %s: fits %t: %s", unit, fits, b.Why)
+					}
+				}
+			}
+		})
 	}
 }
 

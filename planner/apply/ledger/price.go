@@ -13,19 +13,6 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Tariff is how launches on one place are charged.
-type Tariff struct {
-	Price     offer.Price
-	WholeNode bool
-	Around    time.Duration // billed beside each launch: boot, and the queue where the site bills that
-	Hold      time.Duration // a machine is kept so long after its last job
-}
-
-// TariffOf is how launches are charged where a decision puts them.
-func TariffOf(d *place.Decision) Tariff {
-	return Tariff{Price: d.Price, WholeNode: d.WholeNode, Around: d.Around(), Hold: d.Hold}
-}
-
 // Ceiling is the most that one launch may take, as the planner prices it.
 func (t Tariff) Ceiling(s offer.Shape) state.Amounts {
 	out := state.Amounts{}
@@ -47,7 +34,18 @@ func (t Tariff) Ceilings(shapes []offer.Shape) (out []Amounts) {
 	return out
 }
 
-// Cost is what a launch took, reckoned from how long it ran; known is false
+// Took is what a launch that is over took. Where the queue is billed it counts
+// the wait that it had, whatever was quoted; waited is less than 0 where nobody
+// knows that.
+func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, known bool) {
+	if t.Price.BillsWhileQueued {
+		t.Price.Known = waited >= 0
+		t.Around = t.Boot + max(waited, 0)
+	}
+	return t.Cost(s, elapsed)
+}
+
+// Cost is what a launch takes, reckoned from how long it runs; known is false
 // where its price is not known.
 func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known bool) {
 	if !t.charges() && !t.WholeNode && s.Nodes <= 1 {
@@ -78,9 +76,14 @@ func Billed(text string) (unit int, billed int64, ok bool) {
 var mostBilled = decimal.New(1, 9)
 
 // Open are the units in which nothing bounds what a launch takes: money where
-// no price is known, and without a walltime all that it is charged in.
+// no price is known, service units where their bill counts a wait that is not,
+// and without a walltime all that it is charged in.
 func (t Tariff) Open(s offer.Shape) (open [len(units)]bool) {
 	open[money] = !t.Price.Known
+	if !t.Price.Known && t.Price.BillsWhileQueued {
+		hour, _ := t.Cost(s, time.Hour)
+		open[money], open[serviceUnits] = hour[money] > 0, hour[serviceUnits] > 0
+	}
 	if s.Walltime > 0 {
 		return open
 	}

@@ -30,7 +30,10 @@ type Launch struct {
 	N     int
 	Shape offer.Shape   // as large as it was
 	Limit time.Duration // the longest that it may have run; 0 = not stated
-	Seen  *offer.Observation
+	// Waited is how long it was queued before it ran; less than 0 where that is
+	// not known.
+	Waited time.Duration
+	Seen   *offer.Observation
 }
 
 // Open sets aside what is left of a tab; Close takes it away.
@@ -62,6 +65,9 @@ func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
 		entries = append(entries, bs.book(t, n, most, most, false, at))
 	}
 	t.Paid = l.N
+	if unbegun(l.Seen) {
+		return append(entries, bs.book(t, l.N, Amounts{}, Amounts{}, true, at))
+	}
 	most := bs.landOne(t)
 	spent, known := t.cost(l, most)
 	return append(entries, bs.book(t, l.N, spent, most, known, at))
@@ -115,7 +121,7 @@ func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
 	case !measured:
 		spent = most
 	default:
-		spent, known = t.Tariff.Cost(l.Shape, elapsed)
+		spent, known = t.Tariff.Took(l.Shape, elapsed, l.Waited)
 		if !known {
 			spent.Charge(most)
 		}
@@ -127,6 +133,12 @@ func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
 		}
 	}
 	return spent, known
+}
+
+// unbegun reports whether a launch was put off, or could not be made, before it
+// took any time: the launches that its job may have are still to come.
+func unbegun(o *offer.Observation) bool {
+	return o.Status == offer.Waiting && o.Usage != nil && o.Usage.Elapsed == 0
 }
 
 // implausible is how many walltimes a launch cannot have taken: between its

@@ -44,6 +44,27 @@ func TestALaunchThatWasNeverHeardOfCountsAtItsCeiling(t *testing.T) {
 	}
 }
 
+// TestALaunchThatWasPutOffTakesNothing of what is set aside for those to come.
+func TestALaunchThatWasPutOffTakesNothing(t *testing.T) {
+	t.Parallel()
+	var bs Books
+	bs.Ceiling("plan", state.Amounts{"usd": "4"})
+	tab := Tab{Item: Item{Plan: "plan"}, Dues: Dues{Each: usd("2"), Left: 1}, Address: "phase.a", Token: "0123456789abcdef", First: 1,
+		Tariff: &Tariff{Price: offer.Price{Known: true, USDPerHour: "2"}}}
+	bs.Open(&tab)
+	off := hourly(1, 0)
+	off.Seen.Status = offer.Waiting
+	if entries := bs.Bill(&tab, off, time.Time{}); len(entries) != 1 || entries[0].Unknown || len(entries[0].Spent) > 0 || tab.Left != 1 || tab.Paid != 1 {
+		t.Errorf("entered %+v, %d launches left", entries, tab.Left)
+	}
+	if bs.Afford(tab.Item, "phase.b", due("3"), time.Time{}) {
+		t.Error("what the launch to come may cost is given away")
+	}
+	if entries := bs.Bill(&tab, hourly(2, time.Hour), time.Time{}); len(entries) != 1 || entries[0].Spent["usd"] != "2" || tab.Left != 0 {
+		t.Errorf("entered %+v, %d launches left", entries, tab.Left)
+	}
+}
+
 func TestElapsedOf(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
@@ -80,15 +101,17 @@ func TestDuesAreAsRecordedAndGrown(t *testing.T) {
 		"as placed":          {Ask{Where: d, Planned: s, Left: 2}, "4"},
 		"from what was kept": {Ask{Where: d, Planned: s, Left: 1}, "2"},
 		"as recorded":        {Ask{Where: d, Planned: s, Left: 1, Recorded: state.Amounts{"usd": "1"}}, "1"},
-		"placed nowhere":     {Ask{Left: 1, Recorded: state.Amounts{"usd": "1"}}, "1"},
-		"grown":              {Ask{Where: d, Planned: s, Now: &long, Left: 1}, "6"},
+		"as asked when it was launched, and grown": {Ask{Where: d, Planned: s, Now: &long, Left: 1, Charged: &Tariff{Price: offer.Price{Known: true, USDPerHour: "3"}}}, "9"},
+		"known by now":   {Ask{Where: d, Planned: s, Left: 1, Recorded: state.Amounts{"cpu_hours": "1"}}, "2"},
+		"placed nowhere": {Ask{Left: 1, Recorded: state.Amounts{"usd": "1"}}, "1"},
+		"grown":          {Ask{Where: d, Planned: s, Now: &long, Left: 1}, "6"},
 	} {
 		if dues := ps.Dues(c.ask); dues.Rest().Text()["usd"] != c.want {
 			t.Errorf("%s: $%s, not $%s", name, dues.Rest().Text()["usd"], c.want)
 		}
 	}
-	grown := Tab{Tariff: &Tariff{Price: d.Price}, Dues: Dues{Each: usd("2")}}
-	if grown.Each[cpuHours] = 1_000_000_000; grown.Dearer(s) || !grown.Dearer(long) {
+	now, grown := Tariff{Price: d.Price}, Tab{Dues: Dues{Each: usd("2")}}
+	if grown.Each[cpuHours] = 1_000_000_000; grown.Dearer(now, s) || !grown.Dearer(now, long) {
 		t.Error("three hours cost no more than one")
 	}
 }

@@ -1,5 +1,7 @@
 package line
 
+import "github.com/muster-run/muster/internal/clock"
+
 // A Loop runs what is posted to it, one after another, until it is done.
 type Loop interface {
 	Post(func())
@@ -23,7 +25,7 @@ func (c *Calls) Begin(l Loop) {
 	work := c.work
 	l.Spawn(func() {
 		for {
-			l.Park(func() bool { return len(work) > 0 || over(l.Done()) })
+			l.Park(func() bool { return len(work) > 0 || clock.Closed(l.Done()) })
 			select {
 			case f := <-work:
 				f()
@@ -32,15 +34,6 @@ func (c *Calls) Begin(l Loop) {
 			}
 		}
 	})
-}
-
-func over(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // Call queues a call to a backend; then runs in the loop when it is over.

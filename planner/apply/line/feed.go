@@ -23,9 +23,10 @@ func (f *Feed) Give(pool string, n int) {
 	f.byPool[pool] += n
 }
 
-// Takes reports whether the queue takes one more job of a pool now. A queue
-// that goes on alone takes all; one that is driven is fed a little ahead.
-func (f *Feed) Takes(c *Place, pool string, driven bool, given int) bool {
+// Takes reports whether the queue takes one more job of a pool now, with which
+// so many of ours may run at once on all queues of the place. A queue that goes
+// on alone takes all; one that is driven is fed a little ahead.
+func (f *Feed) Takes(c *Place, pool string, driven bool, with int) bool {
 	if driven && c.Can.FeedSlots > 0 && f.inflight >= max(c.Can.FeedSlots*f.Slots, f.Slots+f.rate) {
 		return false
 	}
@@ -33,12 +34,12 @@ func (f *Feed) Takes(c *Place, pool string, driven bool, given int) bool {
 		return false
 	}
 	if c.Can.HostQueue { // its queue keeps the other caps, but for that of several
-		return !c.Splits() || c.Conf.MaxParallel <= 0 || given < c.Conf.MaxParallel
+		return !c.Splits() || c.Conf.MaxParallel <= 0 || with <= c.Conf.MaxParallel
 	}
 	if limit := c.Pools[pool].MaxJobs; limit > 0 && c.Pools[pool].MaxSubmit == 0 && !c.Can.Arrays && f.byPool[pool] >= limit {
 		return false
 	}
-	return c.Conf.MaxParallel <= 0 || given < c.Conf.MaxParallel
+	return c.Conf.MaxParallel <= 0 || with <= c.Conf.MaxParallel
 }
 
 // Pulse measures how fast slots empty, so that the feed is deep enough for

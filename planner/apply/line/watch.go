@@ -63,7 +63,7 @@ func (c *Place) Follow(ctx context.Context, clk clock.Clock, w Watcher) {
 func sleep(ctx context.Context, clk clock.Clock, d time.Duration) bool {
 	t, stop := clk.Timer(d)
 	defer stop()
-	clk.Park(func() bool { return len(t) > 0 || over(ctx.Done()) })
+	clk.Park(func() bool { return len(t) > 0 || clock.Closed(ctx.Done()) })
 	select {
 	case <-t:
 		return true

@@ -98,8 +98,8 @@ func (o *observer) finding(a *ask, s *saying) observed.Finding {
 	if s.Warning {
 		f.Severity = diag.Warning
 	}
-	if s.Pauses {
-		f.Pauses, f.On = true, a.name
+	if f.Pauses = s.Pauses; s.Pauses || s.phase != "" {
+		f.On = a.name
 	}
 	if s.phase != "" {
 		f.Address = "phase." + s.phase

@@ -73,7 +73,7 @@ func Observe(ctx context.Context, in Input) Result {
 	o := &observer{Input: in, trees: map[string]source.Tree{}, out: Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}}}
 	o.out.Observed = planner.Observed{
 		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Outputs: map[string][]offer.Output{},
-		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{},
+		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{}, Uncopied: map[string][]string{},
 	}
 	o.sourcesRead = make(chan struct{})
 	o.idle = o.finished()
@@ -88,7 +88,9 @@ func Observe(ctx context.Context, in Input) Result {
 		o.sources(ctx)
 	})
 	wg.Go(o.secrets)
+	wg.Go(func() { o.scripts(asks) })
 	wg.Wait()
+	o.confirm(ctx, asks)
 	o.goneSince()
 	o.sort()
 	return o.out

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,15 +26,15 @@ const (
 
 // assumed is what is drawn from for one phase.
 type assumed struct {
-	phase *lang.Phase
-	plan  forecast.Phase
-	rates map[string]float64 // nil: no history, and machines fail as published
-	order []string           // classes
-
-	runtimes, failures string // in words, what is drawn from
+	phase   *lang.Phase
+	plan    forecast.Phase
+	rates   map[string]float64 // nil: no history, and machines fail as published
+	order   []string           // classes
+	expects expectation        // of smokes
+	texts   []string           // what is drawn from; none when nothing of it is to run
 }
 
-func assumptions(in Input) map[string]*assumed {
+func assumptions(in Input, places map[string]*described) map[string]*assumed {
 	out := map[string]*assumed{}
 	layout := in.Plan.Assumed()
 	for _, p := range layout.Phases {
@@ -43,28 +44,59 @@ func assumptions(in Input) map[string]*assumed {
 				a.phase = pp.Phase
 			}
 		}
-		basis, unknown := "", false
-		for _, g := range p.Groups {
-			if g.Decision.Backend == "" {
-				continue
-			}
-			unknown = unknown || g.Runtime.Expected == 0
-			if basis == "" {
-				basis = strings.TrimPrefix(g.Runtime.Basis, p.Name+": ")
-			}
-		}
-		a.rates, a.failures = failing(p.Name, in.State)
+		failures := ""
+		a.rates, failures = failing(p.Name, in.State)
 		if in.Fails != nil {
-			a.rates, a.failures = in.Fails, stated(in.Fails)
+			a.rates, failures = in.Fails, stated(in.Fails)
 		}
 		a.order = slices.Sorted(maps.Keys(a.rates))
-		if unknown {
-			basis = "how long jobs take is not known: an hour, at most two"
+		for _, g := range p.Groups {
+			if g.Decision.Backend != "" {
+				a.tell(runtimesOf(p.Name, &g, places))
+			}
 		}
-		a.runtimes = basis
+		for _, g := range p.Groups {
+			if g.Decision.Backend != "" {
+				a.tell(failuresOf(a, g.Decision.Backend, failures, places))
+			}
+		}
+		for _, pp := range in.Plan.Phases {
+			if pp.Phase.Name != p.Name {
+				continue
+			}
+			if a.expects = expectationOf(pp, in, places); a.expects.text != "" {
+				a.tell(a.expects.text)
+			}
+		}
 		out[p.Name] = a
 	}
 	return out
+}
+
+// tell notes what is drawn from, once.
+func (a *assumed) tell(text string) {
+	if !slices.Contains(a.texts, text) {
+		a.texts = append(a.texts, text)
+	}
+}
+
+// runtimesOf says what the runtimes of like jobs are drawn from.
+func runtimesOf(phase string, g *forecast.Group, places map[string]*described) string {
+	switch says := places[g.Decision.Backend].says(phase); {
+	case says.Median > 0 && open(g.Runtime):
+		return runtimeText(g.Decision.Backend, says)
+	case g.Runtime.Expected == 0:
+		return "how long jobs take is not known: an hour, at most two"
+	}
+	return strings.TrimPrefix(g.Runtime.Basis, phase+": ")
+}
+
+// failuresOf says what the failures of a phase are drawn from on a backend.
+func failuresOf(a *assumed, backend, otherwise string, places map[string]*described) string {
+	if says := places[backend].says(a.plan.Name); a.rates == nil && says.Fails != nil {
+		return "failures as backend." + backend + " says: " + shares(says.Fails)
+	}
+	return otherwise
 }
 
 // failing are the shares of a phase's ended launches that failed, by class.
@@ -100,7 +132,7 @@ func failing(phase string, st *state.State) (map[string]float64, string) {
 
 // stated is what was said of failures on the command line.
 func stated(rates map[string]float64) string {
-	if len(rates) == 0 {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(rates)), func(v float64) bool { return v > 0 }) {
 		return "no failures, as stated"
 	}
 	return "failures as stated: " + shares(rates)
@@ -110,9 +142,17 @@ func stated(rates map[string]float64) string {
 func shares(rates map[string]float64) string {
 	var parts []string
 	for _, class := range slices.Sorted(maps.Keys(rates)) {
-		parts = append(parts, fmt.Sprintf("%s %.2g %%", class, 100*rates[class]))
+		parts = append(parts, class+" "+percent(rates[class]))
+	}
+	if len(parts) == 0 {
+		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// percent is a share with three digits, or with as many as its whole part has.
+func percent(share float64) string {
+	return strconv.FormatFloat(100*share, 'g', 3, 64) + " %"
 }
 
 // group is what the plan assumes of a job.
@@ -148,26 +188,45 @@ func drawShared(seed uint64, nth int, what string, step float64) float64 {
 	return sim.Deviation(u)
 }
 
-// model draws how launches go in the n-th rehearsal.
-func (s *Stage) model(nth int) sim.Model {
+// launchesApart keeps launches apart that are counted from 1 again, after
+// somebody resumed what was held.
+const launchesApart = 1 << 20
+
+// model draws how launches go on a backend in the n-th rehearsal.
+func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
+	place := s.places[backend]
 	seed := seedOf(s.in.Seed, nth)
 	unseen, today := drawShared(s.in.Seed, nth, "runtimes nobody has seen", golden), drawShared(s.in.Seed, nth, "the day", silver)
+	sized := map[string]func(string) int64{} // by phase
+	for phase, by := range s.sizes {
+		sized[phase] = func(output string) int64 { return by[output] }
+	}
+	for _, p := range s.campaign.Phases {
+		if sized[p.Name] == nil {
+			sized[p.Name] = place.says(p.Name).Sized()
+		}
+	}
 	return func(j *providers.Job, launch int) sim.Fate {
 		a := s.book[j.Phase]
 		if a == nil {
 			return sim.Fate{Takes: j.Shape.Walltime / 2}
 		}
-		address, n := j.Address, sim.Attempt(launch)
+		address, n := j.Address, sim.Attempt(launch+*visits*launchesApart)
 		if j.Smoke {
 			address = state.SmokeAddress(address)
 		}
 		runtime := forecast.Declared(j.Shape.Walltime)
-		var f sim.Fate
+		f := sim.Fate{Size: sized[j.Phase]}
 		g := a.group(j)
 		if g != nil {
 			runtime = g.Runtime
 			f.Wait = max(g.Decision.Wait, 0)
 		}
+		says := place.says(j.Phase)
+		if place != nil {
+			f.Wait, f.Metrics, f.Memory = place.wait(j.Pool, sim.Normal(seed, address, n, "wait")), says.Metrics, says.Memory
+		}
+		undecided := open(runtime) // but by the backend's own block
 		if runtime.Expected == 0 {
 			runtime.Expected, runtime.Median, runtime.P90 = unknownTime, unknownTime, 2*unknownTime
 		}
@@ -175,7 +234,9 @@ func (s *Stage) model(nth int) sim.Model {
 		if runtime.Seen > 0 { // a phase that was seen is off by itself, but for the day
 			off.Phase, off.Spread = sim.Normal(seed, a.plan.Name, "median"), sim.Normal(seed, a.plan.Name, "spread")
 		}
-		f.Takes = runtime.Draw(off)
+		if f.Takes = runtime.Draw(off); undecided && says.Median > 0 {
+			f.Takes = says.Takes(j, sim.Normal(seed, address, n, "runtime"))
+		}
 		if limit := runtime.Ceiling; limit > 0 {
 			// A draw ends at the walltime: launches that it ended are among the
 			// failures, and only what is foretold to take longer is sure to be.
@@ -187,11 +248,15 @@ func (s *Stage) model(nth int) sim.Model {
 		when := func(takes time.Duration) time.Duration { // at any moment, alike
 			return time.Duration(max(sim.Uniform(seed, address, n, "when"), 1e-6) * float64(takes))
 		}
-		if a.rates == nil && u < evidence.LostWithMachines(j.Shape.Nodes, f.Takes) {
+		rates, order := a.rates, a.order
+		if rates == nil && says.Fails != nil {
+			rates, order = says.Fails, place.order[j.Phase]
+		}
+		if rates == nil && u < evidence.LostWithMachines(j.Shape.Nodes, f.Takes) {
 			f.Class, f.After = failure.NodeFailure, when(f.Takes)
 		}
-		for _, class := range a.order {
-			if u -= a.rates[class]; u >= 0 {
+		for _, class := range order {
+			if u -= rates[class]; u >= 0 {
 				continue
 			}
 			if class == failure.Walltime {
@@ -200,6 +265,9 @@ func (s *Stage) model(nth int) sim.Model {
 				f.Class, f.After = class, when(f.Takes)
 			}
 			break
+		}
+		if j.Smoke && f.Class == "" && sim.Uniform(seed, address, n, Unexpected) < a.expects.fails {
+			f.Class, f.After = Unexpected, f.Takes
 		}
 		return f
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/rehearse"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/sim"
@@ -100,7 +100,7 @@ func TestPredictedAgainstActual(t *testing.T) {
 		p, runs := y.rehearse(50, nil)
 		began := y.clock.Now()
 		o := y.apply(0)
-		if o.Stopped != apply.None {
+		if o.Stopped != standing.None {
 			t.Fatalf("%s: %+v", h.name, o)
 		}
 		after, _ := y.state.Spent(nil)

@@ -1,7 +1,9 @@
 package rehearse
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
@@ -28,6 +30,51 @@ func InFlight(c *lang.Campaign, st *state.State) map[string][]sim.Present {
 		}
 		running := j.Status == state.Running || j.Status == state.Verifying
 		out[a.Backend] = append(out[a.Backend], sim.Present{Job: job, Running: running, Since: a.Started})
+	}
+	return out
+}
+
+// Began is when each simulated backend was first submitted to: outages and
+// prices count from then on.
+func Began(st *state.State) map[string]time.Time {
+	out := map[string]time.Time{}
+	for _, j := range st.Jobs {
+		for i := range j.Attempts {
+			a := &j.Attempts[i]
+			if at := out[a.Backend]; strings.HasPrefix(a.Backend, sim.Type+".") && !a.Intent.IsZero() && (at.IsZero() || a.Intent.Before(at)) {
+				out[a.Backend] = a.Intent
+			}
+		}
+	}
+	return out
+}
+
+// Launches is how many launches each pool of simulated backends has started, by
+// backend, and tells those present which of them they are: a declared price
+// change counts on over applies.
+func Launches(st *state.State, present map[string][]sim.Present) map[string]map[string]int {
+	var started []*state.Attempt
+	for _, j := range st.All() {
+		for i := range j.Attempts {
+			if a := &j.Attempts[i]; !a.Started.IsZero() && strings.HasPrefix(a.Backend, sim.Type+".") {
+				started = append(started, a)
+			}
+		}
+	}
+	slices.SortStableFunc(started, func(a, b *state.Attempt) int { return a.Started.Compare(b.Started) })
+	out, nth := map[string]map[string]int{}, map[string]int{} // by token
+	for _, a := range started {
+		if out[a.Backend] == nil {
+			out[a.Backend] = map[string]int{}
+		}
+		out[a.Backend][a.Pool]++
+		token, _, _ := strings.Cut(a.Token, "/")
+		nth[token] = out[a.Backend][a.Pool]
+	}
+	for _, list := range present {
+		for i := range list {
+			list[i].Nth = nth[list[i].Job.Token]
+		}
 	}
 	return out
 }

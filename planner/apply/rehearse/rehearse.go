@@ -16,6 +16,8 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/sim"
@@ -38,6 +40,16 @@ type Input struct {
 	// Fails are shares of launches that fail, by class, instead of what
 	// history shows; nil takes that.
 	Fails map[string]float64
+	// Unexpected is the share of smokes that say other than their phase expects;
+	// nil takes what history shows.
+	Unexpected *float64
+	// Bandwidth of links to other machines, bytes a second, instead of what was
+	// measured; 0 takes that.
+	Bandwidth int64
+	// ResumeAfter is how long after the last job ended somebody comes and resumes
+	// what is held; 0 is never. Again is what is planned from then.
+	ResumeAfter time.Duration
+	Again       planner.Input
 }
 
 // A Run is how one rehearsal ended.
@@ -50,9 +62,11 @@ type Run struct {
 	Blocked int // wait for one that failed or is held
 	Left    int // were never started, blocked ones apart
 	Retries int // launches beyond the first of a job
-	Stopped apply.Stop
+	Stopped standing.Stop
 	Why     string   // of Stopped, in words
 	Open    []string // phases whose breaker opened
+	Smoked  []string // phases held for a smoke that failed
+	Visits  int      // how often somebody came and resumed what was held
 	Endless bool     // something was waited for that never came
 }
 
@@ -63,16 +77,27 @@ type Stage struct {
 	plan     *planner.Plan
 	state    []byte // a snapshot, nil when nothing happened yet
 	book     map[string]*assumed
+	places   map[string]*described // those that are simulated anyway
+	links    map[string]link
+	sizes    map[string]map[string]int64 // of outputs, by phase and name
+	lies     map[string][]sim.Lie
 	known    map[string]string
 	present  map[string][]sim.Present
 }
 
 // New readies a plan. The state may be used by others afterwards.
 func New(in Input) (*Stage, error) {
-	s := &Stage{in: in, book: assumptions(in), known: map[string]string{}}
-	s.campaign, s.plan = unexpected(in.Campaign, in.Plan)
+	places, err := describedIn(in.Campaign, in.State)
+	if err != nil {
+		return nil, err
+	}
+	whole := in
+	if whole.Plan, err = in.resumed(); err != nil {
+		return nil, err
+	}
+	s := &Stage{in: in, places: places, book: assumptions(whole, places), known: map[string]string{}, links: links(in, places), sizes: sizes(in.State), lies: Lies(in.State)}
+	s.campaign, s.plan = unexpected(in.Campaign, in.Plan, s.book)
 	if len(in.State.Jobs) > 0 || len(in.State.Approvals) > 0 || len(in.State.Holds) > 0 {
-		var err error
 		if s.state, err = snapshot.Bytes(in.State); err != nil {
 			return nil, fmt.Errorf("copy the state: %w", err)
 		}
@@ -83,6 +108,7 @@ func New(in Input) (*Stage, error) {
 		}
 	}
 	s.present = InFlight(in.Campaign, in.State)
+	Launches(in.State, s.present)
 	return s, nil
 }
 
@@ -96,10 +122,7 @@ func (s *Stage) Assumed() []string {
 		if a == nil {
 			continue
 		}
-		for _, text := range []string{a.runtimes, a.failures} {
-			if text == "" || a.runtimes == "" {
-				continue // nothing of it is to run
-			}
+		for _, text := range a.texts {
 			if phases[text] == nil {
 				texts = append(texts, text)
 			}
@@ -110,7 +133,7 @@ func (s *Stage) Assumed() []string {
 	for i, text := range texts {
 		out[i] = strings.Join(phases[text], ", ") + ": " + text
 	}
-	return out
+	return append(out, s.moves()...)
 }
 
 // Play rehearses the plan the n-th time. The same seed and n play the same,
@@ -130,10 +153,10 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 	giveUp := func() { r.Endless = true; cancel() }
 	v.Stuck = giveUp
 	last := v.Now()
-	tokens := uint64(0)
+	tokens, spent := uint64(0), ledger.Amounts{}
 	breakers := map[string]bool{}
 	conf := apply.Config{
-		Plan: s.plan, Campaign: s.campaign, Session: &memory{st: st}, Provider: s.providers(v, n), Time: v,
+		Plan: s.plan, Campaign: s.campaign, Session: &memory{st: st}, Provider: s.providers(v, n, &r.Visits), Time: v,
 		Who: "rehearsal", Host: "rehearsal", Environ: []string{}, AllowRerun: true, AllowCancel: true,
 		Secrets: func(lang.Secret) (string, error) { return "", nil },
 		Mint:    func() string { tokens++; return fmt.Sprintf("%032x", tokens) },
@@ -149,7 +172,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 			}
 		},
 	}
-	var o apply.Outcome
+	var o standing.Outcome
 	var err error
 	v.Run(func() {
 		end, stop := v.Timer(longest)
@@ -160,56 +183,73 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 				giveUp()
 			}
 		})
-		o, err = apply.Run(ctx, conf)
+		done, vain := 0, 0
+		for {
+			if o, err = apply.Run(ctx, conf); err != nil {
+				break
+			}
+			spent.Add(ledger.Parse(o.Spent), 1)
+			if s.in.ResumeAfter <= 0 || !waitsForSomebody(o, st) || ctx.Err() != nil {
+				break
+			}
+			if vain++; o.Done > done {
+				vain = 0
+			}
+			if done = o.Done; vain > mostInVain {
+				break
+			}
+			s.wait(ctx, v)
+			r.Visits++
+			letGo(st, v.Now())
+			if conf.Plan, err = s.again(st, v.Now()); err != nil {
+				break
+			}
+		}
 		over = true
 		stop()
 	})
 	if err != nil {
 		return r, err
 	}
+	if r.Visits > 0 {
+		o.Spent = spent.Text()
+	}
 	r.Spent, r.Took = o.Spent, last.Sub(s.plan.Now)
 	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Left+o.Queued+o.Unknown+o.Cancelled
 	r.Stopped, r.Why = o.Stopped, o.Why
 	r.Open = slices.Sorted(maps.Keys(breakers))
+	if o.Smoke != "" {
+		r.Smoked = heldBySmoke(st)
+	}
 	return r, nil
 }
 
 // seedOf is the seed of the n-th rehearsal.
 func seedOf(seed uint64, n int) uint64 { return seed*1_000_003 + uint64(n) }
 
-// unexpected is a plan and its campaign without what smokes are expected to
-// say: nobody knows what they would.
-func unexpected(c *lang.Campaign, p *planner.Plan) (*lang.Campaign, *planner.Plan) {
-	campaign, plan := *c, *p
-	campaign.Phases, plan.Phases = slices.Clone(c.Phases), slices.Clone(p.Phases)
-	for i, pp := range plan.Phases {
-		if pp.Phase.Smoke == nil || len(pp.Phase.Smoke.Expect) == 0 {
-			continue
-		}
-		phase, smoke, copied := *pp.Phase, *pp.Phase.Smoke, *pp
-		smoke.Expect = nil
-		phase.Smoke, copied.Phase = &smoke, &phase
-		plan.Phases[i] = &copied
-		for k := range campaign.Phases {
-			if campaign.Phases[k] == pp.Phase {
-				campaign.Phases[k] = &phase
-			}
-		}
-	}
-	return &campaign, &plan
+// A standIn answers for one type of backend.
+type standIn struct {
+	*sim.Sim
+	typ string
+	can offer.Capabilities
 }
 
-// providers stand in for the backends, one for each type.
-func (s *Stage) providers(v *clock.Virtual, nth int) func(string) (providers.Provider, error) {
-	made := map[string]*sim.Sim{}
-	return func(typ string) (providers.Provider, error) {
-		p := made[typ]
-		if p == nil {
-			can := s.in.Can[typ]
-			can.Remote = true // nothing is copied to this machine
-			p = sim.NewOf(v, offer.Schema{Type: typ, Can: can}, func(b providers.Backend) (sim.Site, error) { return s.site(b, can, nth), nil })
-			made[typ] = p
-		}
-		return p, nil
-	}
+func (p standIn) Schema(context.Context) (offer.Schema, error) {
+	return offer.Schema{Type: p.typ, Can: p.can}, nil
+}
+
+// providers stand in for the backends: all types on one site, so that files move
+// between them.
+func (s *Stage) providers(v *clock.Virtual, nth int, visits *int) func(string) (providers.Provider, error) {
+	p := sim.NewOf(v, offer.Schema{}, func(b providers.Backend) (sim.Site, error) {
+		return s.site(b, s.can(b.Type), nth, visits), nil
+	})
+	return func(typ string) (providers.Provider, error) { return standIn{p, typ, s.can(typ)}, nil }
+}
+
+// can is what a type of backend can, and copies nothing to this machine.
+func (s *Stage) can(typ string) offer.Capabilities {
+	can := s.in.Can[typ]
+	can.Remote = true
+	return can
 }

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +20,7 @@ import (
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/rehearse"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -51,7 +52,7 @@ func newYard(t testing.TB, hcl string) *yard {
 // plan plans as the command does, and tells with what.
 func (y *yard) plan() (*lang.Campaign, *planner.Plan, planner.Input) {
 	y.t.Helper()
-	c, diags := lang.Load(lang.LoadOptions{Dir: y.dir, Schemas: map[string]offer.Schema{"sim": sim.Schema(), "local": {Type: "local"}}})
+	c, diags := lang.Load(lang.LoadOptions{Dir: y.dir, Schemas: map[string]offer.Schema{"sim": sim.Schema(), "ssh": as("ssh"), "local": {Type: "local"}}})
 	if diags.HasErrors() {
 		y.t.Fatal(diags.Err())
 	}
@@ -64,14 +65,21 @@ func (y *yard) plan() (*lang.Campaign, *planner.Plan, planner.Input) {
 	return c, p, in
 }
 
+// as is a simulated backend that goes for one of another type.
+func as(typ string) offer.Schema {
+	s := sim.Schema()
+	s.Type = typ
+	return s
+}
+
 // apply applies in simulated time, until its end or until stop is over.
-func (y *yard) apply(stop time.Duration) apply.Outcome {
+func (y *yard) apply(stop time.Duration) standing.Outcome {
 	y.t.Helper()
 	c, p, _ := y.plan()
 	v := y.clock
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var o apply.Outcome
+	var o standing.Outcome
 	var err error
 	v.Run(func() {
 		over := false
@@ -115,20 +123,14 @@ func (y *yard) rehearse(n int, fails map[string]float64) (*planner.Plan, []rehea
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	runs := make([]rehearse.Run, n)
-	var wg sync.WaitGroup
-	for w := range 4 {
-		wg.Go(func() {
-			for i := w; i < n; i += 4 {
-				r, err := stage.Play(context.Background(), i)
-				if err != nil {
-					y.t.Error(err)
-				}
-				runs[i] = r
-			}
-		})
+	var done atomic.Int64
+	runs, err := stage.PlayAll(context.Background(), n, &done)
+	if err != nil {
+		y.t.Fatal(err)
 	}
-	wg.Wait()
+	if done.Load() != int64(n) || len(runs) != n {
+		y.t.Fatalf("%d of %d are counted, and %d told", done.Load(), n, len(runs))
+	}
 	return p, runs
 }
 

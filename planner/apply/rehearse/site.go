@@ -3,6 +3,7 @@ package rehearse
 import (
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -10,12 +11,17 @@ import (
 )
 
 // site stands in for a backend: its pools as the plan saw them.
-func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int) sim.Site {
-	out := sim.Site{Can: can, Model: s.model(nth), Known: s.known, Present: s.present[b.Name]}
+func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int, visits *int) sim.Site {
+	out := sim.Site{Can: can, Model: s.model(b.Name, nth, visits), Known: s.known, Present: s.present[b.Name]}
+	if d := s.places[b.Name]; d != nil {
+		out.Outages, out.Prices, out.Epoch, out.Launches = d.Outages, d.Prices, d.Epoch, d.Launches
+	}
+	var mine []offer.Pool
 	for _, p := range s.in.Pools {
 		if p.Backend != b.Name {
 			continue
 		}
+		mine = append(mine, p)
 		ours := int64(0)
 		for _, running := range s.present[b.Name] {
 			if running.Running && running.Job.Pool == p.Name {
@@ -28,6 +34,8 @@ func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int) sim.S
 	if len(out.Pools) == 0 { // it could not be asked
 		out.Pools = []sim.Pool{{Pool: offer.Pool{Backend: b.Name}}}
 	}
+	out.Files = func(pool string) string { return site.SpotOf(b, mine, pool).Files() }
+	out.Bandwidth, out.Lies = s.links[b.Name].bytes, s.lies[b.Name]
 	return out
 }
 

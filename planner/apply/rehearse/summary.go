@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 // A Spread is how a figure came out over all rehearsals.
@@ -94,15 +94,21 @@ func Endings(runs []Run) []Ending {
 		switch {
 		case r.Endless:
 			ends = append(ends, Ending{Why: "it never ended: something was waited for that does not come", Endless: true})
-		case r.Stopped == apply.Budget:
+		case r.Stopped == standing.Budget:
 			ends = append(ends, Ending{Why: budgetOf(r.Why)})
-		case r.Stopped != apply.None:
+		case r.Stopped != standing.None:
 			ends = append(ends, Ending{Why: cmp.Or(r.Why, string(r.Stopped))})
 		}
 		for _, p := range r.Open {
 			ends = append(ends, Ending{Why: "the breaker of phase." + p + " opened", Breaker: true})
 		}
+		for _, p := range r.Smoked {
+			ends = append(ends, Ending{Why: "a smoke of phase." + p + " failed, and its phase was held"})
+		}
 		left := r.Left + r.Blocked
+		if len(ends) == 0 && left > 0 {
+			ends = append(ends, Ending{Why: "jobs that failed or are held kept others from starting"})
+		}
 		for _, e := range ends {
 			at := by[e.Why]
 			if at == nil {

@@ -18,6 +18,7 @@ func Shape(s offer.Shape, policy lang.Retry, before []state.Attempt, launch int,
 	if launch <= 1 || len(policy.Scale) == 0 {
 		return s
 	}
+	first := s
 	for i := range before {
 		a := &before[i]
 		if a.N >= launch || a.Class == "" {
@@ -30,7 +31,7 @@ func Shape(s offer.Shape, policy lang.Retry, before []state.Attempt, launch int,
 			}
 		}
 	}
-	return launches.Bounded(s, pool)
+	return launches.Bounded(s, first, pool)
 }
 
 // Segment is the shape of one of the segments that a job is cut into where it

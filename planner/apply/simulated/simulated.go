@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/rehearse"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/sim"
 	"github.com/muster-run/muster/state"
@@ -33,7 +34,6 @@ func Of(c *lang.Campaign, st *state.State, now time.Time) *World {
 	if len(declared) == 0 || slices.ContainsFunc(declared, func(b *lang.Backend) bool { return b.Type != sim.Type }) {
 		return nil
 	}
-	epoch := map[string]time.Time{} // by backend
 	for _, j := range st.Jobs {
 		for i := range j.Attempts {
 			a := &j.Attempts[i]
@@ -45,48 +45,16 @@ func Of(c *lang.Campaign, st *state.State, now time.Time) *World {
 					now = t
 				}
 			}
-			if at := epoch[a.Backend]; !a.Intent.IsZero() && (at.IsZero() || a.Intent.Before(at)) {
-				epoch[a.Backend] = a.Intent
-			}
 		}
 	}
 	v, present := clock.NewVirtual(now), rehearse.InFlight(c, st)
-	launches := countLaunches(st, present)
+	epoch, launches := rehearse.Began(st), rehearse.Launches(st, present)
+	lies := rehearse.Lies(st)
 	return &World{Clock: v, Sim: sim.NewOf(v, sim.Schema(), func(b providers.Backend) (sim.Site, error) {
 		s, err := sim.SiteOf(b)
-		s.Present, s.Epoch, s.Launches = present[b.Name], epoch[b.Name], launches[b.Name]
+		s.Present, s.Epoch, s.Launches, s.Lies = present[b.Name], epoch[b.Name], launches[b.Name], lies[b.Name]
 		return s, err
 	})}
-}
-
-// countLaunches is how many launches each pool has started, by backend, and
-// tells those present which of them they are: a declared price change counts
-// on over applies.
-func countLaunches(st *state.State, present map[string][]sim.Present) map[string]map[string]int {
-	var started []*state.Attempt
-	for _, j := range st.All() {
-		for i := range j.Attempts {
-			if a := &j.Attempts[i]; !a.Started.IsZero() && strings.HasPrefix(a.Backend, sim.Type+".") {
-				started = append(started, a)
-			}
-		}
-	}
-	slices.SortStableFunc(started, func(a, b *state.Attempt) int { return a.Started.Compare(b.Started) })
-	out, nth := map[string]map[string]int{}, map[string]int{} // by token
-	for _, a := range started {
-		if out[a.Backend] == nil {
-			out[a.Backend] = map[string]int{}
-		}
-		out[a.Backend][a.Pool]++
-		token, _, _ := strings.Cut(a.Token, "/")
-		nth[token] = out[a.Backend][a.Pool]
-	}
-	for _, list := range present {
-		for i := range list {
-			list[i].Nth = nth[list[i].Job.Token]
-		}
-	}
-	return out
 }
 
 // Alone reports whether a plan uses nothing but simulated backends.
@@ -111,7 +79,7 @@ func (s *World) Alone(p *planner.Plan) bool {
 }
 
 // Run applies a plan in simulated time.
-func (s *World) Run(ctx context.Context, c apply.Config) (out apply.Outcome, err error) {
+func (s *World) Run(ctx context.Context, c apply.Config) (out standing.Outcome, err error) {
 	seldom := &seldomSynced{Session: c.Session}
 	c.Session, c.Time = seldom, s.Clock
 	s.Clock.Run(func() { out, err = apply.Run(ctx, c) })

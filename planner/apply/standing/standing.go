@@ -1,4 +1,5 @@
-// Package standing is how a run stands, as those who look on are told.
+// Package standing is how a run stands, and how it ended, as those who look on are
+// told.
 package standing
 
 import (

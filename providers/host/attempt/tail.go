@@ -26,6 +26,9 @@ func Tail(j *providers.Job, attempt int) (evidence []byte, shown []string) {
 	return evidence, LastLines(errs, tailLines)
 }
 
+// TailOf is the last lines of any file, none where it cannot be read.
+func TailOf(path string) []string { return LastLines(readTail(path, failure.TailSize/2), tailLines) }
+
 // readTail is the last n bytes of a file, from the start of a line on.
 func readTail(path string, n int64) []byte {
 	f, err := os.Open(path)

@@ -26,7 +26,7 @@ type devices struct {
 	reading bool
 	read    time.Duration     // uptime when the last reading came
 	took    time.Duration     // and how long it took
-	rest    time.Duration     // see useRest
+	rest    time.Duration     // see gpu.Rest
 	freed   int               // how many jobs have given theirs back
 	held    map[string]string // device name → token
 }

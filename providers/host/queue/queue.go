@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/cgroup"
+	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/journal"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/spool"
@@ -109,7 +110,7 @@ type job struct {
 	tries   int   // starts that did not come to a claim
 	oomKill int64 // oom_kill of the machine before it started; -1 = unknown
 	before  marks // its devices before it started; nil = unknown
-	use     gpuUse
+	use     gpu.Use
 }
 
 // memory is what the log remembers of a job beside its specification.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -196,7 +197,7 @@ func (q *queue) begin(j *job, gpus []taken) *start {
 		Cgroup: q.cgroups.Group(filepath.Base(q.folder(j)))}
 	j.locks = lockFiles(gpus)
 	j.oomKill = q.oomKills()
-	j.before, j.use = q.gpus.mark(j.Launch.GPUs), gpuUse{}
+	j.before, j.use = q.gpus.mark(j.Launch.GPUs), gpu.Use{}
 	q.book(j, 1)
 	obs := q.observe(j)
 	j.Obs = &obs

@@ -8,58 +8,12 @@ import (
 	"github.com/muster-run/muster/providers/host/process"
 )
 
-// gpuUse is what is seen of the memory that a launch has in use on its GPUs.
-// The zero value has seen nothing.
-type gpuUse struct {
-	looked time.Duration // uptime of the last look, whatever it told
-	told   time.Duration // and of the last that told something
-	looks  int           // those that did
-	most   int64         // bytes on one device
-}
-
-// Looks come at growing intervals: what is measured in bytes for hours need
-// not be looked at every second.
-const (
-	useFirst = time.Second
-	useMost  = 15 * time.Second
-	usePart  = 8 // of the launch's life till then
-	// useRest is how many times as long as a reading takes none follows it:
-	// nvidia-smi may need a second of a core.
-	useRest = 20
-	// useLast is the part of a launch's life in which the last look has to be;
-	// useNone is how many looks it takes to say that nothing was put on a GPU.
-	useLast = 4
-	useNone = 3
-)
-
-// due reports whether a launch that began then is to be looked at.
-func (u *gpuUse) due(began, now time.Duration) bool {
-	return now-max(u.looked, began) >= min(max((now-began)/usePart, useFirst), useMost)
-}
-
-// see takes a look in; -1 is one that told nothing.
-func (u *gpuUse) see(at time.Duration, bytes int64) {
-	if u.looked = at; bytes >= 0 {
-		u.told, u.most = at, max(u.most, bytes)
-		u.looks++
-	}
-}
-
-// bytes is the most that was in use on one device by the end of a launch, -1
-// where it was not looked at often and late enough to say.
-func (u *gpuUse) bytes(began, ended time.Duration) int64 {
-	if u.looks == 0 || ended-u.told > (ended-began)/useLast || u.most == 0 && u.looks < useNone {
-		return -1
-	}
-	return u.most
-}
-
 // used is the memory that a launch had in use on its devices, -1 = unknown.
 func (j *job) used(now time.Duration) int64 {
 	if j.Launch == nil || len(j.Launch.GPUs) == 0 {
 		return -1
 	}
-	return j.use.bytes(time.Duration(j.Launch.Up), now)
+	return j.use.Bytes(time.Duration(j.Launch.Up), now)
 }
 
 // lookAtUse has the devices read when it is time for a job that runs on some.
@@ -70,7 +24,7 @@ func (q *queue) lookAtUse() {
 		return
 	}
 	for j := range q.live {
-		if j.start != nil && len(j.Launch.GPUs) > 0 && j.use.due(time.Duration(j.Launch.Up), now) {
+		if j.start != nil && len(j.Launch.GPUs) > 0 && j.use.Due(time.Duration(j.Launch.Up), now) {
 			q.readGPUs()
 			return
 		}
@@ -123,7 +77,7 @@ func (q *queue) seeUse(list []gpu.Device, owners map[int]owner, at time.Duration
 			}
 			most = max(most, n)
 		}
-		j.use.see(at, most)
+		j.use.See(at, most)
 	}
 }
 

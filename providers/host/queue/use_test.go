@@ -36,7 +36,7 @@ func looked(t *testing.T, q *queue, token string, times int) {
 	t.Helper()
 	for range 6000 {
 		n := 0
-		q.do(context.Background(), func() { n = q.jobs[token].use.looks })
+		q.do(context.Background(), func() { n = q.jobs[token].use.Looks })
 		if n >= times {
 			return
 		}
@@ -84,12 +84,12 @@ func TestGPUUse(t *testing.T) {
 		other := fmt.Sprintf("process 1 %d 30000\n", stranger.Process.Pid)
 		set(using(using(state, 0, 4200), 1, 36000) + "process 0 " + pid + " 4096\nprocess 1 " + pid + " 5000\n" + other)
 		looked(t, q, two.Token, 1)
-		q.do(t.Context(), func() { q.jobs[two.Token].use.looks = 0 })
+		q.do(t.Context(), func() { q.jobs[two.Token].use.Looks = 0 })
 		looked(t, q, two.Token, 1) // begun after the state was set
 		if got := most(end(t, q, p, two)); got != 5000<<20 {
 			t.Errorf("two devices: %d bytes, want 5000 MiB", got)
 		}
-		looked(t, q, none.Token, useNone)
+		looked(t, q, none.Token, gpu.UseNone)
 		if got := most(end(t, q, p, none)); got != 0 {
 			t.Errorf("nothing on it: %d", got)
 		}
@@ -107,7 +107,7 @@ func TestGPUUseOfASlice(t *testing.T) {
 		set(lines[0] + "\n" + strings.TrimSuffix(lines[1], " 0") + " 3000\n" + strings.TrimSuffix(lines[2], " 0") + " 9000\n" +
 			"process 0 " + first + " 2900 0\nprocess 0 " + second + " 8900 1\n")
 		for i, j := range []providers.Job{a, b} {
-			q.do(t.Context(), func() { q.jobs[j.Token].use.looks = 0 })
+			q.do(t.Context(), func() { q.jobs[j.Token].use.Looks = 0 })
 			looked(t, q, j.Token, 2)
 			if got, want := most(end(t, q, p, j)), []int64{2900, 8900}[i]; got != want<<20 {
 				t.Errorf("slice %d: %d bytes, want %d MiB", i, got, want)
@@ -129,7 +129,7 @@ func TestGPUUseUnknown(t *testing.T) {
 	b.set(func(l []gpu.Device) { l[0].Used, l[1].Used = 30<<30, 30<<30 }) // of a process that the driver does not name
 	for q.do(t.Context(), func() {}); ; time.Sleep(10 * time.Millisecond) {
 		var at time.Duration
-		q.do(t.Context(), func() { at = q.jobs[hidden.Token].use.looked })
+		q.do(t.Context(), func() { at = q.jobs[hidden.Token].use.Looked })
 		if at != 0 {
 			break
 		}
@@ -142,52 +142,5 @@ func TestGPUUseUnknown(t *testing.T) {
 	submitInside(t, q, p, plain)
 	if o := eventually(t, q, plain.Token, is(offer.Completed)); o.Usage.GPUMaxMem != nil {
 		t.Errorf("without a GPU: %+v", o.Usage)
-	}
-}
-
-func TestWhatLooksSay(t *testing.T) {
-	t.Parallel()
-	const s = time.Second
-	for name, c := range map[string]struct {
-		at    []time.Duration // looks of a launch that began at 100 s
-		bytes []int64
-		ended time.Duration
-		want  int64
-	}{
-		"no look":                           {nil, nil, 101 * s, -1},
-		"looks that told nothing":           {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{-1, -1, -1}, 104 * s, -1},
-		"the most of them":                  {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{5, 9, 7}, 104 * s, 9},
-		"one, near the end":                 {[]time.Duration{101 * s}, []int64{5}, 101*s + 200*time.Millisecond, 5},
-		"long before the end":               {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{5, 5, 5}, 110 * s, -1},
-		"nothing, three times":              {[]time.Duration{101 * s, 102 * s, 103 * s}, []int64{0, 0, 0}, 104 * s, 0},
-		"nothing, twice":                    {[]time.Duration{101 * s, 102 * s}, []int64{0, 0}, 102*s + 1, -1},
-		"nothing, and not known at the end": {[]time.Duration{101 * s, 102 * s, 103 * s, 110 * s}, []int64{0, 0, 0, -1}, 111 * s, -1},
-	} {
-		var u gpuUse
-		for i, at := range c.at {
-			u.see(at, c.bytes[i])
-		}
-		if got := u.bytes(100*s, c.ended); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
-	}
-}
-
-// Looks become rarer: some dozens in an hour, however long the launch.
-func TestWhenUseIsDue(t *testing.T) {
-	t.Parallel()
-	var u gpuUse
-	looks := 0
-	for at := time.Duration(0); at < time.Hour; at += 100 * time.Millisecond {
-		if u.due(0, at) {
-			if gap := at - u.looked; gap > useMost {
-				t.Fatalf("nothing for %v at %v", gap, at)
-			}
-			u.see(at, 1)
-			looks++
-		}
-	}
-	if looks < 200 || looks > 300 {
-		t.Errorf("%d looks in an hour", looks)
 	}
 }

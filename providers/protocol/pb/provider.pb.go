@@ -855,6 +855,8 @@ type Price struct {
 	Estimated        bool                   `protobuf:"varint,8,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	BillsWhileQueued bool                   `protobuf:"varint,9,opt,name=bills_while_queued,json=billsWhileQueued,proto3" json:"bills_while_queued,omitempty"`
 	UsdPerGbMonth    string                 `protobuf:"bytes,10,opt,name=usd_per_gb_month,json=usdPerGbMonth,proto3" json:"usd_per_gb_month,omitempty"`
+	UsdPerGbOut      string                 `protobuf:"bytes,11,opt,name=usd_per_gb_out,json=usdPerGbOut,proto3" json:"usd_per_gb_out,omitempty"`
+	Minimum          int64                  `protobuf:"varint,12,opt,name=minimum,proto3" json:"minimum,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -957,6 +959,20 @@ func (x *Price) GetUsdPerGbMonth() string {
 		return x.UsdPerGbMonth
 	}
 	return ""
+}
+
+func (x *Price) GetUsdPerGbOut() string {
+	if x != nil {
+		return x.UsdPerGbOut
+	}
+	return ""
+}
+
+func (x *Price) GetMinimum() int64 {
+	if x != nil {
+		return x.Minimum
+	}
+	return 0
 }
 
 type Clock struct {
@@ -1504,6 +1520,7 @@ type Quote struct {
 	Expires       int64                  `protobuf:"varint,9,opt,name=expires,proto3" json:"expires,omitempty"`
 	Boot          int64                  `protobuf:"varint,10,opt,name=boot,proto3" json:"boot,omitempty"`
 	MaxTime       int64                  `protobuf:"varint,11,opt,name=max_time,json=maxTime,proto3" json:"max_time,omitempty"` // set where nothing but the walltime is too long
+	Passing       bool                   `protobuf:"varint,12,opt,name=passing,proto3" json:"passing,omitempty"`                // what does not fit is over one day by itself
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1613,6 +1630,13 @@ func (x *Quote) GetMaxTime() int64 {
 		return x.MaxTime
 	}
 	return 0
+}
+
+func (x *Quote) GetPassing() bool {
+	if x != nil {
+		return x.Passing
+	}
+	return false
 }
 
 type QuoteRequest struct {
@@ -5313,7 +5337,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
 	"\x10ConfigureRequest\x125\n" +
 	"\abackend\x18\x01 \x01(\v2\x1b.muster.provider.v1.BackendR\abackend\"\x10\n" +
-	"\x0eConfigureReply\"\xf6\x02\n" +
+	"\x0eConfigureReply\"\xb5\x03\n" +
 	"\x05Price\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12'\n" +
 	"\x10usd_per_gpu_hour\x18\x02 \x01(\tR\rusdPerGpuHour\x12 \n" +
@@ -5326,7 +5350,9 @@ const file_provider_proto_rawDesc = "" +
 	"\testimated\x18\b \x01(\bR\testimated\x12,\n" +
 	"\x12bills_while_queued\x18\t \x01(\bR\x10billsWhileQueued\x12'\n" +
 	"\x10usd_per_gb_month\x18\n" +
-	" \x01(\tR\rusdPerGbMonth\"A\n" +
+	" \x01(\tR\rusdPerGbMonth\x12#\n" +
+	"\x0eusd_per_gb_out\x18\v \x01(\tR\vusdPerGbOut\x12\x18\n" +
+	"\aminimum\x18\f \x01(\x03R\aminimum\"A\n" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x0e\n" +
@@ -5385,7 +5411,7 @@ const file_provider_proto_rawDesc = "" +
 	"\bwalltime\x18\b \x01(\x03R\bwalltime\x12\x18\n" +
 	"\aoptions\x18\t \x01(\tR\aoptions\x12\x14\n" +
 	"\x05smoke\x18\n" +
-	" \x01(\bR\x05smoke\"\x95\x02\n" +
+	" \x01(\bR\x05smoke\"\xaf\x02\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
@@ -5398,7 +5424,8 @@ const file_provider_proto_rawDesc = "" +
 	"\aexpires\x18\t \x01(\x03R\aexpires\x12\x12\n" +
 	"\x04boot\x18\n" +
 	" \x01(\x03R\x04boot\x12\x19\n" +
-	"\bmax_time\x18\v \x01(\x03R\amaxTime\"[\n" +
+	"\bmax_time\x18\v \x01(\x03R\amaxTime\x12\x18\n" +
+	"\apassing\x18\f \x01(\bR\apassing\"[\n" +
 	"\fQuoteRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x121\n" +
 	"\x06shapes\x18\x02 \x03(\v2\x19.muster.provider.v1.ShapeR\x06shapes\"?\n" +

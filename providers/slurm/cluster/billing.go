@@ -64,3 +64,16 @@ func (s *Facts) Billing(l *Partition, shape offer.Shape) int {
 	}
 	return int(sum)
 }
+
+// Whole is what a job of a shape is given that has its nodes for itself: all
+// their cores and GPUs, and the memory that it asks for. sbatch(1), --exclusive;
+// seen on 22.05.
+func (l *Partition) Whole(shape offer.Shape) offer.Shape {
+	nodes := max(shape.Nodes, 1)
+	gpus := 0
+	for _, n := range l.GPUs {
+		gpus = max(gpus, n)
+	}
+	shape.Nodes, shape.CPUs, shape.GPUs = nodes, max(shape.CPUs, l.CPUs*nodes), max(shape.GPUs, gpus*nodes)
+	return shape
+}

@@ -193,9 +193,16 @@ func (c *Commands) Scontrol(ctx context.Context, args ...string) error {
 // Cancel tells Slurm to end jobs: ids, or elements as "7_[0-3]". Ids that are
 // unknown or have ended are no error: some versions are silent about them, with
 // status 0, and some fail after they have ended the others.
-func (c *Commands) Cancel(ctx context.Context, ids []string) error {
+func (c *Commands) Cancel(ctx context.Context, ids []string) error { return c.cancel(ctx, ids) }
+
+// CancelWaiting is Cancel for those of a name that have not started.
+func (c *Commands) CancelWaiting(ctx context.Context, name string, ids []string) error {
+	return c.cancel(ctx, ids, "--state=PENDING", "--name="+name)
+}
+
+func (c *Commands) cancel(ctx context.Context, ids []string, which ...string) error {
 	for part := range slices.Chunk(ids, accountIDs) {
-		r, err := c.ask(ctx, askTimeout, append([]string{"scancel", "--"}, part...)...)
+		r, err := c.ask(ctx, askTimeout, slices.Concat([]string{"scancel"}, which, []string{"--"}, part)...)
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,9 @@ type Facts struct {
 	licenses     map[string]int // nil = not known
 	reservations *[]reservation // nil = not known
 	groups       []string       // of this user; nil = not known, or all may be used
+	// defaultAccount is the one under which the user's jobs run that name none; ""
+	// = not known.
+	defaultAccount string
 }
 
 // Facts asks Slurm for its partitions and nodes, and accounting for the
@@ -73,15 +76,31 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 	if err2 == nil {
 		s.Associations = parseAssoc(string(assoc))
 	}
+	if out, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "user", "name="+c.User, "format=DefaultAccount"); err == nil {
+		s.defaultAccount = strings.TrimSpace(string(out))
+	}
 	s.Closed = err != nil || err2 != nil || len(s.Associations) == 0
 	s.Enforced = s.Enforced && err == nil && err2 == nil
 	return s, nil
+}
+
+// Accounts are the user's, each once.
+func (s *Facts) Accounts() (names []string) {
+	for _, a := range s.Associations {
+		if !slices.Contains(names, a.Account) {
+			names = append(names, a.Account)
+		}
+	}
+	return names
 }
 
 // association is that under which a job of an account runs on a partition: the
 // one for that partition, else that for all. Without an account it is the
 // user's only one, if there is only one; nil if that is not known.
 func (s *Facts) association(account, partition string) (found *Association) {
+	if account == "" {
+		account = s.defaultAccount
+	}
 	for i := range s.Associations {
 		a := &s.Associations[i]
 		switch {

@@ -15,7 +15,8 @@ func TestFacts(t *testing.T) {
 		t.Errorf("partitions are %+v", list)
 	}
 	qos := parseQoS(string(recorded(t, "sacctmgr-qos.out")))
-	if len(qos) != 4 || qos[2] != (QoS{name: "testing", maxWall: time.Hour, maxSubmit: 5, MaxJobs: 2, maxGPUs: 3}) {
+	if len(qos) != 4 || qos[2].name != "testing" || qos[2].maxWall != time.Hour || qos[2].maxSubmit != 5 || qos[2].MaxJobs != 2 ||
+		qos[2].perUser != (amounts{-1, -1, 3, -1}) || qos[2].perJob != unlimited || qos[2].none {
 		t.Errorf("qos are %+v", qos)
 	}
 	assoc := parseAssoc(string(recorded(t, "sacctmgr-assoc.out")))

@@ -55,13 +55,41 @@ func (h *History) Last(name string, tried time.Time) *AccountRow {
 	return nil
 }
 
+// Launch is the row of one launch that Slurm has put back since: the one within
+// whose time its script began, else, began being zero, the one of that number.
+// It is nil while accounting does not have the launch's end.
+func (h *History) Launch(name string, tried time.Time, restart int, began time.Time) *AccountRow {
+	if h == nil {
+		return nil
+	}
+	n := 0
+	for i := range h.rows {
+		r := &h.rows[i]
+		if r.Name != name || r.Submit.Before(tried.Add(-time.Minute)) {
+			continue
+		}
+		its := n == restart
+		if !began.IsZero() { // times are whole seconds
+			its = !r.Start.IsZero() && !r.Start.After(began.Add(time.Second)) && !r.End.Before(began.Add(-time.Second))
+		}
+		if its && !r.End.IsZero() && (r.Final() || StateWord(r.State) == "REQUEUED") {
+			return r
+		}
+		n++
+	}
+	return nil
+}
+
 // Usage is what accounting says that the start of a row used: memory is the
-// most that one of its steps had.
+// most that one of its steps had. It is nil for one that never began.
 func (h *History) Usage(r *AccountRow) *offer.Usage {
+	if r.Start.IsZero() {
+		return nil
+	}
 	u := &offer.Usage{Elapsed: r.elapsed, CPU: r.cpu, MaxRSS: -1}
 	for _, s := range h.steps {
-		if s.Submit.Before(r.Submit) {
-			continue // of an earlier start
+		if s.Submit.Before(r.Submit) || !r.End.IsZero() && s.Submit.After(r.End) {
+			continue // of another start
 		}
 		u.MaxRSS = max(u.MaxRSS, s.rss)
 	}

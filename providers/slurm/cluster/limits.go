@@ -3,19 +3,19 @@ package cluster
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // A QoS is a quality of service; zero is no limit.
 type QoS struct {
+	bounds
 	name        string
-	maxWall     time.Duration // of one job
-	maxSubmit   int           // jobs of one user, queued or running
-	maxSubmitPA int           // of one account
-	grpSubmit   int           // of all
-	MaxJobs     int           // of one user, running
-	maxGPUs     int           // of one user
-	jobGPUs     int           // of one job
+	maxSubmit   int  // jobs of one user, queued or running
+	maxSubmitPA int  // of one account
+	grpSubmit   int  // of all
+	MaxJobs     int  // of one user, running
+	none        bool // it lets nobody submit or run anything
+	over        bool // its limits come before those of a partition's qos
+	longer      bool // it lifts a partition's longest walltime
 }
 
 // submitted is how many jobs a user may have at most.
@@ -28,15 +28,16 @@ type Association struct {
 	partition  string // "" = all
 	qos        []string
 	defaultQoS string
-	maxSubmit  int           // jobs, queued or running; 0 = no limit
-	maxWall    time.Duration // of a job; 0 = no limit
+	maxSubmit  int  // jobs, queued or running; 0 = no limit
+	none       bool // it lets nothing be submitted, or run
+	bounds
 }
 
 // What sacctmgr is asked for, none of it newer than 17.11. What a version does
 // not print at the end is missing.
 var (
-	qosFields   = []string{"Name", "Priority", "MaxWall", "MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", "GrpTRES", "Flags", "MaxSubmitPA", "GrpSubmit", "MaxTRES"}
-	assocFields = []string{"Cluster", "Account", "User", "Partition", "QOS", "DefaultQOS", "MaxJobs", "MaxSubmit", "MaxWall", "GrpTRES", "GrpSubmit"}
+	qosFields   = []string{"Name", "Priority", "MaxWall", "MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", "GrpTRES", "Flags", "MaxSubmitPA", "GrpSubmit", "MaxTRES", "MaxTRESPerNode", "MinTRES", "MaxTRESPA", "GrpJobs"}
+	assocFields = []string{"Cluster", "Account", "User", "Partition", "QOS", "DefaultQOS", "MaxJobs", "MaxSubmit", "MaxWall", "GrpTRES", "GrpSubmit", "MaxTRES", "MaxTRESPerNode", "GrpJobs"}
 )
 
 // parseTable reads sacctmgr -n -P: a line for each, its fields by name.
@@ -60,9 +61,12 @@ func parseQoS(out string) (list []QoS) {
 		if r["Name"] == "" {
 			continue
 		}
-		list = append(list, QoS{name: r["Name"], maxWall: parseLimit(r["MaxWall"]), maxSubmit: number(r["MaxSubmitPU"]), maxSubmitPA: number(r["MaxSubmitPA"]),
-			grpSubmit: number(r["GrpSubmit"]), MaxJobs: number(r["MaxJobsPU"]), maxGPUs: number(parseTRES(r["MaxTRESPU"])["gres/gpu"]),
-			jobGPUs: number(parseTRES(r["MaxTRES"])["gres/gpu"])})
+		q := QoS{bounds: free("qos " + r["Name"]), name: r["Name"], maxSubmit: number(r["MaxSubmitPU"]), maxSubmitPA: number(r["MaxSubmitPA"]), grpSubmit: number(r["GrpSubmit"]),
+			MaxJobs: number(r["MaxJobsPU"]), none: noneOf(r, "MaxSubmitPU", "MaxSubmitPA", "GrpSubmit", "MaxJobsPU", "GrpJobs"),
+			over: strings.Contains(r["Flags"], "OverPartQOS"), longer: strings.Contains(r["Flags"], "PartitionTimeLimit")}
+		q.maxWall, q.perJob, q.perNode, q.perUser = parseLimit(r["MaxWall"]), parseAmounts(r["MaxTRES"]), parseAmounts(r["MaxTRESPerNode"]), parseAmounts(r["MaxTRESPU"])
+		q.perAccount, q.group, q.least = parseAmounts(r["MaxTRESPA"]), parseAmounts(r["GrpTRES"]), parseAmounts(r["MinTRES"])
+		list = append(list, q)
 	}
 	return list
 }
@@ -72,10 +76,18 @@ func parseAssoc(out string) (list []Association) {
 		if r["Account"] == "" {
 			continue
 		}
-		list = append(list, Association{Account: r["Account"], partition: r["Partition"], qos: nameList(r["QOS"]), defaultQoS: r["DefaultQOS"],
-			maxSubmit: Least(number(r["MaxSubmit"]), number(r["GrpSubmit"])), maxWall: parseLimit(r["MaxWall"])})
+		a := Association{Account: r["Account"], partition: r["Partition"], qos: nameList(r["QOS"]), defaultQoS: r["DefaultQOS"], bounds: free("account " + r["Account"]),
+			maxSubmit: Least(number(r["MaxSubmit"]), number(r["GrpSubmit"])), none: noneOf(r, "MaxSubmit", "GrpSubmit", "MaxJobs", "GrpJobs")}
+		a.maxWall, a.group, a.perJob, a.perNode = parseLimit(r["MaxWall"]), parseAmounts(r["GrpTRES"]), parseAmounts(r["MaxTRES"]), parseAmounts(r["MaxTRESPerNode"])
+		list = append(list, a)
 	}
 	return list
+}
+
+// noneOf reports whether one of some limits is 0, by which sites close what is
+// used up or over.
+func noneOf(row map[string]string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return row[name] == "0" })
 }
 
 // parseConfig reads "Name = value" lines.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Partition is what Slurm says of one, and the sum of its nodes. What is idle
@@ -22,8 +24,17 @@ type Partition struct {
 	QoS               string        // of the partition itself; "" = none
 	allowQoS          []string      // nil = all
 	denyQoS           []string
-	accounts          []string           // nil = all
-	groups            []string           // nil = all
+	accounts          []string // nil = all
+	deniedAccounts    []string
+	groups            []string // nil = all
+	Exclusive         bool     // a job has its nodes for itself
+	rootOnly          bool
+	reserved          bool // it takes jobs of a reservation alone
+	state             string
+	maxCPUs           int   // of one node, for a job; 0 = no limit
+	maxMem            int64 // of one node, for a job; 0 = no limit
+	maxMemCPU         int64 // of one core, for a job; 0 = no limit
+	nodes             []nodeFacts
 	weights           map[string]float64 // of what is billed, by lower-case name; nil = cores alone
 	Nodes             int
 	CPUs              int            // cores of the largest node
@@ -45,6 +56,10 @@ func parsePartitions(out string) (list []Partition) {
 		p := Partition{Name: f["PartitionName"], Up: f["State"] == "UP" || f["State"] == "", isDefault: f["Default"] == "YES",
 			MaxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]),
 			groups: nameList(f["AllowGroups"]), weights: parseWeights(f["TRESBillingWeights"]), GPUs: map[string]int{}}
+		p.deniedAccounts, p.rootOnly, p.reserved, p.state = nameList(f["DenyAccounts"]), f["RootOnly"] == "YES", f["ReqResv"] == "YES", f["State"]
+		p.maxCPUs, p.maxMem = number(f["MaxCPUsPerNode"]), int64(number(f["MaxMemPerNode"]))<<20
+		p.Exclusive = f["OverSubscribe"] == "EXCLUSIVE"
+		p.maxMemCPU = int64(number(f["MaxMemPerCPU"])) << 20
 		p.MaxNodes, _ = strconv.Atoi(f["MaxNodes"])
 		p.MinNodes, _ = strconv.Atoi(f["MinNodes"])
 		p.Nodes, _ = strconv.Atoi(f["TotalNodes"])
@@ -75,6 +90,7 @@ func addNodes(list []Partition, out string) {
 
 // add adds a node, by its fields.
 func (p *Partition) add(f []string) {
+	p.addNode(f)
 	usable, leaving := takesJobs(f[2]), strings.HasPrefix(f[2], completing)
 	cpus := strings.Split(f[3], "/") // allocated/idle/other/total
 	if len(cpus) == 4 {
@@ -203,6 +219,36 @@ func groupNames() (names []string) {
 		}
 	}
 	return names
+}
+
+// takesQoS reports whether jobs of a qos may run on a partition.
+func (l *Partition) takesQoS(qos string) bool {
+	return (l.allowQoS == nil || slices.Contains(l.allowQoS, qos)) && !slices.Contains(l.denyQoS, qos)
+}
+
+// excludesAccount says why a partition is not for an account, "" if it is, or
+// nothing is known of the account.
+func (l *Partition) excludesAccount(account string) string {
+	switch {
+	case account == "":
+	case l.accounts != nil && !slices.Contains(l.accounts, account):
+		return fmt.Sprintf("partition %s is for accounts %s, not %s", l.Name, strings.Join(l.accounts, ", "), account)
+	case slices.Contains(l.deniedAccounts, account):
+		return fmt.Sprintf("partition %s is not for account %s", l.Name, account)
+	}
+	return ""
+}
+
+// Away says why a partition starts nothing now that needs nodes like those of a
+// shape, which passes by itself, "" if it does or where it is not told.
+func (l *Partition) Away(shape offer.Shape) string {
+	switch l.state {
+	case "DOWN", "INACTIVE":
+		return fmt.Sprintf("partition %s is closed now (%s)", l.Name, l.state)
+	case "DRAIN":
+		return fmt.Sprintf("partition %s takes no new jobs now (DRAIN)", l.Name)
+	}
+	return l.broken(shape)
 }
 
 // excluded says why a partition is not for this user's groups.

@@ -20,7 +20,7 @@ var reasons = map[string]string{
 	"ReqNodeNotAvail": "nodes that it needs are away, or reserved for maintenance", "Reservation": "waits for its reservation",
 	"Licenses": "waits for a license", "BadConstraints": "no node can ever satisfy it", "FrontEndDown": "the cluster is down",
 	"job requeued in held state": "held after it was requeued; `scontrol release` lets it go", "JobHoldMaxRequeue": "requeued too often, and held",
-	"launch failed requeued held": "it could not be launched, and is held", "RequeueHold": "held after it was requeued", "Requeue": "requeued",
+	launchFailed: "its node could not be made ready for it, and Slurm holds it; a running muster apply lets it go to another one", "RequeueHold": "held after it was requeued", "Requeue": "requeued",
 	"DeadLine": "it cannot end before its deadline", "JobArrayTaskLimitReached": "as many of its phase run as may", "ReservationDeleted": "its reservation was deleted; it is held",
 	"BurstBufferResources": "waits for room in the burst buffer", "BurstBufferStageIn": "its files are being brought to the burst buffer",
 	"NodeNotAvail": "a node that it needs is away", "Prolog": "its nodes are being made ready", "QOSNotAllowed": "the partition does not take its qos",
@@ -29,6 +29,14 @@ var reasons = map[string]string{
 	"SchedDefer": "the scheduler looks at it later", "SystemFailure": "Slurm itself failed", "MaxMemPerLimit": "it asks for more memory than the partition gives; it will never start",
 	"InactiveLimit": "it was idle for too long", "ReservationTimeLimit": "it would not end before its reservation",
 }
+
+// NotLaunched reports whether a job waits since Slurm could not launch it, and
+// holds it. job_mgr.c, state_desc.
+func NotLaunched(code string) bool {
+	return strings.Trim(strings.ReplaceAll(code, "_", " "), "()") == launchFailed
+}
+
+const launchFailed = "launch failed requeued held"
 
 // Reason is why a job waits, in words; one that is not known is shown as
 // Slurm says it.
@@ -89,4 +97,33 @@ func limit(code string) string {
 		return who + " has given out all of its " + what
 	}
 	return "you hold as much as " + who + " allows (" + what + ")"
+}
+
+// denied is, of what sbatch said, the limit for which it refused a job, in words:
+// the code stands on a line by itself. "" if it names none, or one on how many
+// jobs are submitted.
+func denied(text string) string {
+	for line := range strings.Lines(text) {
+		_, code, _ := strings.Cut(strings.TrimSpace(line), "error: ")
+		m := limitCode.FindStringSubmatch(code)
+		if m == nil || limited[m[3]] == "" {
+			continue
+		}
+		who, what := "the qos", limited[m[3]]
+		if m[1] == "Assoc" {
+			who = "the account"
+		}
+		switch {
+		case m[4] != "":
+			return "it asks for more time of " + what + " than is left to " + who
+		case m[2] == "Min":
+			return "it asks for less than " + who + " wants (" + what + ")"
+		case m[2] == "Grp":
+			return "it asks for more " + what + " than " + who + " gives all its jobs together"
+		case m[5] != "":
+			return "it asks for more " + what + " than " + who + " gives a " + strings.ToLower(strings.TrimPrefix(m[5], "Per"))
+		}
+		return "it asks for more " + what + " than " + who + " gives"
+	}
+	return ""
 }

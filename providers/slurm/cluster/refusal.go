@@ -37,6 +37,9 @@ var messages = []said{
 	{"connection timed out", providers.Unreachable, "slurmctld did not answer in time", ""},
 	{"i/o error writing script", providers.Unreachable, "slurmctld cannot write its state", "its disk may be full; muster tries again"},
 	{"connection refused", providers.Unreachable, "slurmctld does not answer", ""},
+	{"connection reset by peer", providers.Unreachable, "slurmctld broke off", ""}, {"broken pipe", providers.Unreachable, "slurmctld broke off", ""}, // as one that is killed does
+	{"no route to host", providers.Unreachable, "slurmctld's machine does not answer", ""}, {"network is unreachable", providers.Unreachable, "slurmctld's machine does not answer", ""},
+	{"network is down", providers.Unreachable, "slurmctld's machine does not answer", ""}, {"host is down", providers.Unreachable, "slurmctld's machine does not answer", ""},
 	{"unable to establish configuration source", providers.Unreachable, "there is no slurm.conf", "set SLURM_CONF, or run muster on a login node"},
 	{"could not establish a configuration source", providers.Unreachable, "there is no slurm.conf", "set SLURM_CONF, or run muster on a login node"},
 	{"slurm backup controller in standby", providers.Unreachable, "the controllers are changing over", ""},
@@ -72,6 +75,12 @@ var messages = []said{
 	{"memory specification can not be satisfied", providers.Invalid, "no node has so much memory", "ask for less memory"},
 	{"job dependency problem", providers.Unreachable, "what it comes after is not known to slurmctld any more", ""},
 	{"reservation", providers.Invalid, "the reservation cannot be used", "`scontrol show reservation` lists them"},
+	{"memory required by task", providers.Invalid, "it asks for more memory than the partition gives", "ask for less memory; `scontrol show partition` says MaxMemPerNode"},
+	{"required partition not available", providers.Invalid, "the partition takes no new jobs now", "choose another partition, or wait; `scontrol show partition` says its state"},
+	{"access/permission denied", providers.Invalid, "the partition does not take jobs of yours from this machine, or outside a reservation", "choose another partition; `scontrol show partition` says RootOnly, AllocNodes and ReqResv"},
+	{"no cluster", providers.Invalid, "there is no such cluster", "`sacctmgr show clusters` lists them"},
+	{"invalid node name", providers.Invalid, "there is no such node", "`sinfo -N` lists them"},
+	{"temporary disk", providers.Invalid, "no node has so much temporary disk", "`sinfo -o '%P %d'` says how much there is, in MB"},
 	{"license", providers.Invalid, "there are no such licenses", "`scontrol show licenses` lists them"},
 	{"invalid job array specification", providers.Invalid, "the array is longer than the site allows", ""},
 	{"unspecified error", providers.Invalid, "a rule of the site's own refuses it", "what it says stands before; the site's support knows the rule"},
@@ -89,6 +98,9 @@ func hintFor(text string) string {
 func refusal(command string, r Result) *providers.Error {
 	text := strings.ToLower(string(r.Err) + string(r.Out))
 	detail := fmt.Sprintf("%s: %s", command, message(command, r.Err))
+	if words := denied(string(r.Err)); words != "" {
+		return &providers.Error{Class: providers.Invalid, Summary: words, Detail: detail, Hint: listLimits}
+	}
 	for _, m := range messages {
 		if strings.Contains(text, m.text) {
 			return &providers.Error{Class: m.class, Summary: m.means, Detail: detail, Hint: m.hint}

@@ -23,11 +23,11 @@ var queueFields = []string{"%F", "%K", "%T", "%r", "%V", "%S", "%P", "%a", "%q",
 
 // A QueueRow is one job, or one element of an array, in squeue.
 type QueueRow struct {
-	Array     string // id of the array, or of the job itself
-	Index     int    // -1: no element
-	State     string // one word: "PENDING". squeue(1), JOB STATE CODES
-	Reason    string // Slurm's own word; Reason has it in words
-	submit    time.Time
+	Array     string    // id of the array, or of the job itself
+	Index     int       // -1: no element
+	State     string    // one word: "PENDING". squeue(1), JOB STATE CODES
+	Reason    string    // Slurm's own word; Reason has it in words
+	Submit    time.Time // or when it was put back
 	Start     time.Time // expected, while it is pending; zero = not known
 	Partition string
 	account   string
@@ -58,7 +58,7 @@ func parseQueue(out []byte, fields []string) (rows []QueueRow, unread int) {
 			unread++
 			continue
 		}
-		row := QueueRow{Array: f["%F"], State: StateWord(f["%T"]), Reason: f["%r"], submit: epoch(f["%V"]), Start: epoch(f["%S"]),
+		row := QueueRow{Array: f["%F"], State: StateWord(f["%T"]), Reason: f["%r"], Submit: epoch(f["%V"]), Start: epoch(f["%S"]),
 			Partition: f["%P"], account: f["%a"], qos: f["%q"], Nodes: f["%N"], Name: f["%j"]}
 		for _, i := range indexes {
 			row.Index = i
@@ -192,6 +192,9 @@ func ByWhom(state string) string {
 	}
 	return " by " + u.Username
 }
+
+// ByRoot reports whether root, as which slurmd runs, cancelled a job.
+func ByRoot(state string) bool { return strings.HasSuffix(state, " by 0") }
 
 // SignalName is a signal of sacct's ExitCode by its name without SIG; one that
 // has none here is its number.

@@ -47,7 +47,7 @@ func TestQueue(t *testing.T) {
 	states := map[string]int{}
 	for _, r := range rows {
 		states[r.State]++
-		if r.submit.IsZero() || r.Name == "" || r.Partition == "" {
+		if r.Submit.IsZero() || r.Name == "" || r.Partition == "" {
 			t.Fatalf("a row lacks something: %+v", r)
 		}
 	}

@@ -21,13 +21,18 @@ func (s *Facts) DefaultQoS(account, partition string) string {
 	return ""
 }
 
-// Qualities are those whose limits bind a job on a partition: that under which
-// it runs, and the partition's own.
+// Qualities are those whose limits bind a job on a partition: the partition's
+// own and that under which it runs, the one that comes first first.
 func (s *Facts) Qualities(qos string, l *Partition) (list []*QoS) {
-	for _, name := range []string{qos, l.QoS} {
-		if q := s.Quality(name); q != nil {
-			list = append(list, q)
-		}
+	own, part := s.Quality(qos), s.Quality(l.QoS)
+	if part != nil && !(own != nil && own.over) {
+		list = append(list, part)
+	}
+	if own != nil && own != part {
+		list = append(list, own)
+	}
+	if part != nil && own != part && own != nil && own.over {
+		list = append(list, part)
 	}
 	return list
 }
@@ -67,63 +72,123 @@ func (s *Facts) SubmitLimits(account, qos string, l *Partition) (list []SubmitLi
 
 // Forbids says why a partition's rules, or the limits of a qos or an account,
 // keep out a job of a shape, and what would help; "" if they do not, as far as
-// they are known. An account of "" is the user's own.
-func (s *Facts) Forbids(account, qos string, shape offer.Shape, l *Partition) (why, would string) {
+// they are known. An account of "" is the user's own; booked says that the job
+// runs in a reservation.
+func (s *Facts) Forbids(account, qos string, booked bool, shape offer.Shape, l *Partition) (why, would string) {
 	if why, would := l.excluded(s.groups); why != "" {
 		return why, would
 	}
-	if qos != "" && (l.allowQoS != nil && !slices.Contains(l.allowQoS, qos) || slices.Contains(l.denyQoS, qos)) {
-		return fmt.Sprintf("partition %s does not take qos %s", l.Name, qos), "it takes " + strings.Join(l.allowQoS, ", ")
+	if account == "" {
+		account = s.defaultAccount
 	}
-	if account != "" && l.accounts != nil && !slices.Contains(l.accounts, account) {
-		return fmt.Sprintf("partition %s is not for account %s", l.Name, account), "it is for " + strings.Join(l.accounts, ", ")
+	if why := l.excludesAccount(account); why != "" {
+		return why, s.otherAccount(l)
+	}
+	if qos != "" && !l.takesQoS(qos) {
+		return fmt.Sprintf("partition %s does not take qos %s", l.Name, qos), s.otherQoS(account, l)
+	}
+	if l.rootOnly && s.groups != nil {
+		return fmt.Sprintf("only root may use partition %s", l.Name), ""
+	}
+	if l.reserved && !booked {
+		return fmt.Sprintf("partition %s takes jobs of a reservation alone", l.Name), `set reservation in options "slurm"`
 	}
 	for _, q := range s.Qualities(qos, l) {
-		if q.maxWall > 0 && shape.Walltime > q.maxWall {
-			return fmt.Sprintf("qos %s ends jobs at %s", q.name, units.FormatDuration(q.maxWall)), s.longerQoS(account, l, shape.Walltime)
-		}
-		if q.maxGPUs > 0 && shape.GPUs > q.maxGPUs {
-			return fmt.Sprintf("qos %s gives a user %d GPUs at most", q.name, q.maxGPUs), ""
-		}
-		if q.jobGPUs > 0 && shape.GPUs > q.jobGPUs {
-			return fmt.Sprintf("qos %s gives a job %d GPUs at most", q.name, q.jobGPUs), ""
+		if q.none {
+			return q.who + " takes no jobs: the site has set a limit of it to 0", s.otherQoS(account, l)
 		}
 	}
-	if a := s.association(account, l.Name); a != nil && a.maxWall > 0 && shape.Walltime > a.maxWall {
-		return fmt.Sprintf("account %s ends jobs at %s", a.Account, units.FormatDuration(a.maxWall)), "shorten walltime, or let checkpoint split the work into segments"
+	if a := s.association(account, l.Name); a != nil && a.none {
+		return a.who + " takes no jobs: the site has set a limit of it to 0, as is done when an allocation has ended", s.otherAccount(l)
 	}
-	return "", ""
+	list := s.bounds(account, qos, l)
+	if by, most := wall(list); by != nil && shape.Walltime > most {
+		return by.ends(most), s.LongerQoS(account, l, shape.Walltime)
+	}
+	return beyond(list, shape)
+}
+
+// wall is the walltime that holds of some bounds.
+func wall(list []bounds) (by *bounds, most time.Duration) {
+	for i := range list {
+		if d := list[i].maxWall; d > 0 {
+			return &list[i], d
+		}
+	}
+	return nil, 0
+}
+
+func (b *bounds) ends(at time.Duration) string {
+	return fmt.Sprintf("%s ends jobs at %s", b.who, units.FormatDuration(at))
 }
 
 // LongestTime is the longest walltime of a job of an account and a qos on a
 // partition, as far as limits are known; 0 = none is.
 func (s *Facts) LongestTime(account, qos string, l *Partition) time.Duration {
 	most := l.MaxTime
-	lower := func(d time.Duration) {
-		if d > 0 && (most == 0 || d < most) {
-			most = d
-		}
+	if s.Lifts(qos) {
+		most = 0
 	}
-	for _, q := range s.Qualities(qos, l) {
-		lower(q.maxWall)
-	}
-	if a := s.association(account, l.Name); a != nil {
-		lower(a.maxWall)
+	if _, d := wall(s.bounds(account, qos, l)); d > 0 && (most == 0 || d < most) {
+		most = d
 	}
 	return most
 }
 
-// longerQoS says which qualities of service of an account would allow a walltime.
-func (s *Facts) longerQoS(account string, l *Partition, walltime time.Duration) string {
+// Lifts reports whether jobs of a qos may be longer than their partition allows,
+// up to what the qos does. The flag counts on the job's own qos alone, not on the
+// partition's. sacctmgr(1), Flags, PartitionTimeLimit; seen on 22.05.
+func (s *Facts) Lifts(qos string) bool {
+	q := s.Quality(qos)
+	return q != nil && q.longer
+}
+
+// LongerQoS says which qualities of service of an account would allow a walltime
+// on a partition; "" where none does.
+func (s *Facts) LongerQoS(account string, l *Partition, walltime time.Duration) string {
 	var names []string
-	mine := s.QoSNames(account)
-	for _, q := range s.qos {
-		if (q.maxWall == 0 || q.maxWall >= walltime) && slices.Contains(mine, q.name) && (l.allowQoS == nil || slices.Contains(l.allowQoS, q.name)) {
-			names = append(names, q.name)
+	for _, name := range s.QoSNames(account) {
+		if q := s.Quality(name); q == nil || q.none || !l.takesQoS(name) {
+			continue
+		}
+		if most := s.LongestTime(account, name, l); most == 0 || most >= walltime {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
-		return "shorten walltime, or let checkpoint split the work into segments"
+		return ""
 	}
+	return setQoS(names)
+}
+
+func setQoS(names []string) string {
 	return "set qos = \"" + strings.Join(names, `" or "`) + `" in options "slurm"`
+}
+
+// otherQoS says which of the user's qualities of service a partition takes.
+func (s *Facts) otherQoS(account string, l *Partition) string {
+	var names []string
+	for _, name := range s.QoSNames(account) {
+		if q := s.Quality(name); l.takesQoS(name) && q != nil && !q.none {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "choose another partition: it takes none of yours"
+	}
+	return setQoS(names)
+}
+
+// otherAccount says which of the user's accounts a partition takes.
+func (s *Facts) otherAccount(l *Partition) string {
+	var names []string
+	for _, a := range s.Associations {
+		if (a.partition == "" || a.partition == l.Name) && !a.none && l.excludesAccount(a.Account) == "" && !slices.Contains(names, a.Account) {
+			names = append(names, a.Account)
+		}
+	}
+	if len(names) == 0 {
+		return "choose another partition: it takes none of your accounts"
+	}
+	return "set account = \"" + strings.Join(names, `" or "`) + "\" in the backend block"
 }

@@ -3,7 +3,11 @@ package cluster
 import (
 	"context"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/muster-run/muster/providers"
 )
 
 // WouldTake reports whether sbatch, asked with --test-only, would take a
@@ -19,17 +23,34 @@ var startsAt = regexp.MustCompile(`to start at (\S+)`)
 
 // WouldStart is when a job with these arguments of sbatch would start that were
 // submitted now, as the scheduler has it; the zero time if it does not say. The
-// error is of class invalid, for arguments that sbatch itself cannot read:
-// whatever else it refuses may be taken when the cluster is less busy.
+// error is of class invalid, for arguments that sbatch cannot read and for what
+// Slurm refuses whatever is free: other refusals may be over when the cluster is
+// less busy.
 func (c *Commands) WouldStart(ctx context.Context, args ...string) (time.Time, error) {
 	r, err := c.ask(ctx, askTimeout, append([]string{"sbatch", "--test-only"}, args...)...)
 	switch {
-	case err == nil && r.Code == misread && len(r.Err) > 0:
-		return time.Time{}, refusal("sbatch", r)
-	case err != nil || r.Code != 0:
+	case err != nil:
 		return time.Time{}, nil
+	case r.Code == 0:
+		return startTime(r.Err), nil
 	}
-	return startTime(r.Err), nil
+	if e := refusal("sbatch", r); r.Code == misread && len(r.Err) > 0 || e.Class == providers.Invalid && lasting(r) {
+		return time.Time{}, e
+	}
+	return time.Time{}, nil
+}
+
+// passing are refusals of --test-only that sbatch itself need not make: nodes
+// and partitions that are closed now, reserved or held by others.
+var passing = []string{"requested node configuration", "requested partition configuration", "temporar", "in use", "invalid time", "not usable"}
+
+// lasting reports whether what --test-only refused, sbatch would refuse.
+func lasting(r Result) bool {
+	text := strings.ToLower(string(r.Err) + string(r.Out))
+	if slices.ContainsFunc(passing, func(s string) bool { return strings.Contains(text, s) }) {
+		return false
+	}
+	return denied(string(r.Err)) != "" || slices.ContainsFunc(messages, func(m said) bool { return strings.Contains(text, m.text) })
 }
 
 func startTime(said []byte) time.Time {

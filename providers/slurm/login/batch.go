@@ -56,6 +56,8 @@ type job struct {
 	cycles  int
 	missing bool           // it is noted that neither knows of it
 	other   *cluster.Place // what claimed its token, if that is not its place in the batch; see claimant
+	owed    []debt         // ends of earlier launches that are yet to be told; see settle
+	later   []offer.Observation
 }
 
 // elementID is a job's id as Slurm prints it.

@@ -1,7 +1,6 @@
 package login
 
 import (
-	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
@@ -52,8 +52,10 @@ type campaign struct {
 		n  int
 		at time.Time
 	}
-	rows   []cluster.QueueRow // the queue as it was at rowsAt, if nothing was submitted since
-	rowsAt time.Time
+	owing   map[string]*job    // by token: jobs with ends to be told; see settle
+	settled time.Time          // accounting was asked of them
+	rows    []cluster.QueueRow // the queue as it was at rowsAt, if nothing was submitted since
+	rowsAt  time.Time
 }
 
 // told is one event with its number.
@@ -65,7 +67,7 @@ type told struct {
 
 func newCampaign(spool string, c *cluster.Commands) *campaign {
 	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]time.Time{},
-		heirs: map[string]string{}, unpointed: map[string]bool{}}
+		owing: map[string]*job{}, heirs: map[string]string{}, unpointed: map[string]bool{}}
 }
 
 func (c *campaign) path(parts ...string) string {
@@ -203,8 +205,21 @@ func over(s offer.Status) bool {
 	return s == offer.Completed || s == offer.Failed || s == offer.Cancelled || s == offer.Lost
 }
 
-// tell journals events and wakes those who watch. An end is told once.
+// tell journals events and wakes those who watch. An end is told once, and
+// after those of the launches before it.
 func (c *campaign) tell(list ...offer.Observation) error {
+	return c.tellNow(slices.DeleteFunc(list, func(o offer.Observation) bool {
+		j := c.jobs[o.Token]
+		if j == nil || len(j.owed) == 0 {
+			return false
+		}
+		j.hold(o)
+		return true
+	})...)
+}
+
+// tellNow is tell for what waits for nothing.
+func (c *campaign) tellNow(list ...offer.Observation) error {
 	var lines []byte
 	add := func(t told) error {
 		t.Seq = len(c.events) + 1
@@ -222,6 +237,12 @@ func (c *campaign) tell(list ...offer.Observation) error {
 			continue
 		}
 		o.Presence = offer.Found
+		if over(o.Status) && o.Attempt < j.last.Attempt {
+			if o.Status != offer.Completed {
+				notRun(&o)
+			}
+			o.Attempt = j.last.Attempt
+		}
 		if o.Handle == "" {
 			o.Handle = j.elementID()
 		}
@@ -231,6 +252,13 @@ func (c *campaign) tell(list ...offer.Observation) error {
 		}
 	}
 	return c.append(lines)
+}
+
+// notRun makes an end that of a later launch: Slurm put the job back, its policy
+// did not let it run again, and how the launch before it ended is told already.
+func notRun(o *offer.Observation) {
+	o.Started, o.Usage = time.Time{}, nil
+	o.Exit, o.Signal, o.Node, o.GPUs = nil, "", "", nil
 }
 
 // note journals something that is not about one job.
@@ -255,13 +283,23 @@ func (c *campaign) append(lines []byte) error {
 		}
 		c.journal = f
 	}
-	w := bufio.NewWriter(c.journal)
-	w.Write(lines)
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write the spool's events: %w", err)
+	if err := c.write(lines); err != nil && (c.watched || !attempt.NoSpace(err)) {
+		return fmt.Errorf("write the spool's events: %w", err) // who asks once reads on a full disk, too
 	}
 	close(c.bell)
 	c.bell = make(chan struct{})
+	return nil
+}
+
+// write appends lines to the journal: all of them, or none where the disk is full.
+func (c *campaign) write(lines []byte) error {
+	fi, err := c.journal.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := c.journal.Write(lines); err != nil {
+		return errors.Join(err, c.journal.Truncate(fi.Size()))
+	}
 	return nil
 }
 

@@ -86,41 +86,62 @@ func (c *campaign) cancel(ctx context.Context, list []*job) error {
 	}
 	for _, j := range list {
 		if k := j.batch; k.id == "" && !k.tried.IsZero() {
-			id, where, err := c.search(ctx, k)
-			if err != nil {
+			if _, err := c.resolve(ctx, k); err != nil {
 				return err
-			}
-			if where == offer.Found {
-				if err := c.identify(k, id); err != nil {
-					return err
-				}
 			}
 		}
 	}
-	if ids := cancelIDs(list); len(ids) > 0 {
+	there, err := c.there(ctx, list)
+	if err != nil {
+		return err
+	}
+	if ids := cancelIDs(there); len(ids) > 0 {
 		if err := c.cluster.Cancel(ctx, ids); err != nil && !cluster.Gone(err) {
 			return err
 		}
 	}
-	return c.neverRan(ctx, list)
-}
-
-// neverRan tells the end of those that Slurm has dropped before they started;
-// the others write it down themselves.
-func (c *campaign) neverRan(ctx context.Context, list []*job) error {
 	rows, err := c.cluster.Queue(ctx)
 	if err != nil {
 		return err
 	}
-	here := map[cluster.Place]bool{}
-	for _, r := range rows {
-		if !cluster.Ended(r.State) {
-			here[cluster.Place{Array: r.Array, Index: r.Index}] = true
+	if ids := copyIDs(c.copies(rows), list); len(ids) > 0 {
+		if err := c.cluster.Cancel(ctx, ids); err != nil && !cluster.Gone(err) {
+			return err
+		}
+		if rows, err = c.cluster.Queue(ctx); err != nil {
+			return err
 		}
 	}
+	return c.neverRan(rows, list)
+}
+
+// there are those of a list that the queue has under the name that they bear:
+// ids are given out again, and who has one now may be the user's own.
+func (c *campaign) there(ctx context.Context, list []*job) (out []*job, err error) {
+	if !slices.ContainsFunc(list, func(j *job) bool { return j.batch.id != "" }) {
+		return nil, nil
+	}
+	rows, err := c.cluster.Queue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	by := byPlace(rows)
+	for _, j := range list {
+		if j.batch.id != "" && j.row(by) != nil {
+			out = append(out, j)
+		}
+	}
+	return out, nil
+}
+
+// neverRan tells the end of those that Slurm has dropped before they started;
+// the others write it down themselves.
+func (c *campaign) neverRan(rows []cluster.QueueRow, list []*job) error {
+	by := byPlace(rows)
 	var ends []offer.Observation
 	for _, j := range list {
-		if j.batch.id != "" && (here[j.place()] || exists(c.path("claims", j.token))) {
+		r := j.row(by)
+		if j.batch.id != "" && (r != nil && !cluster.Ended(r.State) || c.claimed(j)) {
 			continue
 		}
 		if j.batch.id == "" && !j.batch.tried.IsZero() {
@@ -178,6 +199,9 @@ func (s *Slurm) Control(ctx context.Context, r providers.ControlRequest) error {
 		if err := s.hold(ctx, b, *r.Hold, r.Tokens); err != nil {
 			return err
 		}
+		if !*r.Hold && len(r.Tokens) == 0 {
+			c.relaunchNow(ctx)
+		}
 	}
 	for phase, limit := range r.Phases {
 		if err := c.throttle(ctx, phase, limit); err != nil {
@@ -204,6 +228,10 @@ func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string
 			list = append(list, j)
 		}
 	}
+	list, err := c.there(ctx, list)
+	if err != nil {
+		return err
+	}
 	if ids := cancelIDs(list); len(ids) > 0 {
 		verb := "release"
 		if hold {
@@ -212,6 +240,9 @@ func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string
 		if err := c.cluster.Scontrol(ctx, verb, strings.Join(ids, ",")); err != nil && !cluster.Gone(err) {
 			return err
 		}
+	}
+	if !hold && len(tokens) > 0 {
+		c.comeForward(ctx, list)
 	}
 	if !hold && len(tokens) == 0 {
 		for _, failed := range s.handOver(ctx, b) {

@@ -33,7 +33,7 @@ func (b *backend) site(ctx context.Context) (*cluster.Facts, error) {
 
 // siteWithin is what the cluster said of itself at most so long ago.
 func (b *backend) siteWithin(ctx context.Context, age time.Duration) (*cluster.Facts, error) {
-	f := &b.facts
+	f := b.facts
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if since := time.Since(f.at); since < factsLast || f.err == nil && f.site != nil && since < age {
@@ -60,14 +60,14 @@ func (b *backend) longest() int {
 	return s.MaxArray
 }
 
-// bounds are the most that a job of a partition may be given on a retry, and
-// what it is billed.
-func (b *backend) bounds(pool string, shape offer.Shape) node.Bounds {
+// bounds are the most that a job of a partition and a qos, "" for the one that
+// it has without asking, may be given on a retry, and what it is billed.
+func (b *backend) bounds(pool, qos string, shape offer.Shape) node.Bounds {
 	b.facts.mu.Lock()
 	defer b.facts.mu.Unlock()
 	if s := b.facts.site; s != nil {
 		if p := s.Partition(pool); p != nil {
-			return node.Bounds{Memory: p.Memory, Walltime: p.MaxTime, Billing: s.Billing(p, shape), Requeue: s.RequeueExits}
+			return node.Bounds{Memory: p.Memory, Walltime: s.LongestTime(b.config.Account, b.qosName(s, p, qos), p), Billing: s.Billing(p, shape), Requeue: s.RequeueExits}
 		}
 	}
 	return node.Bounds{}

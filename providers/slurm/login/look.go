@@ -41,9 +41,9 @@ func (c *campaign) look(ctx context.Context) error {
 	}
 	c.looked = time.Now()
 	c.rows, c.rowsAt = rows, c.looked
-	by := make(map[cluster.Place]*cluster.QueueRow, len(rows))
-	for i := range rows {
-		by[cluster.Place{Array: rows[i].Array, Index: rows[i].Index}] = &rows[i]
+	by := byPlace(rows)
+	if err := c.sweep(ctx, by); err != nil {
+		return err
 	}
 	var list []offer.Observation
 	var gone []*job
@@ -63,7 +63,10 @@ func (c *campaign) look(ctx context.Context) error {
 		default:
 			c.back(j)
 			if o, news := j.inQueue(row); news {
-				list = append(list, c.alsoEarlier(j, o)...)
+				if o.Attempt > j.last.Attempt {
+					c.owe(j, o.Attempt-j.base, row.Submit)
+				}
+				list = append(list, o)
 			}
 		}
 	}
@@ -71,7 +74,42 @@ func (c *campaign) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.tell(append(list, more...)...)
+	if err := c.tell(append(list, more...)...); err != nil {
+		return err
+	}
+	return c.settle(ctx)
+}
+
+func byPlace(rows []cluster.QueueRow) map[cluster.Place]*cluster.QueueRow {
+	by := make(map[cluster.Place]*cluster.QueueRow, len(rows))
+	for i := range rows {
+		by[cluster.Place{Array: rows[i].Array, Index: rows[i].Index}] = &rows[i]
+	}
+	return by
+}
+
+// sweep cancels what Slurm has put back into the queue of jobs that have ended:
+// it may hold there for ever, with a command that it has not seen start, what
+// ran to its end on a node that it did not hear.
+func (c *campaign) sweep(ctx context.Context, by map[cluster.Place]*cluster.QueueRow) error {
+	for _, k := range c.batches {
+		var left []*job
+		for _, j := range k.jobs {
+			if k.id == "" || !j.ended {
+				continue
+			}
+			if r := j.row(by); r != nil && r.State == "PENDING" {
+				left = append(left, j)
+			}
+		}
+		if len(left) == 0 {
+			continue
+		}
+		if err := c.cluster.CancelWaiting(ctx, k.Name, cancelIDs(left)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unfinished are the jobs that Slurm has and that have not ended.
@@ -163,15 +201,6 @@ func moved(was, now time.Time) bool {
 	return was.IsZero() != now.IsZero() || was.Sub(now).Abs() > startMoved
 }
 
-// alsoEarlier puts the end of the start before in front of an observation of
-// a job that Slurm has put back into the queue.
-func (c *campaign) alsoEarlier(j *job, o offer.Observation) []offer.Observation {
-	if o.Attempt <= j.last.Attempt || o.Attempt <= j.base {
-		return []offer.Observation{o}
-	}
-	return []offer.Observation{c.requeued(j, o.Attempt-1-j.base), o}
-}
-
 // missingSince is since when a job is gone from the queue without a word, as
 // any muster has seen it: one that only looks in now and then concludes, too.
 func (c *campaign) missingSince(j *job) time.Time {
@@ -233,9 +262,11 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 		return nil, err
 	}
 	acct := cluster.Histories(rows)
+	known := known(gone, acct)
 	for _, j := range gone {
-		o, ok := c.ending(j, acct[j.place()], j.row(by))
+		o, ok := c.ending(j, acct[j.place()], j.row(by), known[j.batch])
 		if ok {
+			c.count(j, o)
 			list = append(list, o)
 			continue
 		}
@@ -263,8 +294,32 @@ func (c *campaign) mayAccount() bool {
 	return true
 }
 
+// known are the batches, of some jobs, of which accounting has any row. Of
+// others it has none, or those of whom the id was given to later: what is gone
+// of them was lost, and nobody has cancelled it.
+func known(jobs []*job, acct map[cluster.Place]*cluster.History) map[*batch]bool {
+	out := map[*batch]bool{}
+	for _, j := range jobs {
+		if _, looked := out[j.batch]; looked {
+			continue
+		}
+		out[j.batch] = false
+		for at, h := range acct {
+			if at.Array == j.batch.id && h.Last(j.batch.Name, j.batch.tried) != nil {
+				out[j.batch] = true
+				break
+			}
+		}
+	}
+	return out
+}
+
+// claimed reports whether a start of a job ever came to run its command.
+func (c *campaign) claimed(j *job) bool { return exists(c.path("claims", j.token)) }
+
 // ending is how a job ended that is gone from the queue, if that is certain.
-func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow) (offer.Observation, bool) {
+// knows says that accounting has something of its array, if not of itself.
+func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow, knows bool) (offer.Observation, bool) {
 	o := j.last
 	o.Handle, o.Ended, o.Reason, o.Expected = j.elementID(), time.Now(), "", time.Time{}
 	r := h.Last(j.batch.Name, j.batch.tried)
@@ -285,11 +340,8 @@ func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow) (of
 		return o, false // accounting is late: it is not known yet
 	case row != nil && cluster.Ended(row.State):
 		state = row.State
-	case j.last.Status == offer.Queued && h == nil:
+	case j.last.Status == offer.Queued && h == nil && (knows || c.hasFailedBefore(j)) && !c.claimed(j):
 		state = "CANCELLED" // an element cancelled before it started has no row of its own
-		if exists(c.path("claims", j.token)) {
-			state = ""
-		}
 	}
 	if state == "" {
 		o.Status, o.Reason = offer.Lost, "Slurm has neither the job nor its end"
@@ -298,14 +350,33 @@ func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow) (of
 	return c.judge(j, o, state, exit, sig), true
 }
 
+// count enters an end that left no record into the breaker that the wrappers
+// keep, which has only what they wrote down.
+func (c *campaign) count(j *job, o offer.Observation) {
+	spec, err := j.batch.dir.Job(j.index)
+	if err != nil || o.Status != offer.Failed {
+		return
+	}
+	restart := o.Attempt - j.base
+	if e, err := node.Spool(c.spool).ReadEnd(j.token, restart); err == nil && !e.Outside {
+		return // it was damaged, and whole by now
+	}
+	again := o.Attempt < spec.Retry.Max && slices.ContainsFunc(spec.Retry.On, func(on string) bool { return failure.Is(o.Class, on) })
+	v := failure.Verdict{Class: o.Class, Line: o.Reason, Signature: o.Class + ": " + failure.Signature(o.Reason)}
+	node.Spool(c.spool).Count(spec, node.Failure{End: node.End{Begin: node.Begin{Token: j.token, Restart: restart}, Final: true, Seen: o}, Verdict: v, Again: again})
+}
+
 // judge gives an end that Slurm tells its status and class.
 func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig int) offer.Observation {
 	word := cluster.StateWord(state)
+	if c.neverBegan(j, o, state, exit) {
+		return c.notLaunched(j, o, state)
+	}
 	if word == "CANCELLED" {
 		o.Status, o.Class = offer.Cancelled, ""
 		switch {
 		case exists(c.path("cancels", j.token)):
-		case c.hasFailedBefore(j):
+		case c.hasFailedBefore(j), state == word && c.dropped(j):
 			o.Reason = offer.Blocked
 		default:
 			o.Class, o.Reason = failure.CancelledOutside, "cancelled in Slurm"+cluster.ByWhom(state)
@@ -363,6 +434,19 @@ func overMemory(j *providers.Job, u *offer.Usage) bool {
 }
 
 func perNode(j *providers.Job) int64 { return j.Shape.Memory / int64(max(j.Shape.Nodes, 1)) }
+
+// dropped reports whether Slurm itself, by whom a cancelling is nobody's in
+// accounting, may have ended a job for what it comes after although that did
+// well: an element of an array that it comes to only when it has forgotten the
+// like element of the other (MinJobAge) is judged by that array as a whole, of
+// which another element has failed. Seen on 22.05. It runs when muster comes
+// to submit it again, alone.
+func (c *campaign) dropped(j *job) bool {
+	return !c.claimed(j) && slices.ContainsFunc(j.after, func(t string) bool {
+		p := c.jobs[c.heir(t)]
+		return p != nil && (!p.ended || p.last.Ended.After(j.batch.tried))
+	})
+}
 
 // hasFailedBefore reports whether something a job comes after did not complete.
 func (c *campaign) hasFailedBefore(j *job) bool {

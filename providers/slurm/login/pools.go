@@ -3,6 +3,7 @@ package login
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ func (b *backend) known(why string) []offer.Pool {
 	all := slices.Clone(b.profile.Pools)
 	for i := range all {
 		all[i].Idle, all[i].Wait = -1, -1
+		if q := (&fitter{backend: b}).profiled(all[i].Name); q != nil {
+			all[i].MaxSubmit = q.MaxSubmit
+		}
 		all[i].Notes = append(slices.Clone(all[i].Notes), "the cluster could not be asked: "+why)
 		if b.Price.Known {
 			all[i].Price = b.Price
@@ -61,6 +65,38 @@ func (b *backend) known(why string) []offer.Pool {
 // Known are a backend's partitions as its profile has them, for a cluster
 // that cannot be asked; nil if it has none.
 func Known(b providers.Backend, why string) []offer.Pool {
+	k := offline(b)
+	if k == nil {
+		return nil
+	}
+	return k.chosen(k.known(why))
+}
+
+// KnownQuotes are quotes for shapes by what a backend's profile says, for a
+// cluster that cannot be asked; none if it has none.
+func KnownQuotes(b providers.Backend, shapes []offer.Shape) (out []offer.Quote, err error) {
+	k := offline(b)
+	if k == nil {
+		return nil, nil
+	}
+	pools := k.chosen(k.known(""))
+	for i, shape := range shapes {
+		o, err := optionsOf(shape.Options)
+		if err != nil {
+			return nil, err
+		}
+		f := k.fitter(nil, shape, o, pools)
+		for _, p := range pools {
+			q := f.quote(p)
+			q.Shape = i
+			out = append(out, q)
+		}
+	}
+	return out, nil
+}
+
+// offline is a backend of which only its profile is known; nil if it has none.
+func offline(b providers.Backend) *backend {
 	k := &backend{Backend: b}
 	if len(b.Config) > 0 && json.Unmarshal(b.Config, &k.config) != nil {
 		return nil
@@ -70,7 +106,7 @@ func Known(b providers.Backend, why string) []offer.Pool {
 		return nil
 	}
 	k.profile = &p
-	return k.chosen(k.known(why))
+	return k
 }
 
 // chosen are the partitions that the backend block lets be used, in its order.
@@ -110,11 +146,13 @@ func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	p.Idle, p.Total = l.IdleCPUs, l.AllCPUs
 	if l.AllGPUs > 0 {
 		p.Idle, p.Total, p.GPUs = l.IdleGPUs, l.AllGPUs, 0
-		for model, n := range l.GPUs {
-			p.GPUs = max(p.GPUs, n)
-			if p.GPUModel == "" {
-				p.GPUModel = modelName(model)
-			}
+		var models []string
+		for _, model := range slices.Sorted(maps.Keys(l.GPUs)) {
+			p.GPUs = max(p.GPUs, l.GPUs[model])
+			models = append(models, modelName(model))
+		}
+		if p.GPUModel == "" || len(models) > 1 {
+			p.GPUModel = strings.Join(models, " or ")
 		}
 		if p.GPUClass == "" {
 			p.GPUClass = p.GPUModel

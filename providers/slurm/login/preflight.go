@@ -16,7 +16,6 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/image"
-	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/room"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/script"
@@ -66,9 +65,7 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 		if what, why := image.Remote(workdir, c.Image); what != "" {
 			out = append(out, providers.Finding{Check: i, Warning: true, Summary: what, Detail: why + "; whether a compute node can reach it is not known before"})
 		}
-		if live != nil {
-			b.preflightJob(live, i, c, tell)
-		}
+		preflightJob(i, c, tell)
 	}
 	return out, nil
 }
@@ -96,13 +93,7 @@ func (b *backend) preflightSite(s *cluster.Facts, tell func(int, string, string,
 	if s.Closed {
 		return
 	}
-	var accounts []string
-	for _, a := range s.Associations {
-		if !slices.Contains(accounts, a.Account) {
-			accounts = append(accounts, a.Account)
-		}
-	}
-	if a := b.config.Account; a != "" && !slices.Contains(accounts, a) {
+	if a, accounts := b.config.Account, s.Accounts(); a != "" && !slices.Contains(accounts, a) {
 		tell(-1, "The account is not yours", "backend.%s names account %s; %s", b.Name, a, yours(a, accounts))
 	}
 	if q := b.config.QoS; q != "" && !slices.Contains(s.QoSNames(b.config.Account), q) {
@@ -119,37 +110,16 @@ func yours(given string, names []string) string {
 	return text
 }
 
-// preflightJob checks what like jobs ask for on the partition they go to.
-func (b *backend) preflightJob(s *cluster.Facts, i int, c providers.Check, tell func(int, string, string, ...any)) {
+// preflightJob checks the options of like jobs; whether they fit a partition is
+// said by their quotes.
+func preflightJob(i int, c providers.Check, tell func(int, string, string, ...any)) {
 	o, err := script.ParseOptions(c.Options)
 	if err != nil {
 		tell(i, "Options cannot be read", "%v", err)
 		return
 	}
 	if bad := script.OwnOption(o.Extra); bad != "" {
-		tell(i, "An option is muster's own", `options "slurm": extra holds %s, which muster sets itself`, bad)
-	}
-	all := make([]offer.Pool, 0, len(s.Partitions))
-	for k := range s.Partitions {
-		all = append(all, b.pool(s, &s.Partitions[k]))
-	}
-	if o.Partition != "" && s.Partition(o.Partition) == nil {
-		tell(i, "There is no such partition", `options "slurm" names %s; %s`, o.Partition, cluster.Meant("partitions", o.Partition, poolNames(all)))
-		return
-	}
-	k := slices.IndexFunc(all, func(p offer.Pool) bool { return p.Name == c.Pool })
-	if k < 0 {
-		return
-	}
-	why, would := unfit(c.Shape, o, all[k], b.chosen(all))
-	if why == "" {
-		why, would = b.limits(s, c.Shape, o, all[k])
-	}
-	if why != "" {
-		if would != "" {
-			why += "; " + would
-		}
-		tell(i, "It does not fit the partition", "%s", why)
+		tell(i, "An option is muster's own", `options "slurm": extra holds %s`, bad)
 	}
 }
 

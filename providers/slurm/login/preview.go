@@ -26,7 +26,7 @@ func Preview(b providers.Backend, like *providers.Job, count int, await bool) (s
 	spool := filepath.Join(like.Workdir, ".muster", "slurm", "CAMPAIGN")
 	name := nameOf(like.Phase, "TOKEN", 0)
 	r := script.Request{Name: name, Pool: like.Pool, Cap: like.Cap, Array: count > 1, Dir: filepath.Join(spool, "batches", name), Job: like, Count: count, Campaign: b.Campaign,
-		Account: c.Account, QoS: o.QoS, Depend: like.After, Await: await, Spool: spool, Agent: []string{filepath.Join(like.Workdir, ".muster", "bin", "muster"), "provider", "node"}, Gres: cluster.Gres(nil, like.Shape)}
+		Account: c.Account, QoS: o.QoS, Depend: like.After, Await: await, Spool: spool, Agent: []string{filepath.Join(like.Workdir, ".muster", "bin", "muster"), "provider", "node"}, Gres: cluster.Gres(nil, o.Spread(like.Shape))}
 	for i := range count {
 		r.Indexes = append(r.Indexes, i)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
@@ -21,6 +20,9 @@ func (c *campaign) scan() error {
 	var list []offer.Observation
 	err := c.records("ends", func(j *job, restart int) error {
 		e, err := spool.ReadEnd(j.token, restart)
+		if j.owes(restart) {
+			return nil // settle tells it
+		}
 		if err != nil {
 			j.asked = time.Now().Add(-recordLag) // it is damaged: Slurm has to say
 			return nil
@@ -29,7 +31,11 @@ func (c *campaign) scan() error {
 			j.asked = time.Now().Add(-lostAfter) // only Slurm knows why
 			return nil
 		}
-		if restart+j.base >= j.last.Attempt && (over(e.Seen.Status) || e.Seen.Status == offer.Waiting) {
+		// What has completed is done, whatever number muster counts: a later start
+		// is refused by its claim, and a controller that came back with an older
+		// state shows as put back what goes on running.
+		if (restart+j.base >= j.last.Attempt || e.Completed()) && (over(e.Seen.Status) || e.Seen.Status == offer.Waiting) {
+			c.owe(j, e.Seen.Attempt-j.base, e.Seen.Started)
 			list = append(list, endOf(e))
 		}
 		return nil
@@ -77,32 +83,14 @@ func endOf(e node.End) offer.Observation {
 	return o
 }
 
-// began is what a start tells: that it runs, and that the one before it is over.
+// began is what a start tells: that it runs, and that those before it are over.
 func (c *campaign) began(j *job, b node.Begin) (list []offer.Observation) {
 	attempt := j.base + b.Restart
 	if attempt < j.last.Attempt {
 		return nil
 	}
-	if prev := attempt - 1; b.Restart > 0 && !(j.last.Attempt == prev && j.last.Status == offer.Waiting) && j.last.Attempt <= prev {
-		if e, err := node.Spool(c.spool).ReadEnd(j.token, b.Restart-1); err == nil && !e.Outside {
-			list = append(list, endOf(e))
-		} else {
-			list = append(list, c.requeued(j, b.Restart-1))
-		}
-	}
+	c.owe(j, b.Restart, b.At)
 	return append(list, offer.Observation{Token: j.token, Handle: b.ID, Status: offer.Running, Attempt: attempt, Started: b.At, Node: b.Node, GPUs: b.GPUs, Pool: b.Pool})
-}
-
-// requeued is the end of a start that Slurm ended and put back by itself.
-func (c *campaign) requeued(j *job, restart int) offer.Observation {
-	o := offer.Observation{Token: j.token, Status: offer.Waiting, Attempt: j.base + restart, Class: failure.Preempted, Ended: time.Now(), Reason: "Slurm requeued it"}
-	if b, err := node.Spool(c.spool).ReadBegin(j.token, restart); err == nil {
-		o.Started, o.Node, o.GPUs, o.Pool, o.Handle = b.At, b.Node, b.GPUs, b.Pool, b.ID
-	}
-	if e, err := node.Spool(c.spool).ReadEnd(j.token, restart); err == nil {
-		o.Ended, o.Exit, o.Signal, o.Usage, o.Tail = e.Seen.Ended, e.Seen.Exit, e.Seen.Signal, e.Seen.Usage, e.Seen.Tail
-	}
-	return o
 }
 
 // fresh are the names in a folder that were not there at the last look.

@@ -2,6 +2,8 @@ package login
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
@@ -51,6 +53,26 @@ func (c *campaign) search(ctx context.Context, k *batch) (id string, where offer
 	return "", offer.Absent, nil
 }
 
+// resolve finds out what became of a batch whose sbatch did not say. One that
+// Slurm does not have waits on the spool again, as if it had not been sent: the
+// next hand-over sends it. It stays ours: whoever were told that it is absent
+// would submit its jobs again, under other tokens, beside it.
+func (c *campaign) resolve(ctx context.Context, k *batch) (offer.Presence, error) {
+	id, where, err := c.search(ctx, k)
+	switch {
+	case err != nil:
+		return offer.Unknown, err
+	case where == offer.Found:
+		return where, c.identify(k, id)
+	case where == offer.Absent:
+		k.tried = time.Time{}
+		if err := errors.Join(k.note("tried", ""), k.note("failed", "")); err != nil {
+			return where, fmt.Errorf("note that %s was not submitted: %w", k.Name, err)
+		}
+	}
+	return where, nil
+}
+
 // Find says for each token whether the backend knows it.
 func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
 	b, unlock, err := s.opened(name)
@@ -77,36 +99,40 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 			}
 		}
 	}
-	if asks && time.Since(c.looked) > lookFresh {
+	switch {
+	case asks && time.Since(c.looked) > lookFresh:
 		if err := c.look(ctx); err != nil {
+			return nil, err
+		}
+	case asks:
+		if err := c.settle(ctx); err != nil {
 			return nil, err
 		}
 	}
 	var earlier map[string][]offer.Observation
+	looked := map[*batch]offer.Presence{}
 	out := make([]offer.Observation, len(tokens))
 	for i, j := range mine {
 		if j == nil {
 			out[i] = offer.Observation{Token: tokens[i], Presence: offer.Absent}
 			continue
 		}
+		if k := j.batch; k.id == "" && !k.tried.IsZero() && !j.ended {
+			where, asked := looked[k]
+			if !asked {
+				if where, err = c.resolve(ctx, k); err != nil {
+					return nil, err
+				}
+				looked[k] = where
+			}
+			if where == offer.Unknown {
+				out[i] = offer.Observation{Token: tokens[i], Presence: where}
+				continue
+			}
+		}
 		out[i] = j.last
 		if out[i].Handle == "" {
 			out[i].Handle = j.elementID() // it was handed over since
-		}
-		if k := j.batch; k.id == "" && !k.tried.IsZero() && !j.ended {
-			id, where, err := c.search(ctx, k)
-			if err != nil {
-				return nil, err
-			}
-			if where == offer.Found {
-				if err := c.identify(k, id); err != nil {
-					return nil, err
-				}
-			}
-			out[i].Presence = where
-			if where != offer.Found {
-				out[i] = offer.Observation{Token: tokens[i], Presence: where}
-			}
 		}
 		if j.batch.held && !c.held && !j.ended {
 			out[i].Handle = "" // muster was gone before it was let go: the next hand-over goes on with it

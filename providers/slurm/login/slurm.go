@@ -56,7 +56,7 @@ type backend struct {
 	config   settings
 	cluster  *cluster.Commands
 	campaign *campaign
-	facts    cachedFacts
+	facts    *cachedFacts
 	profile  *profiles.Profile
 }
 
@@ -69,9 +69,6 @@ type settings struct {
 	InstallDir string   `json:"install_dir"`
 	Rate       int      `json:"submissions_per_minute"`
 }
-
-// New makes the provider.
-func New() *Slurm { return NewWith(Options{}) }
 
 // NewWith makes a provider as the options say.
 func NewWith(o Options) *Slurm {
@@ -130,10 +127,10 @@ func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
 	name := userName()
 	spool := spoolDir(workdir, b.Lineage, b.Name)
 	if old := s.backends[b.Name]; old != nil && old.campaign.spool == spool {
-		k.campaign, k.cluster = old.campaign, old.cluster
+		k.campaign, k.cluster, k.facts = old.campaign, old.cluster, old.facts
 	} else {
 		k.cluster = cluster.New(s.options.runner, name)
-		k.campaign = newCampaign(spool, k.cluster)
+		k.campaign, k.facts = newCampaign(spool, k.cluster), &cachedFacts{}
 	}
 	s.backends[b.Name] = k
 	return nil

@@ -82,7 +82,7 @@ func (b *backend) check(j *providers.Job) *providers.Error {
 		return providers.Errorf(providers.Invalid, "options of %s cannot be read: %v", j.Address, err)
 	}
 	if bad := script.OwnOption(o.Extra); bad != "" {
-		return providers.Errorf(providers.Invalid, "options.extra of %s holds %s, which muster sets itself", j.Address, bad)
+		return providers.Errorf(providers.Invalid, "options.extra of %s holds %s", j.Address, bad)
 	}
 	return nil
 }
@@ -120,7 +120,8 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	var queued []offer.Observation
 	for part, like := range gathered {
 		k := list[part]
-		elements, err := c.elements(k, like, b.bounds(k.Pool, like[0].Shape))
+		o, _ := script.ParseOptions(like[0].Options) // they were read when the jobs came
+		elements, err := c.elements(k, like, b.bounds(k.Pool, o.QoS, like[0].Shape))
 		if err != nil {
 			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
 		}
@@ -323,11 +324,9 @@ func (c *campaign) followed(list []*batch) map[*batch]bool {
 func (s *Slurm) hand(ctx context.Context, b *backend, k *batch, hold bool) (*batch, error) {
 	c := b.campaign
 	if !k.tried.IsZero() {
-		switch id, where, err := c.search(ctx, k); {
-		case err != nil:
+		switch where, err := c.resolve(ctx, k); {
+		case err != nil, where == offer.Found:
 			return k, err
-		case where == offer.Found:
-			return k, c.identify(k, id)
 		case where == offer.Unknown:
 			return k, &providers.Error{Class: providers.Unreachable, Summary: "It is not known yet whether Slurm has the job", Detail: "sbatch of " + k.Name + " did not say; it is looked for"}
 		}
@@ -534,10 +533,12 @@ func (c *campaign) wanted(k *batch) ([]*providers.Job, error) {
 	return jobs, c.tell(blocked...)
 }
 
-// stuck reports whether something a job comes after has ended otherwise than well.
+// stuck reports whether something a job comes after has ended otherwise than
+// well, or is not with us at all, as it was refused: its start would not run.
 func (c *campaign) stuck(j *job) bool {
 	for _, t := range j.after {
-		if p := c.jobs[c.heir(t)]; p != nil && p.ended && p.last.Status != offer.Completed {
+		p := c.jobs[c.heir(t)]
+		if p != nil && p.ended && p.last.Status != offer.Completed || p == nil && node.Spool(c.spool).Unmet(t) {
 			return true
 		}
 	}
@@ -576,7 +577,7 @@ func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (stri
 		return "", err
 	}
 	r := script.Request{Name: k.Name, Pool: k.Pool, Array: k.Array, Indexes: k.Indexes, Cap: k.Cap, Dir: string(k.dir), Job: jobs[0], Count: len(jobs), Campaign: b.Campaign,
-		Account: b.config.Account, QoS: o.QoS, Depend: e.common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: b.gres(k.Pool, jobs[0].Shape)}
+		Account: b.config.Account, QoS: o.QoS, Depend: e.common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: b.gres(k.Pool, o.Spread(jobs[0].Shape))}
 	if r.QoS == "" {
 		r.QoS = b.config.QoS
 	}

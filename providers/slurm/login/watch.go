@@ -126,6 +126,12 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 			w.s.handOver(ctx, w.b)
 		}
 		if err == nil {
+			err = c.relaunch(ctx)
+		}
+		if err == nil {
+			err = c.dropCopies(ctx)
+		}
+		if err == nil {
 			err = c.balance(ctx)
 		}
 		w.next = time.Now().Add(w.interval())
@@ -143,7 +149,7 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 		}
 		w.failed = err
 	}
-	return c.bell, nil
+	return c.bell, c.settle(ctx)
 }
 
 // roomLooks is how many times the floor goes by before room that a job has left

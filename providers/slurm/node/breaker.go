@@ -7,11 +7,25 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// count is the breaker with muster off, by the same rule as the engine's:
+// A Failure is an end as the breaker counts it.
+type Failure struct {
+	End
+	failure.Verdict
+	Again     bool // the job is started again as it was
+	Elsewhere bool // it is started again as another Slurm job
+}
+
+// count is Count of this start.
+func (s *start) count(e End, v failure.Verdict, again bool) (why string) {
+	return s.spool.Count(s.job, Failure{e, v, again, s.elsewhere})
+}
+
+// Count is the breaker with muster off, by the same rule as the engine's:
 // nothing more of a phase starts when so many of its jobs have failed for good
 // with the same error, with none that did well between them; when two crash for
 // want of the program itself and none has done well; or when a share of those
@@ -20,20 +34,20 @@ import (
 // when all it does is fail alike, the phase stops, too. What runs at the same
 // time counts in the order of its end. It returns why the phase stops, "" if it
 // does not.
-func (s *start) count(e End, v failure.Verdict, again bool) (why string) {
-	policy, t := s.job.Breaker, s.spool.tally(s.job.Phase)
+func (s Spool) Count(j *providers.Job, f Failure) (why string) {
+	policy, t, e, v := j.Breaker, s.tally(j.Phase), f.End, f.Verdict
 	switch {
-	case policy.SameError <= 0 && policy.Share <= 0 || s.job.Smoke:
+	case policy.SameError <= 0 && policy.Share <= 0 || j.Smoke:
 		return ""
 	case e.Completed():
 		t.well(e)
-		return s.stop(t.atTheLast(policy.Share))
+		return s.stop(j, t.atTheLast(policy.Share))
 	case v.Class == "" || v.Class == failure.Preempted || v.Signature == "" || e.Seen.Status == offer.Cancelled:
 		return ""
-	case s.elsewhere, again && (e.Growth != nil || !failure.Repeats(v.Class)):
+	case f.Elsewhere, f.Again && (e.Growth != nil || !failure.Repeats(v.Class)):
 		return "" // the next start is not the same again
-	case again:
-		return s.stop(inRow(t.again(s.job, e, v), policy.SameError, v))
+	case f.Again:
+		return s.stop(j, inRow(t.again(j, e, v), policy.SameError, v))
 	}
 	t.failed(e, v)
 	n := t.row(e, v)
@@ -41,13 +55,13 @@ func (s *start) count(e End, v failure.Verdict, again bool) (why string) {
 	if why == "" && policy.SameError > 0 && n >= failure.CrashAlike && failure.Deterministic(v.Class, e.Seen.Exit) && !t.anyWell() {
 		why = "everything crashes alike: " + said(v)
 	}
-	return s.stop(cmp.Or(why, t.share(v.Class, policy.Share)))
+	return s.stop(j, cmp.Or(why, t.share(v.Class, policy.Share)))
 }
 
-// stop keeps more of the phase from starting, if there is a reason.
-func (s *start) stop(why string) string {
+// stop keeps more of a job's phase from starting, if there is a reason.
+func (s Spool) stop(j *providers.Job, why string) string {
 	if why != "" {
-		writeWhole(s.spool.path("stop."+s.job.Phase), []byte(why+"\n"))
+		writeWhole(s.path("stop."+j.Phase), []byte(why+"\n"))
 	}
 	return why
 }

@@ -47,6 +47,12 @@ func (s Spool) rename(to string, b Begin) (claim, error) {
 		return duplicate, fmt.Errorf("claim: %w", err)
 	}
 	defer os.RemoveAll(aside)
+	if b.Restart > 0 && filepath.Base(to) == b.Token { // the first that came to run is a restart, and the only one of its number
+		err := errors.Join(os.Mkdir(filepath.Join(aside, strconv.Itoa(b.Restart)), 0o700), os.WriteFile(filepath.Join(aside, ofRestart), nil, 0o600))
+		if err != nil {
+			return duplicate, fmt.Errorf("claim: %w", err)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(aside, "id"), []byte(b.ID+"\n"), 0o600); err != nil {
 		return duplicate, fmt.Errorf("claim: %w", err)
 	}
@@ -58,6 +64,48 @@ func (s Spool) rename(to string, b Begin) (claim, error) {
 		return duplicate, nil
 	}
 	return duplicate, fmt.Errorf("claim: %w", err)
+}
+
+// nextClaim is the first restart after one that claimed a token, 0 if none did.
+func (s Spool) nextClaim(token string, after int) (next int) {
+	names, _ := os.ReadDir(s.path("claims", token))
+	for _, f := range names {
+		if n, err := strconv.Atoi(f.Name()); err == nil && n > after && (next == 0 || n < next) {
+			next = n
+		}
+	}
+	return next
+}
+
+// earlier is, for a restart that has claimed, the one that came to run before it
+// and how many before it did not: Slurm counts those that it could not launch,
+// and those that were put off.
+func (s Spool) earlier(b Begin) (before, lost int) {
+	ran := map[int]bool{}
+	names, _ := os.ReadDir(s.path("claims", b.Token))
+	for _, f := range names {
+		if n, err := strconv.Atoi(f.Name()); err == nil {
+			ran[n] = true
+		}
+	}
+	for n := range b.Restart {
+		// The claim that holds the others is a first start's, unless a restart
+		// made it, which then stands in it.
+		if ran[n] || n == 0 && !s.claimedByRestart(b.Token) {
+			before = n
+		} else {
+			lost++
+		}
+	}
+	return before, lost
+}
+
+// ofRestart marks a claim that a restart made, as none before it came to run.
+const ofRestart = "restart"
+
+func (s Spool) claimedByRestart(token string) bool {
+	_, err := os.Lstat(s.path("claims", token, ofRestart))
+	return err == nil
 }
 
 // recordDuplicate leaves a note of a start that came too late.
@@ -80,9 +128,15 @@ func (s Spool) Duplicates(token string) (ids []string) {
 // as met for it.
 func (s Spool) unmet(j *providers.Job) string {
 	for _, token := range j.After {
-		if e, ok := s.LastEnd(s.Heir(token)); !ok || !e.Completed() {
+		if s.Unmet(token) {
 			return token
 		}
 	}
 	return ""
+}
+
+// Unmet reports whether what comes after a token has to wait for it still.
+func (s Spool) Unmet(token string) bool {
+	e, ok := s.LastEnd(s.Heir(token))
+	return !ok || !e.Completed()
 }

@@ -92,7 +92,7 @@ func (s *start) retries(e *End, v failure.Verdict) bool {
 	switch {
 	case v.Action == "hold", v.Action == "fail", v.Action != "retry" && !covered:
 		return false
-	case s.number() >= max(r.Max, 1):
+	case s.launches() >= max(r.Max, 1):
 		return false
 	case v.Class == failure.Walltime && (s.checked == 0 || attempt.CheckpointMark(s.job) == s.checked):
 		e.Seen.Reason = "walltime, and no checkpoint has moved"

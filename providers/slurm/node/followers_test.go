@@ -98,7 +98,7 @@ func TestFollowersRefused(t *testing.T) {
 	j.After = []string{"before"}
 	j.Retry = providers.Retry{Max: 2, On: []string{failure.OOM}, Scale: map[string]providers.Scale{failure.OOM: {CPUs: 2}}}
 	w.follows("students", "11", `{"array": true}`, []string{j.Token})
-	if code, _ := w.run(j, place{job: "5"}); code != exitRefused {
+	if code, _ := w.run(j, place{job: "5"}); code != ExitRefused {
 		t.Errorf("status %d", code)
 	}
 	if text, _ := os.ReadFile(said); strings.TrimSpace(string(text)) != "--state=PENDING --name=students -- 11_[0]" {

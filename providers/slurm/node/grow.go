@@ -122,7 +122,7 @@ func (g *Growth) terms() (out []string) {
 // withheld says why a start must not run whose Slurm job was not given what
 // the one before it lacked, "" if it was.
 func (s *start) withheld() string {
-	e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart-1)
+	e, err := s.spool.ReadEnd(s.begin.Token, s.before)
 	if err != nil || e.Growth == nil || e.Growth.Granted {
 		return ""
 	}

@@ -86,7 +86,7 @@ func TestWithheld(t *testing.T) {
 				}
 				return
 			}
-			if code != exitRefused || w.ran() != 0 || e.Seen.Class != failure.OOMHost || e.Seen.Attempt != 1 || e.Seen.Status != offer.Failed || !e.Final ||
+			if code != ExitRefused || w.ran() != 0 || e.Seen.Class != failure.OOMHost || e.Seen.Attempt != 1 || e.Seen.Status != offer.Failed || !e.Final ||
 				!strings.Contains(e.Seen.Reason, "more") {
 				t.Errorf("status %d, ran %d times: %+v", code, w.ran(), e)
 			}

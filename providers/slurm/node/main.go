@@ -14,8 +14,9 @@ import (
 // Exit statuses of a start that did not run its command. Sites give meanings
 // to others, such as 98 and 99 (RequeueExit in slurm.conf).
 const (
-	exitBroken  = 70 // the spool cannot be used: sysexits.h, EX_SOFTWARE
-	exitRefused = 71
+	exitBroken = 70 // the spool cannot be used: sysexits.h, EX_SOFTWARE
+	// ExitRefused is of one whose command was not to run.
+	ExitRefused = 71
 )
 
 // Main runs one element of a batch in the Slurm job that it is started in.

@@ -196,7 +196,7 @@ func TestStale(t *testing.T) {
 	if code, e := w.run(j, place{job: "5"}); code == 0 || !strings.Contains(strings.Join(e.Seen.Tail, " "), "stale") {
 		t.Errorf("status %d, %+v", code, e)
 	}
-	if code, _ := w.run(j, place{job: "6"}); code != exitRefused || w.ran() != 1 {
+	if code, _ := w.run(j, place{job: "6"}); code != ExitRefused || w.ran() != 1 {
 		t.Errorf("a second job ended with %d; the command ran %d times", code, w.ran())
 	}
 	if d := w.spool.Duplicates(j.Token); len(d) != 1 || d[0] != "6" {
@@ -220,7 +220,7 @@ func TestRefused(t *testing.T) {
 			j := w.job("echo >> ran")
 			make(w, &j)
 			code, e := w.run(j, place{job: "5"})
-			if code != exitRefused || e.Seen.Status != offer.Cancelled || e.Refused == "" || w.ran() != 0 || w.spool.Claimed(j.Token) != "" {
+			if code != ExitRefused || e.Seen.Status != offer.Cancelled || e.Refused == "" || w.ran() != 0 || w.spool.Claimed(j.Token) != "" {
 				t.Errorf("status %d, %+v", code, e)
 			}
 		})
@@ -250,8 +250,8 @@ func TestRestarted(t *testing.T) {
 		code  int
 	}{
 		"allowed":        {providers.Retry{On: []string{failure.Preempted}, Max: 2}, 0},
-		"not in retry":   {providers.Retry{On: []string{failure.OOM}, Max: 2}, exitRefused},
-		"no launch left": {providers.Retry{On: []string{failure.Preempted}, Max: 1}, exitRefused},
+		"not in retry":   {providers.Retry{On: []string{failure.OOM}, Max: 2}, ExitRefused},
+		"no launch left": {providers.Retry{On: []string{failure.Preempted}, Max: 1}, ExitRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -269,6 +269,26 @@ func TestRestarted(t *testing.T) {
 				t.Errorf("the first start's end is %+v, %v", first, err)
 			}
 		})
+	}
+}
+
+// TestNotLaunchedBefore: starts that Slurm counts and could not launch ran
+// nothing; the first that comes to run does, once, and what comes after it knows.
+func TestNotLaunchedBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job("echo >> ran")
+	j.Retry = providers.Retry{On: []string{failure.OOM}, Max: 2}
+	if code, e := w.run(j, place{job: "5", restart: 2}); code != 0 || w.ran() != 1 || e.Seen.Attempt != 3 {
+		t.Errorf("status %d, ran %d times, %+v", code, w.ran(), e)
+	}
+	if e, ok := w.spool.LastEnd(j.Token); !ok || !e.Completed() {
+		t.Errorf("its last end is %+v", e)
+	}
+	for _, p := range []place{{job: "5", restart: 2}, {job: "5", restart: 3}, {job: "6", restart: 2}} {
+		if code, _ := w.run(j, p); code != ExitRefused || w.ran() != 1 {
+			t.Errorf("start %d of %s: status %d, and it ran %d times", p.restart, p.job, code, w.ran())
+		}
 	}
 }
 

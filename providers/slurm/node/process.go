@@ -50,6 +50,7 @@ func (s *start) launch(argv, env []string) (*process, error) {
 	}
 	s.pid = pid
 	s.peak.Watch(pid)
+	s.watchGPUs()
 	p := &process{pid: pid, done: make(chan syscall.WaitStatus, 1)}
 	go func() {
 		var status syscall.WaitStatus

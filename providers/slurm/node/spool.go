@@ -65,7 +65,10 @@ type End struct {
 	Outside bool `json:"outside,omitempty"`
 	// Refused says why the command was not run at all: what it came after did
 	// not complete, or its phase was stopped.
-	Refused   string `json:"refused,omitempty"`
+	Refused string `json:"refused,omitempty"`
+	// Unbegun says that the start was put off before it claimed anything: it is
+	// no launch of the command. See room.go.
+	Unbegun   bool   `json:"unbegun,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	// Growth is what the start after this one needs more of.
 	Growth *Growth           `json:"growth,omitempty"`
@@ -106,13 +109,16 @@ func (s Spool) LastEnd(token string) (End, bool) {
 	found := false
 	for n := 0; ; n++ {
 		e, err := s.ReadEnd(token, n)
-		if err != nil {
-			if _, gone := os.Stat(s.path("claims", token, strconv.Itoa(n+1))); gone != nil {
-				return last, found
-			}
-			continue // a start that left no end, and one after it
+		if err == nil {
+			last, found = e, true
+			continue
 		}
-		last, found = e, true
+		// A start that left no end, or that never came to run, and one after it.
+		next := s.nextClaim(token, n)
+		if next == 0 {
+			return last, found
+		}
+		n = next - 1
 	}
 }
 

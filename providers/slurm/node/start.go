@@ -38,15 +38,22 @@ type start struct {
 	pid     int
 	usage   *syscall.Rusage
 	peak    proc.Peak
+	gpus    *gpuWatch // nil: nobody looks
 
 	expired bool // its walltime is over, as the wrapper reckons
 	told    bool // Slurm asked it to end
+	first   bool // none of this job has come to run before
+	before  int  // the restart that came to run before this one
+	lost    int  // how many restarts did not come to run
 	// elsewhere says that the engine starts the job again, under a new id.
 	elsewhere bool
 }
 
 // number is which launch of the job this is, counted from 1.
 func (s *start) number() int { return max(s.job.Attempt, 1) + s.begin.Restart }
+
+// launches is how many launches of the command the job has had with this one.
+func (s *start) launches() int { return s.number() - s.lost }
 
 // group are the processes of the command whose wrapper has a pid.
 func (s *start) group(pid int) attempt.Group {
@@ -57,18 +64,23 @@ func (s *start) group(pid int) attempt.Group {
 // sees: 0 only if the command did well and its outputs were verified.
 func (s *start) run() (int, error) {
 	if why := s.refusal(); why != "" {
-		return exitRefused, s.refuse(why)
+		return ExitRefused, s.refuse(why)
 	}
+	if why, class := s.noRoom(); why != "" {
+		return s.postpone(why, class)
+	}
+	s.first = s.spool.Claimed(s.begin.Token) == ""
 	switch got, err := s.spool.take(s.begin); {
 	case err != nil:
 		return exitBroken, err
 	case got == duplicate:
-		return exitRefused, s.spool.recordDuplicate(s.begin)
+		return ExitRefused, s.spool.recordDuplicate(s.begin)
 	case got == over:
-		return exitRefused, nil
+		return ExitRefused, nil
 	}
+	s.before, s.lost = s.spool.earlier(s.begin)
 	if why := s.notAgain(); why != "" {
-		return exitRefused, s.giveUp(why)
+		return ExitRefused, s.giveUp(why)
 	}
 	s.awaitDelay()
 	signals := make(chan os.Signal, 16)
@@ -85,7 +97,7 @@ func (s *start) run() (int, error) {
 
 // awaitDelay keeps to the retry's delay where Slurm was told of it too late.
 func (s *start) awaitDelay() {
-	if e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart-1); err == nil {
+	if e, err := s.spool.ReadEnd(s.begin.Token, s.before); err == nil {
 		time.Sleep(time.Until(e.Seen.Ended.Add(s.job.Retry.Delay)))
 	}
 }
@@ -115,15 +127,15 @@ func (s *start) refuse(why string) error {
 
 // notAgain says why a job that Slurm requeued by itself must not run again.
 func (s *start) notAgain() string {
-	if s.begin.Restart == 0 {
-		return ""
+	if s.begin.Restart == 0 || s.first {
+		return "" // what Slurm could not launch was no launch of the command
 	}
-	if e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart-1); err == nil && !e.Outside {
+	if e, err := s.spool.ReadEnd(s.begin.Token, s.before); err == nil && !e.Outside {
 		return s.withheld() // the wrapper wanted it
 	}
 	r := s.job.Retry
-	if s.number() > max(r.Max, 1) {
-		return fmt.Sprintf("Slurm requeued it after launch %d, and %d are allowed", s.number()-1, max(r.Max, 1))
+	if n := s.launches(); n > max(r.Max, 1) {
+		return fmt.Sprintf("Slurm requeued it after launch %d, and %d are allowed", n-1, max(r.Max, 1))
 	}
 	for _, on := range r.On {
 		if on == failure.Preempted || on == failure.NodeFailure {
@@ -137,9 +149,9 @@ func (s *start) notAgain() string {
 // as that one ended, or as preempted where it left no word.
 func (s *start) giveUp(why string) error {
 	e := End{Begin: s.begin, Final: true}
-	e.Begin.Restart--
+	e.Begin.Restart = s.before
 	e.Seen = s.seen(offer.Failed)
-	e.Seen.Attempt--
+	e.Seen.Attempt -= s.begin.Restart - s.before
 	e.Seen.Class, e.Seen.Reason = failure.Preempted, why
 	if before, err := s.spool.ReadEnd(e.Token, e.Restart); err == nil && before.Seen.Class != "" {
 		e.Seen, e.Signature = before.Seen, before.Signature
@@ -263,6 +275,7 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 	}
 	if !good || ev.Outputs != "" {
 		ev.Tail, e.Seen.Tail = attempt.Tail(j, s.number())
+		ev.NoRoom = attempt.Full(j.Workdir)
 		if ev.Outputs != "" {
 			e.Seen.Tail = append(e.Seen.Tail, ev.Outputs)
 		}
@@ -289,6 +302,7 @@ func (s *start) used() *offer.Usage {
 		u.MaxRSS = s.peak.Bytes(r.Maxrss)
 	}
 	u.GPUSeconds = float64(len(s.begin.GPUs)) * u.Elapsed.Seconds()
+	u.GPUMaxMem = s.gpuMemory()
 	if b := s.batch.Bounds().Billing; b > 0 { // as accounting would have it, which may be closed, late or none
 		u.Billed = fmt.Sprintf("%.0f billing-seconds", float64(b)*u.Elapsed.Seconds())
 	}

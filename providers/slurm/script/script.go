@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
@@ -34,6 +35,12 @@ func ParseOptions(text json.RawMessage) (o Options, err error) {
 		err = json.Unmarshal(text, &o)
 	}
 	return o, err
+}
+
+// Spread is a shape with as many nodes as the options ask for.
+func (o Options) Spread(s offer.Shape) offer.Shape {
+	s.Nodes = max(s.Nodes, o.Nodes, 1)
+	return s
 }
 
 // A Request is what a script is made of: of like jobs that go to Slurm as one
@@ -66,7 +73,7 @@ func (r Request) Text() (string, error) {
 		return "", err
 	}
 	if bad := OwnOption(o.Extra); bad != "" {
-		return "", providers.Errorf(providers.Invalid, "options.extra of %s holds %s, which muster sets itself", r.Job.Address, bad)
+		return "", providers.Errorf(providers.Invalid, "options.extra of phase.%s holds %s", r.Job.Phase, bad)
 	}
 	var b strings.Builder
 	// A login shell has `module`, `conda` and the like for the setup, and costs
@@ -77,7 +84,7 @@ func (r Request) Text() (string, error) {
 		b.WriteString("#!/bin/bash\n")
 	}
 	set := func(name, value string) {
-		if value != "" {
+		if value != "" && !replaced(o.Extra, name) {
 			fmt.Fprintf(&b, "#SBATCH --%s=%s\n", name, cluster.Quote(value))
 		}
 	}
@@ -142,8 +149,8 @@ func (r Request) Text() (string, error) {
 
 // Resources are what one element asks for, by options of sbatch.
 func (r Request) Resources(set func(name, value string), o Options) {
-	s := r.Job.Shape
-	nodes := max(s.Nodes, o.Nodes, 1)
+	s := o.Spread(r.Job.Shape)
+	nodes := s.Nodes
 	set("nodes", strconv.Itoa(nodes))
 	set("ntasks-per-node", "1")
 	set("cpus-per-task", strconv.Itoa(max(1, (max(s.CPUs, 1)+nodes-1)/nodes)))
@@ -200,27 +207,4 @@ func quote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// ours are the options that muster sets itself.
-var ours = []string{"array", "job-name", "dependency", "hold", "requeue", "no-requeue", "output", "error", "chdir", "parsable", "wrap", "open-mode",
-	"kill-on-invalid-dep", "comment", "wait", "test-only", "begin", "export"}
-
-var oursShort = []string{"-a", "-J", "-d", "-H", "-o", "-e", "-D", "-W", "-b"}
-
-// OwnOption is the first of further arguments that muster sets itself, "" if none is.
-func OwnOption(extra []string) string {
-	for _, x := range extra {
-		name, _, _ := strings.Cut(strings.TrimPrefix(x, "--"), "=")
-		name, _, _ = strings.Cut(name, " ")
-		if strings.HasPrefix(x, "--") && slices.Contains(ours, name) {
-			return "--" + name
-		}
-		for _, s := range oursShort {
-			if strings.HasPrefix(x, s) {
-				return s
-			}
-		}
-	}
-	return ""
 }

@@ -38,8 +38,27 @@ func TestScript(t *testing.T) {
 	if err != nil || got != string(want) {
 		t.Errorf("%v\n%s", err, got)
 	}
-	j.Options = json.RawMessage(`{"extra": ["--array=0-9"]}`)
-	if _, err := r.Text(); err == nil || !strings.Contains(err.Error(), "--array") {
-		t.Errorf("an option of muster's own: %v", err)
+}
+
+// TestExtra: what muster sets itself is refused, with what to write instead; what
+// else is set otherwise is written once.
+func TestExtra(t *testing.T) {
+	t.Parallel()
+	for extra, want := range map[string]string{
+		`"--array=0-9"`: "--array, which muster sets itself", `"-a 0-9"`: "-a, which muster sets itself", `"--time=400:00:00"`: "use walltime in resources", `"-t", "5"`: "use walltime in resources",
+		`"--partition=x"`: `use partition in options "slurm"`, `"-px"`: `use partition in options "slurm"`, `"-A x"`: "use account in the backend block", `"--gres=gpu:1"`: "use gpus in resources",
+		`"--gpus=1"`: "use gpus in resources", `"-M other"`: "a backend block for each cluster", `"--clusters=other"`: "a backend block for each cluster",
+		`"--gres=fpga:1"`: "", `"--tmp=20G"`: "", `"--gpu-bind=closest"`: "", `"--mem-per-cpu=2G"`: "", `"--nodelist=a"`: "", `"--time-min=5"`: "", `"--ntasks=4", "-c 2"`: "",
+	} {
+		j := providers.Job{Phase: "train", Options: json.RawMessage(`{"extra": [` + extra + `]}`), Shape: offer.Shape{CPUs: 8, Memory: 32 << 30, Nodes: 1}}
+		text, err := Request{Name: "n", Job: &j, Count: 1, Agent: []string{"a"}}.Text()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", extra, err)
+		}
+		for option, by := range map[string]string{"--mem=": "--mem-per-cpu", "--ntasks-per-node=": "--ntasks=", "--cpus-per-task=": "-c "} {
+			if err == nil && strings.Contains(extra, by) == strings.Contains(text, "#SBATCH "+option) {
+				t.Errorf("%s: %s stands beside it, or is left out:\n%s", extra, option, text)
+			}
+		}
 	}
 }

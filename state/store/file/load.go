@@ -25,7 +25,7 @@ func (s *Store) Read(ctx context.Context) (*state.State, error) {
 		}
 		var corrupt *store.CorruptError
 		if !errors.As(err, &corrupt) || try == 3 {
-			return nil, err
+			return nil, s.unreadable(err)
 		}
 		if err := pause(ctx, time.Duration(try)*20*time.Millisecond); err != nil {
 			return nil, err

@@ -38,7 +38,7 @@ func (s *Store) Acquire(ctx context.Context, purpose string, wait time.Duration)
 			delay = min(2*delay, longWait)
 		}
 		if err != nil {
-			return nil, err
+			return nil, s.unreadable(err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package kept
 
 import (
 	"context"
@@ -16,8 +16,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/planfile"
-	"github.com/muster-run/muster/state/store"
-	"github.com/muster-run/muster/state/store/file"
+	"github.com/muster-run/muster/state"
 )
 
 // A screen is what a plan showed in which nothing starts, with all that it
@@ -55,105 +54,91 @@ func (s screen) sum() string {
 	return hex.EncodeToString(h[:])
 }
 
-func (a *app) cacheDir() string { return filepath.Join(a.dataDir(), "cache") }
+func (q Asked) screenFile() string { return filepath.Join(q.Cache, "unchanged.json") }
+func (q Asked) planFile() string   { return filepath.Join(q.Cache, "unchanged.mplan") }
 
-func (a *app) screenFile() string { return filepath.Join(a.cacheDir(), "unchanged.json") }
-func (a *app) keptPlan() string   { return filepath.Join(a.cacheDir(), "unchanged.mplan") }
-
-// planAgain is the plan that was shown before, if it would be the same; nil
-// if it has to be made.
-func (a *app) planAgain(ctx context.Context, early earlyRead, p planFlags) *work {
-	if !p.glance || early.path == "" {
-		return nil
+// Again is the plan that was shown before, and the state that it is of, if it
+// would be the same; nil if it has to be made. Text and file say in which forms
+// it is wanted.
+func (q Asked) Again(ctx context.Context, early Early, text, file bool) (*Forms, *state.State) {
+	if early.Path == "" {
+		return nil, nil
 	}
-	text, err := os.ReadFile(a.screenFile())
+	kept, err := os.ReadFile(q.screenFile())
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	var s screen
-	if json.Unmarshal(text, &s) != nil || s.Sum != s.sum() {
-		return nil
+	if json.Unmarshal(kept, &s) != nil || s.Sum != s.sum() {
+		return nil, nil
 	}
-	if _, key := a.campaignKey(p); key == "" || key != s.Campaign || p.text && s.Style != a.style() || !a.stands(ctx, s) {
-		return nil
+	if _, key := q.key(); key == "" || key != s.Campaign || text && s.Style != q.style() || !q.stands(ctx, s) {
+		return nil, nil
 	}
-	shown := &forms{text: s.Text, markdown: s.Markdown}
-	if p.file {
-		if shown.file = a.fileAgain(ctx, s); shown.file == nil {
-			return nil
+	shown := &Forms{Text: s.Text, Markdown: s.Markdown}
+	if file {
+		if shown.File = q.fileAgain(ctx, s); shown.File == nil {
+			return nil, nil
 		}
 	}
 	seen := early.done().seen
 	if seen == nil || seen.Of.Seal != s.State {
-		return nil
+		return nil, nil
 	}
-	return &work{plan: &planner.Plan{}, state: seen.State, shown: shown}
+	return shown, seen.State
 }
 
 // fileAgain is the plan as it would be saved now.
-func (a *app) fileAgain(ctx context.Context, s screen) *planfile.File {
+func (q Asked) fileAgain(ctx context.Context, s screen) *planfile.File {
 	for _, k := range s.Sources {
 		if commit, dirty := source.Commit(ctx, k.Dir); commit != k.Commit || dirty != k.Dirty {
 			return nil
 		}
 	}
-	f, err := planfile.Read(a.keptPlan())
+	f, err := planfile.Read(q.planFile())
 	if err != nil || f.Head.ID != s.Plan {
 		return nil
 	}
-	f.Restamp(a.now())
+	f.Restamp(q.Now)
 	return f
-}
-
-// foresee makes the plan that follows an apply, if it is that nothing starts,
-// so that it is there when it is asked for.
-func (a *app) foresee(ctx context.Context, c *lang.Campaign, s store.Store, v varFlags) {
-	f, ok := s.(*file.Store)
-	if !ok {
-		return
-	}
-	p := planFlags{varFlags: v, refresh: true, glance: true}
-	if seen := look(ctx, f, p.refresh); seen != nil {
-		a.planStanding(ctx, c, seen, p) // which keeps it
-	}
 }
 
 // stands reports whether the files that a screen followed from, other than
 // those of jobs, are as they were.
-func (a *app) stands(ctx context.Context, s screen) bool {
-	told, err := expr.AskAgain(a.dir, s.Questions)
+func (q Asked) stands(ctx context.Context, s screen) bool {
+	told, err := expr.AskAgain(q.Load.Dir, s.Questions)
 	if err != nil || told != s.Answers {
 		return false
 	}
 	for _, k := range s.Sources {
-		if !k.Holds(ctx, a.cacheDir()) {
+		if !k.Holds(ctx, q.Cache) {
 			return false
 		}
 	}
 	return true
 }
 
-// keep keeps for planAgain what a plan looks like that was made of a state.
+// keep keeps for Again what a plan looks like that was made of a state.
 // Without it the next plan is made.
-func (a *app) keep(ctx context.Context, w *work, p planFlags, state string) {
-	digest, key := a.campaignKey(p)
-	if digest != w.campaign.Digest {
+func (q Asked) keep(ctx context.Context, s *Standing, c *lang.Campaign, state string) {
+	digest, key := q.key()
+	if digest != c.Digest {
 		return // it changed since it was loaded
 	}
-	s := screen{Campaign: key, State: state, Style: a.style(), Text: w.shown.text, Markdown: w.shown.markdown, Plan: w.plan.ID}
+	k := screen{Campaign: key, State: state, Style: q.style(), Text: s.Forms.Text, Markdown: s.Forms.Markdown, Plan: s.Plan.ID}
 	var err error
-	if s.Questions, s.Answers, err = w.campaign.Reads.Told(); err != nil {
+	if k.Questions, k.Answers, err = c.Reads.Told(); err != nil {
 		return
 	}
-	if s.Sources, err = a.keptSources(ctx, w); err != nil {
+	if k.Sources, err = q.sources(ctx, c, s.Input.Observed.Sources); err != nil {
 		return
 	}
-	s.Sum = s.sum()
-	text, err := json.Marshal(s)
-	if err != nil || os.MkdirAll(a.cacheDir(), 0o777) != nil || w.shown.file.Write(a.keptPlan()) != nil {
+	k.Sum = k.sum()
+	text, err := json.Marshal(k)
+	if err != nil || os.MkdirAll(q.Cache, 0o777) != nil || s.Forms.File.Write(q.planFile()) != nil {
 		return
 	}
-	path := a.screenFile()
+	path := q.screenFile()
 	if os.WriteFile(path+".new", text, 0o600) == nil {
 		_ = os.Rename(path+".new", path)
 	}
@@ -162,17 +147,17 @@ func (a *app) keep(ctx context.Context, w *work, p planFlags, state string) {
 // errMoved says that a source is not any more what a plan was made from.
 var errMoved = errors.New("the source changed while the plan was made")
 
-// keptSources are those that a plan was made from.
-func (a *app) keptSources(ctx context.Context, w *work) (all []keptSource, err error) {
+// sources are those that a plan was made from.
+func (q Asked) sources(ctx context.Context, c *lang.Campaign, made map[string]planner.SourceDigest) (all []keptSource, err error) {
 	seen := map[string]bool{}
-	for _, p := range w.campaign.Phases {
+	for _, p := range c.Phases {
 		key := p.Source.Key()
 		if key == "" || seen[key] {
 			continue
 		}
 		seen[key] = true
-		spec, was := source.Of(w.campaign, p.Source), w.input.Observed.Sources[key]
-		spec.Cache = a.cacheDir()
+		spec, was := source.Of(c, p.Source), made[key]
+		spec.Cache = q.Cache
 		is, err := source.Attest(ctx, spec)
 		if err != nil {
 			return nil, err
@@ -185,11 +170,11 @@ func (a *app) keptSources(ctx context.Context, w *work) (all []keptSource, err e
 	return all, nil
 }
 
-// campaignKey is a digest of all that decides what the campaign is, and of who
+// key is a digest of all that decides what the campaign is, and of who
 // plans it when, but for the files that it reads, and the campaign's own; ""
 // where something else decides, too.
-func (a *app) campaignKey(p planFlags) (digest, key string) {
-	digest, decides := lang.Digest(a.loadOptions(p.varFlags, false))
+func (q Asked) key() (digest, key string) {
+	digest, decides := lang.Digest(q.Load)
 	exe, err := os.Executable()
 	if err != nil || !decides {
 		return "", ""
@@ -199,13 +184,13 @@ func (a *app) campaignKey(p planFlags) (digest, key string) {
 		return "", ""
 	}
 	home, _ := os.UserHomeDir()
-	day := a.now().Format("2006-01-02 -0700") // facts go stale, from one day to the next
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %d\n%s\n%s\n%s\n%t", digest, exe, info.Size(), info.ModTime().UnixNano(), day, a.dir, home, p.refresh))
+	day := q.Now.Format("2006-01-02 -0700") // facts go stale, from one day to the next
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %d\n%s\n%s\n%s\n%t", digest, exe, info.Size(), info.ModTime().UnixNano(), day, q.Load.Dir, home, q.Refresh))
 	return digest, hex.EncodeToString(h[:])
 }
 
 // style is how text is shown, and to whom.
-func (a *app) style() string { return fmt.Sprintf("%+v", a.out) }
+func (q Asked) style() string { return fmt.Sprintf("%+v", q.Style) }
 
 // closed reports whether all that a plan in which nothing starts follows from
 // is known: no backend is another program's.

@@ -1,0 +1,35 @@
+package command
+
+// CompletionScripts are what each shell is given to complete with. They ask
+// muster itself, so that they never grow old. bash breaks words at "=" and takes
+// what it is given as typed: it gets whole words and addresses without quotes, of
+// which it keeps what it has not broken off. The others quote what needs it.
+var CompletionScripts = map[string]string{
+	"bash": `_muster() {
+  local IFS=$' \t\n' line="${COMP_LINE:0:COMP_POINT}" cur="${COMP_WORDS[COMP_CWORD]}" words typed=""
+  read -ra words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  typed="${words[${#words[@]}-1]#[\'\"]}"
+  [[ $cur == "=" ]] && cur=""
+  IFS=$'\n'
+  COMPREPLY=($(muster __complete_bare "${words[@]:1}" 2>/dev/null))
+  COMPREPLY=("${COMPREPLY[@]#"${typed%"${cur#[\'\"]}"}"}")
+}
+complete -o default -F _muster muster
+`,
+	"zsh": `#compdef muster
+_muster() {
+  local -a out
+  out=("${(@f)$(muster __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  [[ -n "$out" ]] && compadd -- $out || _files
+}
+compdef _muster muster
+`,
+	"fish": `function __muster
+  set -l words (commandline -opc) (commandline -ct)
+  muster __complete (string unescape -- $words[2..-1]) 2>/dev/null
+end
+complete -c muster -f -a '(__muster)'
+complete -c muster -n 'not __muster | string length -q' -F
+`,
+}

@@ -1,0 +1,138 @@
+package systemtest
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+)
+
+// A randomCampaign is two to four phases that read one another's files, with
+// gates, caps and policies as they come.
+type randomCampaign struct {
+	backend string // its block
+	place   string // its address
+	job     string // the program that jobs are
+	slots   int
+	phases  []*randomPhase
+}
+
+type randomPhase struct {
+	name, axis   string
+	cells, param int
+	from         *randomPhase
+	byCell       bool // reads its own producer's file; else all
+	smoke, pilot bool
+	retry, brake bool
+	cap          int     // max_parallel; 0 = none
+	nap          float64 // seconds that a job takes
+}
+
+func newRandomCampaign(r *rand.Rand) randomCampaign {
+	c := randomCampaign{slots: 1 << r.Intn(4)}
+	pick := func(all ...int) int { return all[r.Intn(len(all))] }
+	for i := range 2 + r.Intn(3) {
+		p := &randomPhase{name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, brake: r.Intn(10) < 3,
+			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100}
+		p.axis = "k" + p.name
+		p.smoke, p.pilot = p.cells > 1 && r.Intn(10) < 3, p.cells > 2 && r.Intn(10) < 2
+		if i > 0 {
+			p.from = c.phases[r.Intn(i)]
+			if p.byCell = p.from.cells == p.cells && r.Intn(10) < 6; p.byCell {
+				p.axis = p.from.axis
+			}
+		}
+		c.phases = append(c.phases, p)
+	}
+	return c
+}
+
+// text is the campaign's file.
+func (c *randomCampaign) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "campaign \"random\" {}\n%s", strings.ReplaceAll(c.backend, "SLOTS", fmt.Sprint(c.slots)))
+	for _, p := range c.phases {
+		cell := "0"
+		fmt.Fprintf(&b, "phase %q {\n", p.name)
+		if p.cells > 1 {
+			cell = "${cell." + p.axis + "}"
+			fmt.Fprintf(&b, "  grid { axes = { %s = range(%d) } }\n", p.axis, p.cells)
+		}
+		fmt.Fprintf(&b, "  place { candidates = [%s] }\n  params = { p = %d }\n", c.place, p.param)
+		if p.cap > 0 {
+			fmt.Fprintf(&b, "  max_parallel = %d\n", p.cap)
+		}
+		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", c.job, p.name, cell, p.nap)
+		fmt.Fprintf(&b, "    output \"o\" {\n      path   = \"out/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.name, cell)
+		if p.from != nil {
+			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
+			fmt.Fprintf(&b, "    input \"i\" { %s = phase.%s.output.o }\n", from, p.from.name)
+		}
+		b.WriteString("  }\n")
+		if p.smoke {
+			fmt.Fprintf(&b, "  smoke { cells = [{ %s = 0 }] }\n", p.axis)
+		}
+		if p.pilot {
+			b.WriteString("  pilot { cells = \"ends\" }\n")
+		}
+		if p.retry {
+			b.WriteString("  retry {\n    on           = [\"unknown\", \"bad_output\", \"killed\", \"node_failure\"]\n    max_attempts = 2\n    delay        = \"1s\"\n  }\n")
+		}
+		if p.brake {
+			b.WriteString("  breaker { same_error = 2 }\n")
+		}
+		b.WriteString("}\n")
+	}
+	return b.String()
+}
+
+// readers reports whether a phase's files are read.
+func (c *randomCampaign) readers(p *randomPhase) bool {
+	for _, q := range c.phases {
+		if q.from == p {
+			return true
+		}
+	}
+	return false
+}
+
+// grow changes how many cells a phase has, where no other is joined to it cell
+// by cell.
+func (c *randomCampaign) grow(p *randomPhase, by int) bool {
+	for _, q := range c.phases {
+		if q.byCell && (q == p || q.from == p) {
+			return false
+		}
+	}
+	if p.cells == 1 {
+		return false
+	}
+	p.cells = max(2, p.cells+by)
+	return true
+}
+
+// randomJob notes its start under its launch, whether another launch of the same
+// work runs beside it, and its end; a file in ROOT/fail has it fail, one in
+// ROOT/bad end well without its output. One that was killed leaves its file in
+// ROOT/live: when a process began tells it from whoever has its id later, as
+// after a host has crashed, which gives out the same ids again.
+const randomJob = `#!/bin/sh
+kind=run
+case $3 in */.muster/smoke/*) kind=smoke ;; esac
+began() { awk '$3 != "Z" { print $22 }' "/proc/$1/stat" 2>/dev/null; }
+for other in ROOT/live/$kind-$1.*; do
+  pid=${other##*.}
+  was=$(cat "$other" 2>/dev/null)
+  [ -n "$was" ] && [ "$was" = "$(began "$pid")" ] && echo "beside $1 $MUSTER_TOKEN/$MUSTER_RESTART $pid" >> ROOT/record
+done
+began $$ > "ROOT/live/$kind-$1.$$"
+echo "start $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
+sleep "$2"
+if [ -e "ROOT/fail/$1" ]; then
+  echo "some error of $1"
+  rm -f "ROOT/live/$kind-$1.$$"
+  exit 3
+fi
+[ -e "ROOT/bad/$1" ] || echo "$1 $P" > "$3"
+echo "end $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
+rm -f "ROOT/live/$kind-$1.$$"
+`

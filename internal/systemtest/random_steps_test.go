@@ -1,0 +1,330 @@
+package systemtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/muster-run/muster/internal/lab"
+)
+
+// all is an apply that covers whatever the plan asks for.
+func all(more ...string) []string {
+	return append([]string{"apply", "-auto-approve", "-allow-rerun", "-allow-cancel"}, more...)
+}
+
+// step does one thing.
+func (u *randomUser) step() {
+	u.t.Helper()
+	steps := []struct {
+		weight int
+		do     func()
+	}{
+		{2, func() { u.muster(all()...) }},
+		{3, func() { u.killed(syscall.SIGINT, all()...) }},
+		{1, func() { u.killed(syscall.SIGTERM, all()...) }},
+		{3, func() { u.killed(syscall.SIGKILL, all()...) }},
+		{3, func() { u.disturbed() }},
+		{3, func() { u.muster(all("-detach")...) }},
+		{2, func() { u.muster(all("-once")...) }},
+		{3, func() { u.muster(u.control()...) }},
+		{2, func() { u.muster("resume") }},
+		{4, func() { u.toggle("fail") }},
+		{1, func() { u.toggle("bad") }},
+		{2, func() { u.phase().param++; u.save(); u.note("# a parameter changed") }},
+		{1, func() { u.grow() }},
+		{1, func() { u.drop() }},
+		{1, func() { u.campaign.slots = 1 << u.r.Intn(4); u.save(); u.note("# slots: %d", u.campaign.slots) }},
+		{1, func() { u.removeOutput() }},
+		{1, func() { u.muster(all("-target=" + u.address())...) }},
+		{1, func() { u.muster(all("-detach", "-target="+u.address())...) }},
+		{1, func() { u.killed(syscall.SIGKILL, all("-rerun="+u.address())...) }},
+		{2, func() { u.saved() }},
+		{1, func() { u.muster("destroy", "-auto-approve") }},
+		{1, func() { u.muster("plan") }},
+		{1, func() { u.muster("status") }},
+		{2, func() { u.sleep(2 * time.Second) }},
+	}
+	if u.hosts != nil {
+		steps = append(steps, struct {
+			weight int
+			do     func()
+		}{4, u.trouble})
+	}
+	sum := 0
+	for _, s := range steps {
+		sum += s.weight
+	}
+	at := u.r.Intn(sum)
+	for _, s := range steps {
+		if at -= s.weight; at < 0 {
+			s.do()
+			return
+		}
+	}
+}
+
+func (u *randomUser) phase() *randomPhase { return u.campaign.phases[u.r.Intn(len(u.campaign.phases))] }
+
+// address is of a phase, or of one of its jobs.
+func (u *randomUser) address() string {
+	p := u.phase()
+	if p.cells > 1 && u.r.Intn(10) < 6 {
+		return fmt.Sprintf(`phase.%s["%s=%d"]`, p.name, p.axis, u.r.Intn(p.cells))
+	}
+	return "phase." + p.name
+}
+
+// work is what a job's program calls its work.
+func (u *randomUser) work() string {
+	p := u.phase()
+	return fmt.Sprintf("%s%d", p.name, u.r.Intn(p.cells))
+}
+
+// control is a command that may be given at any time.
+func (u *randomUser) control() []string {
+	switch u.r.Intn(6) {
+	case 0:
+		return []string{"hold"}
+	case 1:
+		return []string{"hold", u.address()}
+	case 2:
+		return []string{"resume", u.address()}
+	case 3:
+		if p := u.phase(); p.smoke {
+			return []string{"override", "-reason=it will do", "phase." + p.name}
+		}
+	case 4:
+		return []string{"status", "-refresh"}
+	}
+	return []string{"cancel", u.address()}
+}
+
+func (u *randomUser) sleep(most time.Duration) { time.Sleep(time.Duration(u.r.Int63n(int64(most)))) }
+
+// killed is a command that gets a signal after a while.
+func (u *randomUser) killed(sig syscall.Signal, args ...string) {
+	u.t.Helper()
+	f := u.follow(args...)
+	u.sleep(2500 * time.Millisecond)
+	f.Process.Signal(sig)
+	u.wait(f, append(args, "#", sig.String()))
+}
+
+// disturbed is an apply while which other things happen.
+func (u *randomUser) disturbed() {
+	u.t.Helper()
+	f := u.follow(all()...)
+	for range 1 + u.r.Intn(3) {
+		u.sleep(time.Second)
+		switch {
+		case u.hosts != nil && u.r.Intn(2) == 0:
+			u.trouble()
+		case u.r.Intn(3) == 0:
+			u.killQueue()
+		default:
+			u.muster(u.control()...)
+		}
+	}
+	u.wait(f, append(all(), "# disturbed"))
+}
+
+// saved is a plan that is saved, and applied when something else may have been.
+func (u *randomUser) saved() {
+	u.t.Helper()
+	os.Remove(filepath.Join(u.dir, "p.mplan"))
+	u.muster("plan", "-out=p.mplan")
+	if u.r.Intn(3) == 0 {
+		u.muster(all("-detach")...)
+	}
+	if _, err := os.Stat(filepath.Join(u.dir, "p.mplan")); err != nil {
+		return
+	}
+	if u.r.Intn(2) == 0 {
+		u.muster("apply", "p.mplan")
+		return
+	}
+	u.killed([]syscall.Signal{syscall.SIGINT, syscall.SIGKILL}[u.r.Intn(2)], "apply", "p.mplan")
+}
+
+// toggle has one job fail from now on, or not any more.
+func (u *randomUser) toggle(how string) {
+	work := u.work()
+	for i := range u.roots {
+		path := filepath.Join(u.root(i), how, work)
+		if os.Remove(path) == nil {
+			u.note("# %s on host %d: not any more", filepath.Join(how, work), i+1)
+			continue
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			u.t.Fatal(err)
+		}
+		u.note("# %s on host %d", filepath.Join(how, work), i+1)
+	}
+}
+
+func (u *randomUser) grow() {
+	if p := u.phase(); u.campaign.grow(p, u.r.Intn(4)-1) {
+		u.save()
+		u.note("# phase %s has %d cells", p.name, p.cells)
+	}
+}
+
+// drop takes the last phase out of the campaign.
+func (u *randomUser) drop() {
+	c := &u.campaign
+	if last := c.phases[len(c.phases)-1]; len(c.phases) > 1 && !c.readers(last) {
+		c.phases = c.phases[:len(c.phases)-1]
+		u.save()
+		u.note("# phase %s is gone", last.name)
+	}
+}
+
+// out is where an output lies on a host, as seen from here.
+func (u *randomUser) out(i int, work string) string {
+	if u.hosts == nil {
+		return filepath.Join(u.root(i), "out", work)
+	}
+	return filepath.Join(u.root(i), "work", "out", work)
+}
+
+func (u *randomUser) removeOutput() {
+	work := u.work()
+	for i := range u.roots {
+		if os.Remove(u.out(i, work)) == nil {
+			u.note("# removed output %s on host %d", work, i+1)
+		}
+	}
+}
+
+// killQueue kills what starts jobs.
+func (u *randomUser) killQueue() {
+	if u.hosts == nil {
+		u.note("# killed %d queues or providers", u.kill(u.r, []string{"queue", "provider"}))
+		return
+	}
+	h := u.hosts[u.r.Intn(len(u.hosts))]
+	h.Command("pkill", "-KILL", "-f", "muster-host-[^ ]* queue").Run()
+	u.note("# killed the queue of %s", h.Name)
+}
+
+// trouble is what befalls a host; a later one may end it.
+func (u *randomUser) trouble() {
+	if u.away && u.r.Intn(2) == 0 {
+		u.healAll()
+		return
+	}
+	h := u.hosts[u.r.Intn(len(u.hosts))]
+	all := []struct {
+		what string
+		do   func()
+	}{
+		{"cut", h.Cut}, {"drop", h.Drop}, {"reject", h.Reject}, {"freeze", h.Freeze}, {"sshd-stop", h.StopSSHD}, {"crash", h.Crash}, {"queue", u.killQueue},
+		{"loss", func() { h.Loss("0.1") }},
+	}
+	one := all[u.r.Intn(len(all))]
+	if u.away && (one.what == "freeze" || one.what == "sshd-stop" || one.what == "queue") {
+		return // there may be nobody to do it to
+	}
+	u.away = u.away || one.what != "queue"
+	one.do()
+	u.note("# %s: %s", h.Name, one.what)
+}
+
+// healAll brings every host back.
+func (u *randomUser) healAll() {
+	if !u.away {
+		return
+	}
+	for _, h := range u.hosts {
+		h.Heal() // first: a start waits until it can be reached
+		h.Start()
+		h.Thaw()
+		if sshdOf(h) == "" {
+			h.StartSSHD()
+		}
+	}
+	u.away = false
+	u.note("# all hosts are back")
+}
+
+// sshdOf is the listening one of a host, if it has any.
+func sshdOf(h *lab.Host) string {
+	return h.Exec("pgrep -x -P 1 sshd || true")
+}
+
+// finish is a person who wants it done: nothing fails any more, and what is
+// held is resumed.
+func (u *randomUser) finish() {
+	u.t.Helper()
+	for i := range u.roots {
+		for _, how := range []string{"fail", "bad"} {
+			files, _ := filepath.Glob(filepath.Join(u.root(i), how, "*"))
+			for _, f := range files {
+				os.Remove(f)
+			}
+		}
+	}
+	u.note("# nothing fails any more")
+	for range 4 {
+		u.muster("resume")
+		if _, code := u.muster(all()...); code == 0 {
+			return
+		}
+	}
+	u.t.Fatal("resume and apply, four times, do not end it")
+}
+
+// check holds what is there against the campaign as it is now.
+func (u *randomUser) check() {
+	u.t.Helper()
+	text, code := u.muster("plan", "-detailed-exitcode")
+	if code != 0 {
+		u.t.Errorf("there is something left to do: exit %d", code)
+	}
+	for _, p := range u.campaign.phases {
+		for k := range p.cells {
+			u.checkOutput(fmt.Sprintf("%s%d", p.name, k), p.param, strings.Contains(text, "missing"))
+		}
+	}
+	started := map[string]int{}
+	for i := range u.roots {
+		record, err := os.ReadFile(filepath.Join(u.root(i), "record"))
+		if err != nil && !os.IsNotExist(err) { // no job came to this host
+			u.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(record)) {
+			switch f := strings.Fields(line); f[0] {
+			case "start":
+				if started[f[2]]++; started[f[2]] > 1 {
+					u.t.Errorf("launch %s of %s started %d times", f[2], f[1], started[f[2]])
+				}
+			case "beside":
+				u.t.Errorf("beside another launch of the same work on host %d: %s", i+1, line)
+			}
+		}
+	}
+}
+
+// checkOutput holds that some host has the work's output, of the parameter that
+// the campaign has now.
+func (u *randomUser) checkOutput(work string, param int, missing bool) {
+	u.t.Helper()
+	want, found := fmt.Sprintf("%s %d\n", work, param), []string{}
+	for i := range u.roots {
+		if got, err := os.ReadFile(u.out(i, work)); err == nil {
+			found = append(found, string(got))
+		}
+	}
+	for _, got := range found {
+		if got == want {
+			return
+		}
+	}
+	if len(found) > 0 || !missing {
+		u.t.Errorf("output %s is %q, want %q", work, found, want)
+	}
+}

@@ -1,0 +1,167 @@
+package systemtest
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/internal/lab"
+	"github.com/muster-run/muster/internal/program"
+)
+
+// TestRandomUser: whatever a person does at the command line, in whatever order,
+// with jobs that fail and commands that are killed, no command hangs or ends in
+// a way that is not documented, no launch starts twice, and two of the same work
+// never run at once; and a person who then resumes and applies has everything
+// done, as the campaign says now.
+func TestRandomUser(t *testing.T) {
+	stories(t, func(t *testing.T, r *rand.Rand) {
+		u := &randomUser{world: newWorld(t, ""), r: r, campaign: newRandomCampaign(r)}
+		u.root = func(int) string { return u.dir }
+		u.roots = 1
+		u.campaign.backend = "backend \"local\" \"l\" {\n  slots = SLOTS\n  cpus  = SLOTS\n}\n"
+		u.campaign.place, u.campaign.job = "backend.local.l", filepath.Join(u.dir, "job.sh")
+		program.Write(t, u.campaign.job, []byte(strings.ReplaceAll(randomJob, "ROOT", u.dir)))
+		u.story()
+	})
+}
+
+// TestSSHRandomUser: the same on two hosts that crash, freeze, and lose their
+// links and their queues.
+func TestSSHRandomUser(t *testing.T) {
+	hosts := lab.Hosts(t, 2)
+	stories(t, func(t *testing.T, r *rand.Rand) {
+		n := 1 + r.Intn(2)
+		w := newRemote(t, hosts[:n], "")
+		u := &randomUser{world: w.world, r: r, campaign: newRandomCampaign(r), hosts: hosts[:n], roots: n}
+		u.root = func(i int) string { return hosts[i].Path(w.folder) }
+		names := map[int]string{1: `host    = "h1"`, 2: `hosts   = ["h1", "h2"]`}[n]
+		u.campaign.backend = "backend \"ssh\" \"l\" {\n  " + names + "\n  workdir = \"" + w.folder + "/work\"\n  cpus    = SLOTS\n}\n"
+		u.campaign.place, u.campaign.job = "backend.ssh.l", w.folder+"/job.sh"
+		for i := range n {
+			program.Write(t, filepath.Join(u.root(i), "job.sh"), []byte(strings.ReplaceAll(randomJob, "ROOT", w.folder)))
+		}
+		defer u.healAll()
+		u.story()
+	})
+}
+
+// stories plays one after another for a minute, or for MUSTER_RANDOM_FOR. Each
+// has a seed of its own, from 1 on or from MUSTER_TEST_SEED: a change is judged by
+// the same stories as the one before it, and who looks for new ones names a seed.
+func stories(t *testing.T, play func(*testing.T, *rand.Rand)) {
+	seed, length := int64(1), time.Minute
+	if s := os.Getenv("MUSTER_TEST_SEED"); s != "" {
+		seed, _ = strconv.ParseInt(s, 10, 64)
+	}
+	if s := os.Getenv("MUSTER_RANDOM_FOR"); s != "" {
+		var err error
+		if length, err = time.ParseDuration(s); err != nil {
+			t.Fatalf("MUSTER_RANDOM_FOR: %v", err)
+		}
+	}
+	for end := time.Now().Add(length); time.Now().Before(end) && !t.Failed(); seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Logf("MUSTER_TEST_SEED=%d repeats this story", seed)
+			play(t, rand.New(rand.NewSource(seed)))
+		})
+	}
+}
+
+// A randomUser does what occurs to it.
+type randomUser struct {
+	*world
+	r        *rand.Rand
+	campaign randomCampaign
+	root     func(i int) string // where jobs look for what happens to them, on each host, as seen from here
+	roots    int
+	hosts    []*lab.Host // none on this machine
+	away     bool        // one of them cannot be reached, or does nothing
+	told     []string    // what was done and said, for a failure
+}
+
+func (u *randomUser) story() {
+	u.t.Cleanup(func() {
+		if u.t.Failed() {
+			u.t.Logf("%s\n%s", u.campaign.text(), strings.Join(u.told, "\n"))
+		}
+	})
+	for i := range u.roots {
+		for _, dir := range []string{"fail", "bad", "live"} {
+			if err := os.Mkdir(filepath.Join(u.root(i), dir), 0o777); err != nil {
+				u.t.Fatal(err)
+			}
+		}
+		u.own(i)
+	}
+	u.save()
+	u.muster("validate")
+	for range 4 + u.r.Intn(11) {
+		u.step()
+	}
+	u.healAll()
+	u.finish()
+	u.check()
+}
+
+// own gives what was made on a host to who runs jobs there.
+func (u *randomUser) own(i int) {
+	if u.hosts == nil {
+		return
+	}
+	u.hosts[i].Exec("chown -R alice: /home/alice/" + filepath.Base(u.root(i)))
+}
+
+func (u *randomUser) save() { u.write("campaign.muster.hcl", u.campaign.text()) }
+
+func (u *randomUser) note(format string, args ...any) {
+	u.told = append(u.told, fmt.Sprintf(format, args...))
+}
+
+// limit is how long a command may take: none of these campaigns' jobs takes a
+// second, and a host that is away is back after a while.
+const limit = 3 * time.Minute
+
+// muster runs a command to its end, which has to be one that is documented.
+func (u *randomUser) muster(args ...string) (string, int) {
+	u.t.Helper()
+	return u.wait(u.follow(args...), args)
+}
+
+// wait waits for a command. A host that is away comes back after a while.
+func (u *randomUser) wait(f *follower, args []string) (string, int) {
+	u.t.Helper()
+	began, ended := time.Now(), make(chan int, 1)
+	go func() { ended <- exitCode(f.Wait()) }()
+	back, late := time.After(10*time.Second), time.After(limit)
+	code := 0
+	for waits := true; waits; {
+		select {
+		case code = <-ended:
+			waits = false
+		case <-back:
+			u.healAll()
+		case <-late:
+			f.Process.Signal(syscall.SIGQUIT) // it prints where everybody stands
+			<-ended
+			u.note("$ muster %s\n%s", strings.Join(args, " "), f.text())
+			u.t.Fatalf("muster %s did not end", strings.Join(args, " "))
+		}
+	}
+	out := f.text()
+	u.note("$ muster %s\n%s\n-> %d after %s", strings.Join(args, " "), strings.TrimSpace(out), code, time.Since(began).Round(10*time.Millisecond))
+	if strings.Contains(out, "panic:") || strings.Contains(out, "goroutine ") || strings.Contains(strings.ToLower(out), "bug in muster") {
+		u.t.Fatalf("muster %s came to grief", strings.Join(args, " "))
+	}
+	if !slices.Contains([]int{-1, 0, 1, 2, 3, 4, 5, 130}, code) {
+		u.t.Fatalf("muster %s ended with %d", strings.Join(args, " "), code)
+	}
+	return out, code
+}

@@ -1,0 +1,34 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// A Tariff is how launches on one place are charged.
+type Tariff struct {
+	Price     offer.Price
+	WholeNode bool
+	Around    time.Duration // billed beside each launch: boot, and the quoted wait where the site bills the queue
+	Boot      time.Duration // of Around
+	Hold      time.Duration // a machine is kept so long after its last job
+}
+
+// TariffOf is how launches are charged where a decision puts them.
+func TariffOf(d *place.Decision) Tariff {
+	return Tariff{Price: d.Price, WholeNode: d.WholeNode, Around: d.Around(), Boot: d.Boot, Hold: d.Hold}
+}
+
+// Recorded is how an attempt is charged, as it was when it was launched; nil
+// where that was not recorded.
+func Recorded(a *state.Attempt) *Tariff {
+	d, ok := place.Decision{}.Charged(a)
+	if !ok {
+		return nil
+	}
+	t := TariffOf(&d)
+	return &t
+}

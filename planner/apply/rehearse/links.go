@@ -1,0 +1,183 @@
+package rehearse
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/sim"
+	"github.com/muster-run/muster/state"
+)
+
+// AssumedBandwidth is what a link to another machine carries of which nobody
+// measured or stated it, bytes a second: a judgement of ours, of ssh between
+// sites.
+const AssumedBandwidth = 10 << 20
+
+// A link is what is carried to and from a backend in a second.
+type link struct {
+	bytes int64  // 0 takes no time
+	how   string // that is known
+}
+
+// links are those of a campaign's backends, by name.
+func links(in Input, places map[string]*described) map[string]link {
+	out := map[string]link{}
+	for _, b := range in.Campaign.Backends {
+		switch d := places[b.Address()]; {
+		case d != nil && d.Bandwidth == 0:
+			out[b.Address()] = link{}
+		case d != nil:
+			out[b.Address()] = link{d.Bandwidth, "as it says"}
+		case b.Type == "local":
+			out[b.Address()] = link{}
+		case in.Bandwidth > 0:
+			out[b.Address()] = link{in.Bandwidth, "as stated"}
+		default:
+			out[b.Address()] = link{AssumedBandwidth, "as assumed: none was measured"}
+			if n := measured(in.State, b.Address()); n > 0 {
+				out[b.Address()] = link{n, "as measured"}
+			}
+		}
+	}
+	return out
+}
+
+// measured is what was moved to and from a backend, by the time in which
+// something was moved, bytes a second; 0 for nothing.
+func measured(st *state.State, backend string) int64 {
+	type span struct{ from, to time.Time }
+	var spans []span
+	bytes := int64(0)
+	for _, j := range st.Jobs {
+		for _, o := range j.Outputs {
+			for _, c := range o.Copies {
+				name, _ := providers.CutAt(c.Backend)
+				if c.Seconds > 0 && (name == backend || o.Backend == backend) {
+					bytes += o.Size
+					spans = append(spans, span{c.At.Add(-time.Duration(c.Seconds * float64(time.Second))), c.At})
+				}
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
+	var busy time.Duration
+	var end time.Time
+	for _, s := range spans {
+		if s.from.Before(end) {
+			s.from = end
+		}
+		if s.to.After(s.from) {
+			busy += s.to.Sub(s.from)
+			end = s.to
+		}
+	}
+	if busy <= 0 {
+		return 0
+	}
+	return max(int64(float64(bytes)/busy.Seconds()), 1)
+}
+
+// sizes are the mean sizes of outputs as seen, by phase and name.
+func sizes(st *state.State) map[string]map[string]int64 {
+	type seen struct{ n, bytes int64 }
+	sums := map[string]map[string]seen{}
+	for _, j := range st.Jobs {
+		if j.Smoke || j.Status != state.Completed {
+			continue
+		}
+		for _, o := range j.Outputs {
+			if sums[j.Phase] == nil {
+				sums[j.Phase] = map[string]seen{}
+			}
+			s := sums[j.Phase][o.Name]
+			sums[j.Phase][o.Name] = seen{s.n + 1, s.bytes + o.Size}
+		}
+	}
+	out := map[string]map[string]int64{}
+	for phase, by := range sums {
+		out[phase] = map[string]int64{}
+		for name, s := range by {
+			out[phase][name] = s.bytes / s.n
+		}
+	}
+	return out
+}
+
+// Lies are the outputs that lie on each backend, in its workdir.
+func Lies(st *state.State) map[string][]sim.Lie {
+	out := map[string][]sim.Lie{}
+	for _, j := range st.All() {
+		for _, o := range j.Outputs {
+			pool := ""
+			if a := j.Last(); a != nil && a.Backend == o.Backend {
+				pool = a.Pool
+			}
+			if !o.Missing {
+				out[o.Backend] = append(out[o.Backend], sim.Lie{Pool: pool, Path: o.Path, Size: o.Size})
+			}
+			for _, c := range o.Copies {
+				name, pool := providers.CutAt(c.Backend)
+				out[name] = append(out[name], sim.Lie{Pool: pool, Path: o.Path, Size: o.Size})
+			}
+		}
+	}
+	return out
+}
+
+// moves say how the files of a plan's transfers move: how large they are, and
+// what the links carry.
+func (s *Stage) moves() []string {
+	var out []string
+	slower := false
+	for _, t := range s.plan.Transfers {
+		from, to := t.Ends()
+		text := fmt.Sprintf("%s: %s from %s to %s", t.Phase, units.Count(t.Files, "file"), from, to)
+		size := s.sized(t)
+		slow := t.From
+		if a, b := s.links[t.From], s.links[t.To]; a.bytes == 0 || b.bytes > 0 && b.bytes < a.bytes {
+			slow = t.To
+		}
+		switch l := s.links[slow]; {
+		case l.bytes == 0:
+			text += " in no time: nothing is said of the bandwidth"
+		case size == "":
+			text += " in no time: how large they are is not known"
+		default:
+			slower = true
+			text += fmt.Sprintf(", %s, at %s a second (%s, %s)", size, units.FormatSize(l.bytes), slow, l.how)
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	if slower {
+		out = append(out, "the walltimes of the plan leave out what moving files takes")
+	}
+	return out
+}
+
+// sized says how large the files of a transfer are, and how that is known; ""
+// where it is not, and they count as empty.
+func (s *Stage) sized(t planner.Transfer) string {
+	if t.Bytes >= 0 {
+		return units.FormatSize(t.Bytes)
+	}
+	if n := s.sizes[t.After][t.Output]; n > 0 {
+		return units.FormatSize(n) + " each as seen"
+	}
+	if n := s.places[t.From].says(t.After).Size; n > 0 {
+		return units.FormatSize(n) + " each as backend." + t.From + " says"
+	}
+	for _, p := range s.campaign.Phases {
+		for _, o := range p.Outputs {
+			if p.Name == t.After && o.Name == t.Output && o.MinSize > 0 {
+				return units.FormatSize(o.MinSize) + " each, the least they may be"
+			}
+		}
+	}
+	return ""
+}

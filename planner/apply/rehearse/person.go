@@ -1,0 +1,118 @@
+package rehearse
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/snapshot"
+)
+
+// mostInVain is how often somebody comes, one time after the other, though no job
+// more was done since.
+const mostInVain = 3
+
+// person is who resumes, in the state.
+const person = "rehearsal"
+
+// waitsForSomebody reports whether a run ended where a person has to act.
+func waitsForSomebody(o standing.Outcome, st *state.State) bool {
+	return o.Stopped == standing.Hold || o.Stopped == standing.None && (o.Held+o.Failed+o.Blocked > 0 || o.Smoke != "" || len(st.Holds)+len(st.Breakers) > 0)
+}
+
+// letGo does what a person does who comes by: `muster resume`, of everything.
+func letGo(st *state.State, now time.Time) {
+	st.Apply(state.HoldClear{By: person, At: now})
+	for _, phase := range slices.Sorted(maps.Keys(st.Breakers)) {
+		st.Apply(state.BreakerClosed{Phase: phase, By: person, At: now})
+	}
+	for _, address := range slices.Sorted(maps.Keys(st.Jobs)) {
+		if j := st.Jobs[address]; j.Status == state.Failed || j.Status == state.Held || j.Smoke && j.Status == state.Completed {
+			st.Apply(state.Freed{Address: address, By: person, At: now})
+		}
+	}
+}
+
+// wait lets the time pass until somebody comes.
+func (s *Stage) wait(ctx context.Context, v *clock.Virtual) {
+	came, stop := v.Timer(s.in.ResumeAfter)
+	defer stop()
+	v.Park(func() bool { return len(came) > 0 || ctx.Err() != nil })
+}
+
+// again plans what is left, as the next `muster apply` would.
+func (s *Stage) again(st *state.State, now time.Time) (*planner.Plan, error) {
+	p, err := s.in.plannedAgain(st, now)
+	if err != nil {
+		return nil, err
+	}
+	_, p = unexpected(s.in.Campaign, p, s.book)
+	return p, nil
+}
+
+// resumed is the plan of an input as it were if somebody had resumed all that is
+// held: what of it is to run then is drawn from the same.
+func (from Input) resumed() (*planner.Plan, error) {
+	if c := from.Plan.Counts; from.ResumeAfter <= 0 || c.Held+c.Blocked == 0 {
+		return from.Plan, nil
+	}
+	b, err := snapshot.Bytes(from.State)
+	if err != nil {
+		return nil, fmt.Errorf("copy the state: %w", err)
+	}
+	st, err := snapshot.Decode("the state", b)
+	if err != nil {
+		return nil, fmt.Errorf("copy the state: %w", err)
+	}
+	letGo(st, from.Plan.Now)
+	return from.plannedAgain(st, from.Plan.Now)
+}
+
+func (from Input) plannedAgain(st *state.State, now time.Time) (*planner.Plan, error) {
+	in := from.Again
+	in.State, in.Now = st, now
+	in.Observed.Refreshed, in.Observed.Jobs, in.Observed.Gone, in.Observed.Outputs = false, nil, nil, nil
+	p, ds := planner.Make(in)
+	if ds.HasErrors() {
+		return nil, fmt.Errorf("plan again after a hold: %w", ds.Err())
+	}
+	return p, nil
+}
+
+// attended says what is assumed of those who are needed; "" where nobody was.
+func (s *Stage) attended(needed bool) string {
+	var gates []string
+	for _, h := range s.in.State.Holds {
+		gates = append(gates, strings.TrimSpace("the hold of "+h.Who+" "+h.Address))
+	}
+	if b := slices.Sorted(maps.Keys(s.in.State.Breakers)); len(b) > 0 {
+		gates = append(gates, "the breaker of phase."+strings.Join(b, ", phase."))
+	}
+	from := ""
+	if len(gates) > 0 {
+		from = " (from before: " + strings.Join(gates, "; ") + ")"
+	}
+	switch {
+	case s.in.ResumeAfter > 0:
+		return fmt.Sprintf("whoever is needed comes %s after everything has stopped, and resumes all that is held%s", units.FormatDuration(s.in.ResumeAfter), from)
+	case needed || from != "":
+		return "nobody comes where a person is needed: what is held stays so" + from + "; -resume-after=12h assumes that somebody does"
+	}
+	return ""
+}
+
+// Attended says what was assumed of the person that a run waits for; "" where none
+// was needed.
+func (s *Stage) Attended(runs []Run) string {
+	return s.attended(slices.ContainsFunc(runs, func(r Run) bool {
+		return r.Stopped == standing.Hold || r.Failed+r.Held+r.Blocked > 0 || len(r.Open) > 0
+	}))
+}

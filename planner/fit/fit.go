@@ -1,0 +1,168 @@
+// Package fit explains runtimes by numeric axes: of a few laws, a constant part
+// beside what grows or not, it takes the one that the runs speak for, and says
+// how far off it may be, more so beyond what ran.
+package fit
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Point is the runtime of a run, in seconds, and the numeric axes of its job.
+type Point struct {
+	Axes    []float64 // none below zero
+	Seconds float64
+}
+
+// A Model is a law with what was fitted of it.
+type Model struct {
+	Points  int     // that it is fitted to
+	Freedom int     // these less what was fitted
+	Spread  float64 // standard deviation of log t around the law
+	law     fitted
+	rivals  []rival
+	lo, hi  []float64 // what was seen of each axis
+	used    []int     // axes of the points that the law is about
+}
+
+// A rival is a law that the runs do not rule out, and what speaks for it
+// against the others, from 0 to 1.
+type rival struct {
+	fitted
+	weight float64
+}
+
+// decided is by how much Akaike's criterion in its form for small samples (AICc)
+// has to be less for a law than for none: differences of 4 and more leave the
+// greater considerably less support (Burnham and Anderson, Model Selection and
+// Multimodel Inference, 2002).
+const decided = 4.0
+
+// lessLikely is what counts against a mere power where a constant part beside
+// what grows with its size explains the runs as well: starting takes its time
+// more often than a cost grows more slowly than its size. A judgement of ours,
+// within which two laws have about the same support.
+const lessLikely = 2.0
+
+// Fit finds the law that points follow, or reports false where none explains
+// them better than their mean does. names are those of the axes.
+func Fit(names []string, points []Point) (Model, bool) {
+	if len(names) == 0 || slices.ContainsFunc(points, func(p Point) bool { return !(p.Seconds > 0) }) {
+		return Model{}, false
+	}
+	d := gather(points)
+	none, ok := d.criterion(d.total, 1)
+	if !ok || d.total < tiny {
+		return Model{}, false
+	}
+	axes := d.worthwhile(d.varying())
+	if len(axes) == 0 {
+		return Model{}, false
+	}
+	d = d.only(axes)
+	var all []fitted
+	for _, l := range laws(len(axes)) {
+		if f, ok := d.fit(l); ok {
+			all = append(all, f)
+		}
+	}
+	best, ok := choose(all)
+	if !ok || best.aicc > none-decided {
+		return Model{}, false
+	}
+	m := Model{Points: d.n, Freedom: d.n - len(best.theta), Spread: math.Sqrt(best.rss / float64(d.n-len(best.theta))), law: best, rivals: rivals(all), used: axes}
+	m.law.names = pick(names, axes)
+	for i := range axes {
+		lo, hi := d.cells[0].x[i], d.cells[0].x[i]
+		for _, c := range d.cells {
+			lo, hi = min(lo, c.x[i]), max(hi, c.x[i])
+		}
+		m.lo, m.hi = append(m.lo, lo), append(m.hi, hi)
+	}
+	return m, true
+}
+
+// choose is the law that the runs speak for.
+func choose(all []fitted) (fitted, bool) {
+	if len(all) == 0 {
+		return fitted{}, false
+	}
+	by := func(a, b fitted) int { return cmp.Compare(a.aicc, b.aicc) }
+	best := slices.MinFunc(all, by)
+	if best.kind == product && best.power {
+		for _, f := range slices.SortedStableFunc(slices.Values(all), by) {
+			if f.kind != product && !f.power && f.aicc <= best.aicc+lessLikely {
+				return f, true
+			}
+		}
+	}
+	return best, true
+}
+
+// rivals weighs laws against one another (Akaike weights).
+func rivals(all []fitted) []rival {
+	least, sum := math.Inf(1), 0.0
+	for _, f := range all {
+		least = min(least, f.aicc)
+	}
+	var out []rival
+	for _, f := range all {
+		w := math.Exp((least - f.aicc) / 2)
+		out, sum = append(out, rival{f, w}), sum+w
+	}
+	for i := range out {
+		out[i].weight /= sum
+	}
+	return slices.DeleteFunc(out, func(r rival) bool { return r.weight < 0.01 })
+}
+
+// At is the logarithm of the median runtime at some values of the axes, and the
+// standard deviation by which the law itself may be off there: what the points
+// leave open of it, and how far the laws that may hold as well differ from it.
+func (m *Model) At(axes []float64) (log, unsure float64) {
+	var buf [8]float64
+	x := buf[:0]
+	for _, a := range m.used {
+		x = append(x, axes[a])
+	}
+	log = m.law.log(x)
+	v := m.Spread * m.Spread * m.law.leverage(x)
+	for i := range m.rivals {
+		off := m.rivals[i].log(x) - log
+		v += m.rivals[i].weight * off * off
+	}
+	return log, math.Sqrt(v)
+}
+
+// Typical is what unsure is on the average over the points.
+func (m *Model) Typical() float64 {
+	return m.Spread * math.Sqrt(float64(len(m.law.theta))/float64(m.Points))
+}
+
+// A Reach is a value of an axis that lies outside what ran.
+type Reach struct {
+	Name   string
+	At     float64
+	Lo, Hi float64 // of the runs
+}
+
+// Beyond are the axes on which a value lies outside what ran.
+func (m *Model) Beyond(axes []float64) (out []Reach) {
+	for i, a := range m.used {
+		if axes[a] < m.lo[i] || axes[a] > m.hi[i] {
+			out = append(out, Reach{m.law.names[i], axes[a], m.lo[i], m.hi[i]})
+		}
+	}
+	return out
+}
+
+// Text is the law: "1.5s + 0.98s·N".
+func (m *Model) Text() string { return m.law.text() }
+
+func pick(names []string, axes []int) (out []string) {
+	for _, a := range axes {
+		out = append(out, names[a])
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package place
+
+import (
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// bytesPerGB is the unit in which files that leave a backend are billed.
+var bytesPerGB = decimal.NewFromInt(1e9)
+
+// OutRate is what a backend charges for 10^9 bytes that leave it, in money: as
+// its block states, else its pool. Zero where nothing is said of it.
+func OutRate(b *lang.Backend, p offer.Pool) decimal.Decimal {
+	price := p.Price
+	if b != nil && b.Price.Known {
+		price = b.Price
+	}
+	rate, err := decimal.NewFromString(sound(price).USDPerGBOut)
+	if err != nil {
+		return decimal.Zero
+	}
+	return rate
+}
+
+// Leaving is what so many bytes cost that leave a backend.
+func Leaving(rate decimal.Decimal, bytes int64) decimal.Decimal {
+	return rate.Mul(decimal.NewFromInt(bytes)).DivRound(bytesPerGB, billedPlaces).RoundCeil(billedPlaces)
+}
+
+// billedPlaces is how many decimal places an amount that is billed has.
+const billedPlaces = 9

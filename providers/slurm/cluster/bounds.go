@@ -1,0 +1,163 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// amounts are a limit's trackable resources; -1 is no limit. sacctmgr(1),
+// GENERAL SPECIFICATIONS, MaxTRES.
+type amounts struct {
+	cpus, nodes, gpus int
+	memory            int64 // bytes
+}
+
+var unlimited = amounts{-1, -1, -1, -1}
+
+// parseAmounts reads "cpu=8,mem=10G,gres/gpu=2"; what is not named, or is -1, has
+// no limit. Memory without a unit is in MB.
+func parseAmounts(text string) amounts {
+	a := unlimited
+	for name, value := range parseTRES(text) {
+		n, err := strconv.Atoi(value)
+		switch {
+		case name == "mem" && err == nil && n >= 0:
+			a.memory = int64(n) << 20
+		case name == "mem":
+			a.memory = parseKilo(value)
+		case err != nil || n < 0:
+		case name == "cpu":
+			a.cpus = n
+		case name == "node":
+			a.nodes = n
+		case name == "gres/gpu":
+			a.gpus = n
+		}
+	}
+	return a
+}
+
+// bounds are the limits that a qos or an association puts on one job.
+type bounds struct {
+	who     string        // "qos long", "account ucb123"
+	maxWall time.Duration // 0 = no limit
+
+	perJob, perNode, perUser, perAccount, group, least amounts
+}
+
+// free are bounds that limit nothing.
+func free(who string) bounds {
+	return bounds{who: who, perJob: unlimited, perNode: unlimited, perUser: unlimited, perAccount: unlimited, group: unlimited, least: unlimited}
+}
+
+// bounds are those under which a job of an account and a qos runs on a
+// partition, the first first: of each limit the first that states it holds, and
+// no other. The partition's qos comes before the job's, unless the job's has
+// OverPartQOS, and both before the account. resource_limits.html, Hierarchy;
+// seen on 22.05.
+func (s *Facts) bounds(account, qos string, l *Partition) (list []bounds) {
+	for _, q := range s.Qualities(qos, l) {
+		list = append(list, q.bounds)
+	}
+	if a := s.association(account, l.Name); a != nil {
+		list = append(list, a.bounds)
+	}
+	return list
+}
+
+// A span is whose sum a limit is, as a clause.
+type span struct {
+	of  string // "a job"
+	get func(*bounds) amounts
+}
+
+var spans = []span{
+	{"a job", func(b *bounds) amounts { return b.perJob }},
+	{"a user", func(b *bounds) amounts { return b.perUser }},
+	{"an account", func(b *bounds) amounts { return b.perAccount }},
+	{"all its jobs together", func(b *bounds) amounts { return b.group }},
+}
+
+// A measure is one resource of a limit.
+type measure struct {
+	name string // "cpus", as a campaign asks for it
+	word string // "cores"
+	get  func(amounts) int64
+	text func(int64) string
+}
+
+var measures = []measure{
+	{"cpus", "cores", func(a amounts) int64 { return int64(a.cpus) }, plain},
+	{"memory", "of memory", func(a amounts) int64 { return a.memory }, units.FormatSize},
+	{"gpus", "GPUs", func(a amounts) int64 { return int64(a.gpus) }, plain},
+	{"nodes", "nodes", func(a amounts) int64 { return int64(a.nodes) }, plain},
+}
+
+func plain(n int64) string { return strconv.FormatInt(n, 10) }
+
+// asks is what a shape takes, in all or of each node.
+func asks(s offer.Shape, each bool) amounts {
+	nodes := max(s.Nodes, 1)
+	a := amounts{cpus: max(s.CPUs, nodes), nodes: nodes, gpus: s.GPUs, memory: s.Memory}
+	if each {
+		a = amounts{cpus: (a.cpus + nodes - 1) / nodes, nodes: 1, gpus: (a.gpus + nodes - 1) / nodes, memory: (a.memory + int64(nodes) - 1) / int64(nodes)}
+	}
+	return a
+}
+
+// stated is the first of some bounds that states a limit.
+func stated(list []bounds, get func(*bounds) int64) (by *bounds, most int64) {
+	for i := range list {
+		if n := get(&list[i]); n >= 0 {
+			return &list[i], n
+		}
+	}
+	return nil, -1
+}
+
+// beyond says which limit a shape passes, and what would be within it; "" if
+// none. Of several the first.
+func beyond(list []bounds, shape offer.Shape) (why, would string) {
+	for _, m := range measures {
+		over := func(s span, asked int64) bool {
+			by, most := stated(list, func(b *bounds) int64 { return m.get(s.get(b)) })
+			if by == nil || asked <= most {
+				return false
+			}
+			if most == 0 {
+				why, would = fmt.Sprintf("%s gives no %s", by.who, strings.TrimPrefix(m.word, "of ")), ""
+				return true
+			}
+			word := m.word
+			if most == 1 {
+				word = strings.TrimSuffix(word, "s")
+			}
+			why = fmt.Sprintf("%s gives %s %s %s at most, %s are asked for", by.who, s.of, m.text(most), word, m.text(asked))
+			would = fmt.Sprintf("ask for at most %s = %s", m.name, m.value(most))
+			return true
+		}
+		if slices.ContainsFunc(spans, func(s span) bool { return over(s, m.get(asks(shape, false))) }) ||
+			over(span{"a job on each node", func(b *bounds) amounts { return b.perNode }}, m.get(asks(shape, true))) {
+			return why, would
+		}
+		if by, least := stated(list, func(b *bounds) int64 { return m.get(b.least) }); by != nil && m.get(asks(shape, false)) < least && !(m.name == "memory" && shape.Memory == 0) {
+			return fmt.Sprintf("%s takes jobs of %s %s or more, %s are asked for", by.who, m.text(least), m.word, m.text(m.get(asks(shape, false)))),
+				fmt.Sprintf("ask for %s = %s", m.name, m.value(least))
+		}
+	}
+	return "", ""
+}
+
+// value is an amount as a campaign writes it.
+func (m measure) value(n int64) string {
+	if m.name == "memory" {
+		return strconv.Quote(m.text(n))
+	}
+	return m.text(n)
+}

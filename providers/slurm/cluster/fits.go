@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// nodeFacts are what one node has.
+type nodeFacts struct {
+	name     string
+	cpus     int
+	memory   int64          // bytes
+	gpus     map[string]int // by type
+	features []string
+	down     bool // until somebody mends it: it is down, drained or does not answer
+}
+
+// addNode notes a node, by sinfo's fields.
+func (p *Partition) addNode(f []string) {
+	n := nodeFacts{name: f[0], gpus: parseGres(f[5]), features: nameList(f[7]), down: gone(f[2])}
+	if cpus := strings.Split(f[3], "/"); len(cpus) == 4 {
+		n.cpus, _ = strconv.Atoi(cpus[3])
+	}
+	if mib, err := strconv.ParseInt(f[4], 10, 64); err == nil {
+		n.memory = mib << 20
+	}
+	p.nodes = append(p.nodes, n)
+}
+
+// gone reports whether a node in a state of sinfo's comes back only when
+// somebody mends it. One that is powered down, rebooted or in maintenance comes
+// back by itself. sinfo(1), NODE STATE CODES.
+func gone(state string) bool {
+	if strings.ContainsAny(state, "~#!%$@^") || strings.Contains(state, "maint") || strings.Contains(state, "boot") || strings.Contains(state, "power") {
+		return false
+	}
+	for _, bad := range []string{"down", "drain", "fail", "inval", "error"} {
+		if strings.Contains(state, bad) {
+			return true
+		}
+	}
+	return strings.Contains(state, "*")
+}
+
+// has reports whether a node has what each node of a job must have at once.
+func (n *nodeFacts) has(each amounts, models, wanted []string) bool {
+	if n.cpus > 0 && each.cpus > n.cpus || n.memory > 0 && each.memory > n.memory {
+		return false
+	}
+	if each.gpus > 0 && !n.hasGPUs(each.gpus, models) {
+		return false
+	}
+	return !slices.ContainsFunc(wanted, func(f string) bool { return !slices.Contains(n.features, f) })
+}
+
+// hasGPUs reports whether a node has so many GPUs of one of some models, as far
+// as their type tells: a site may call them otherwise.
+func (n *nodeFacts) hasGPUs(count int, models []string) bool {
+	sum := 0
+	for model, has := range n.gpus {
+		sum += has
+		if has >= count && slices.ContainsFunc(models, func(m string) bool { return SameGPU(m, model) }) {
+			return true
+		}
+	}
+	return sum >= count && (len(models) == 0 || len(n.gpus) == 1)
+}
+
+// SameGPU reports whether a model as people write it, "A100", is one of a
+// site's types, "a100", "nvidia_a100-sxm4-80gb".
+func SameGPU(model, gres string) bool {
+	parts := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("_-:. ", r) })
+	}
+	has := parts(gres)
+	return strings.EqualFold(model, gres) || !slices.ContainsFunc(parts(model), func(w string) bool { return w != "nvidia" && w != "amd" && !slices.Contains(has, w) })
+}
+
+// together are the nodes of a partition that have all that a job needs of each.
+func (l *Partition) together(shape offer.Shape, constraint string) (list []*nodeFacts) {
+	for i := range l.nodes {
+		if n := &l.nodes[i]; n.has(asks(shape, true), shape.GPU.Models, required(constraint)) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// required are the features of a constraint that each node must have: those of
+// "a100&ib"; of one that offers a choice none are.
+func required(constraint string) []string {
+	if strings.ContainsAny(constraint, "|[(*") {
+		return nil
+	}
+	return features(constraint)
+}
+
+// Lacks says what a partition's nodes do not have of what a job needs, where
+// there are such nodes for each need but not for all of them at once, or too
+// few; "" if it has.
+func (l *Partition) Lacks(shape offer.Shape, constraint string) string {
+	if len(l.nodes) == 0 {
+		return ""
+	}
+	if l.maxCPUs > 0 && asks(shape, true).cpus > l.maxCPUs {
+		return fmt.Sprintf("partition %s gives a job %d cores of a node at most, %d are asked for", l.Name, l.maxCPUs, asks(shape, true).cpus)
+	}
+	if l.maxMem > 0 && asks(shape, true).memory > l.maxMem {
+		m := measures[1]
+		return fmt.Sprintf("partition %s gives a job %s of memory of a node at most, %s are asked for", l.Name, m.text(l.maxMem), m.text(asks(shape, true).memory))
+	}
+	if l.maxMemCPU > 0 { // Slurm gives a job as many cores as its memory takes
+		if cores := int((asks(shape, true).memory + l.maxMemCPU - 1) / l.maxMemCPU); l.CPUs > 0 && cores > l.CPUs {
+			m := measures[1]
+			return fmt.Sprintf("partition %s gives a job %s of memory a core at most: %s would take %d cores, its nodes have %d", l.Name, m.text(l.maxMemCPU), m.text(asks(shape, true).memory), cores, l.CPUs)
+		}
+	}
+	n, want := len(l.together(shape, constraint)), max(shape.Nodes, 1)
+	switch {
+	case n >= want:
+		return ""
+	case n == 0:
+		return fmt.Sprintf("no node of partition %s has %s at once", l.Name, needs(shape, constraint))
+	}
+	return fmt.Sprintf("partition %s has %d nodes with %s, %d are asked for", l.Name, n, needs(shape, constraint), want)
+}
+
+// needs is what each node of a job must have, in words.
+func needs(shape offer.Shape, constraint string) string {
+	var words []string
+	each := asks(shape, true)
+	for _, m := range measures[:3] {
+		if n := m.get(each); n > 0 {
+			words = append(words, m.text(n)+" "+m.word)
+		}
+	}
+	for _, f := range required(constraint) {
+		words = append(words, "feature "+f)
+	}
+	return strings.Join(words, ", ")
+}
+
+// broken says that all nodes of a partition which would do are down or drained,
+// or too many of them.
+func (l *Partition) broken(shape offer.Shape) string {
+	var down []string
+	all := l.together(shape, "")
+	for _, n := range all {
+		if n.down {
+			down = append(down, n.name)
+		}
+	}
+	if len(down) == 0 || len(all)-len(down) >= max(shape.Nodes, 1) {
+		return ""
+	}
+	slices.Sort(down)
+	names := strings.Join(down[:min(len(down), 4)], ", ")
+	if len(down) > 4 {
+		names += fmt.Sprintf(" and %d more", len(down)-4)
+	}
+	return fmt.Sprintf("the nodes of partition %s that would do are down or drained (%s; `sinfo -R` says why)", l.Name, names)
+}

@@ -1,0 +1,234 @@
+package login
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/node"
+)
+
+// first is the name of the first batch.
+func (k *bench) first() string { return k.s.backends[k.b.Name].campaign.batches[0].Name }
+
+// row is a row of the queue, under the name of the first batch.
+func (k *bench) row(id string, index int, state, reason string) values {
+	return values{"%F": id, "%K": fmt.Sprint(index), "%T": state, "%r": reason, "%V": fmt.Sprint(time.Now().Unix()), "%j": k.first()}
+}
+
+// lost has an sbatch whose answer was lost an hour ago.
+func (k *bench) lost(jobs []providers.Job) {
+	k.Helper()
+	k.f.refuse = func([]string) *cluster.Result {
+		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Connection reset by peer")}
+	}
+	for _, r := range k.submit("batch0123456789", jobs...) {
+		if r.Err == nil || r.Err.Class != providers.Unreachable {
+			k.Fatalf("an sbatch whose connection was reset is %+v", r)
+		}
+	}
+	failed := filepath.Join(k.spool(), "batches", k.first(), "failed")
+	if err := os.WriteFile(failed, []byte(time.Now().Add(-time.Hour).Format(time.RFC3339Nano)+"\n"), 0o600); err != nil {
+		k.Fatal(err)
+	}
+	k.f.refuse, k.f.calls = nil, nil
+	k.restart()
+}
+
+// TestNotSubmitted: what Slurm does not have after an sbatch whose answer was
+// lost is not absent: it lies on the spool and is sent from there. Whoever were
+// told otherwise would run it under another token as well.
+func TestNotSubmitted(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	jobs := k.jobs("a", 3, nil)
+	k.lost(jobs)
+	seen, err := k.s.Find(t.Context(), k.b.Name, []string{"a0", "a1", "a2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range seen {
+		if o.Presence != offer.Found || o.Status != offer.Queued || o.Handle != "" {
+			t.Errorf("a job that waits on the spool is %+v", o)
+		}
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(k.f.calls), func(c string) bool { return !strings.HasPrefix(c, "sacct ") })); n != 1 {
+		t.Errorf("accounting was asked %d times of one array: %q", n, k.f.calls)
+	}
+	k.restart()
+	if out := k.submit("batch0123456789", jobs...); out[2].Handle != "1_2" || len(k.f.sent()) != 1 {
+		t.Errorf("then it is %+v, sent by %q", out[2], k.f.sent())
+	}
+}
+
+// TestCancelledUnsubmitted: neither is it left in doubt when it is cancelled.
+func TestCancelledUnsubmitted(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.lost(k.jobs("a", 2, nil))
+	if _, err := k.s.Cancel(t.Context(), providers.CancelRequest{Backend: k.b.Name, Fence: 1, Tokens: []string{"a0", "a1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if o := k.found("a1"); o.Status != offer.Cancelled {
+		t.Errorf("%+v", o)
+	}
+	if k.submit("other0123456789", k.jobs("b", 1, nil)...); len(k.f.sent()) != 1 || strings.Contains(k.f.scripts[0], "phase.a") {
+		t.Errorf("sent: %q", k.f.scripts)
+	}
+}
+
+// TestAfterRefused: what comes after a job that Slurm will not have is not sent.
+func TestAfterRefused(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.f.refuse = func(argv []string) *cluster.Result {
+		if strings.Contains(argv[len(argv)-1], "/a.") {
+			return &cluster.Result{Code: 1, Err: []byte("sbatch: error: invalid account or account/partition combination specified")}
+		}
+		return nil
+	}
+	k.submit("batch0123456789", append(k.jobs("a", 2, nil), k.jobs("b", 2, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)...)
+	if o := k.found("b1"); o.Status != offer.Cancelled || o.Reason != offer.Blocked || len(k.f.scripts) != 0 {
+		t.Errorf("%+v; sent: %q", o, k.f.scripts)
+	}
+}
+
+// TestIDsGivenOutAgain: the id of what was lost is another's now. That is
+// neither cancelled nor held, and ours counts as lost, not as cancelled.
+func TestIDsGivenOutAgain(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+	theirs := func(i int) values {
+		v := k.row("1", i, "PENDING", "Resources")
+		v["%j"] = "theirs"
+		return v
+	}
+	k.f.queued = []values{theirs(0), theirs(1)}
+	k.f.answer = func(argv []string) *cluster.Result {
+		if argv[0] != "sacct" {
+			return nil
+		}
+		return &cluster.Result{Out: printed(argv, values{"JobID": "1_[0-1]", "State": "PENDING", "Submit": fmt.Sprint(time.Now().Unix()), "JobName": "theirs"})}
+	}
+	hold := true
+	if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Hold: &hold}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(k.spool(), "missing"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"a0", "a1"} {
+		path, at := filepath.Join(k.spool(), "missing", token), time.Now().Add(-time.Hour)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o := k.found("a0"); o.Status != offer.Lost {
+		t.Errorf("what is gone under another's id is %+v", o)
+	}
+	if _, err := k.s.Cancel(t.Context(), providers.CancelRequest{Backend: k.b.Name, Fence: 1, Tokens: []string{"a0", "a1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.f.told(); !slices.Equal(got, []string{"sbatch"}) {
+		t.Errorf("Slurm was told %q", got)
+	}
+	for _, c := range k.f.calls {
+		if strings.HasPrefix(c, "scontrol hold") {
+			t.Errorf("another's job was held: %s", c)
+		}
+	}
+}
+
+// TestEachLookGoesOnFromTheLast: a job that neither the queue nor accounting has
+// is not lost at the first look. Who only looks in now and then, as a scheduled
+// `apply -once` does, concludes from what an earlier look noted: a minute later
+// it is, however many processes that took.
+func TestEachLookGoesOnFromTheLast(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+	k.f.answer = func(argv []string) *cluster.Result {
+		if argv[0] != "sacct" {
+			return nil
+		}
+		return &cluster.Result{Out: printed(argv)}
+	}
+	noted := func(token string, ago time.Duration) {
+		at := time.Now().Add(-ago)
+		if err := os.Chtimes(filepath.Join(k.spool(), "missing", token), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		k.restart()
+		if o := k.found("a0"); o.Presence != offer.Found || o.Status == offer.Lost {
+			t.Fatalf("just after it was gone it is %+v", o)
+		}
+		noted("a0", -time.Hour) // how long this takes is no matter
+		noted("a1", -time.Hour)
+	}
+	noted("a0", 2*lostAfter)
+	k.restart()
+	if o := k.found("a0"); o.Status != offer.Lost {
+		t.Errorf("two minutes later it is %+v", o)
+	}
+	if o := k.found("a1"); o.Status == offer.Lost {
+		t.Errorf("the other, noted just now, is %+v", o)
+	}
+}
+
+// TestDropped: what Slurm itself cancels of a job that comes after others is not
+// somebody's cancelling, though all that it comes after did well: see dropped.
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{"CANCELLED": offer.Blocked, "CANCELLED by 4711": failure.CancelledOutside} {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			k.submit("batch0123456789", append(k.jobs("a", 2, nil), k.jobs("b", 2, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)...)
+			at := time.Now().Add(time.Second)
+			k.record("a1", node.End{Begin: node.Begin{Token: "a1", ID: "1_1", At: at}, Final: true, Seen: offer.Observation{Token: "a1", Presence: offer.Found, Handle: "1_1",
+				Status: offer.Completed, Attempt: 1, Started: at, Ended: at}})
+			name := k.s.backends[k.b.Name].campaign.batches[1].Name
+			k.f.answer = func(argv []string) *cluster.Result {
+				if argv[0] != "sacct" {
+					return nil
+				}
+				return &cluster.Result{Out: printed(argv, values{"JobID": "2_1", "State": state, "ExitCode": "0:0", "Submit": fmt.Sprint(at.Unix()), "End": fmt.Sprint(at.Unix() - 60), "JobName": name})}
+			}
+			if o := k.found("b1"); o.Status != offer.Cancelled || o.Reason != want && o.Class != want {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// TestSweep: what Slurm holds in the queue of a job that has ended is cancelled
+// by whoever looks; what runs, or waits for its first start, is not.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 3, nil)...)
+	at := time.Now()
+	for _, token := range []string{"a0", "a1"} {
+		k.record(token, node.End{Begin: node.Begin{Token: token, ID: "1_" + token[1:], At: at}, Final: true, Seen: offer.Observation{Token: token, Presence: offer.Found, Handle: "1_" + token[1:],
+			Status: offer.Completed, Attempt: 1, Started: at, Ended: at}})
+	}
+	k.f.queued = []values{k.row("1", 0, "COMPLETING", "None"), k.row("1", 1, "PENDING", "launch failed requeued held"), k.row("1", 2, "PENDING", "Resources")}
+	k.found("a2")
+	if got := k.f.told(); !slices.Equal(got, []string{"sbatch", "scancel --state=PENDING --name=" + k.first() + " -- 1_[1]"}) {
+		t.Errorf("Slurm was told %q", got)
+	}
+}

@@ -1,0 +1,265 @@
+package login
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/script"
+)
+
+// A fitter says of one shape on which partitions it could run, and where it
+// could where it cannot.
+type fitter struct {
+	*backend
+	live  *cluster.Facts // nil = the cluster cannot be asked
+	shape offer.Shape    // with the nodes that the options ask for
+	o     script.Options
+	all   []offer.Pool
+	found map[string]misfit // by partition, whichever the options name
+}
+
+// A misfit is why a shape cannot run on a partition; the zero one that it can.
+type misfit struct {
+	why, would string
+	passing    bool // it is over when nodes or the partition are back
+}
+
+func (b *backend) fitter(live *cluster.Facts, shape offer.Shape, o script.Options, all []offer.Pool) *fitter {
+	f := &fitter{backend: b, live: live, shape: o.Spread(shape), o: o, all: all, found: map[string]misfit{}}
+	for _, p := range all {
+		f.found[p.Name] = f.misfit(f.shape, p)
+	}
+	return f
+}
+
+// quote is what there is to say of a partition without asking the scheduler.
+func (f *fitter) quote(p offer.Pool) offer.Quote {
+	q := offer.Quote{Backend: f.Name, Pool: p.Name, Price: p.Price, Wait: -1}
+	m := f.found[p.Name]
+	if f.o.Partition != "" && f.o.Partition != p.Name {
+		m = f.elsewhere()
+	} else if p.Testing && !f.shape.Smoke {
+		m = misfit{why: fmt.Sprintf("partition %s is for tests only", p.Name), would: f.choices(p.Name)}
+	} else if m.why != "" {
+		if would := f.choices(p.Name); would != "" && strings.HasPrefix(m.would, "choose partition") {
+			m.would = would // of those that have what it lacks, those that take it
+		} else {
+			m.would = either(m.would, would)
+		}
+		q.MaxTime = f.cut(p)
+	} else if p.MaxTime > 0 && f.shape.Walltime > p.MaxTime {
+		q.MaxTime = cmp.Or(f.longest(p), f.shape.Walltime)
+	}
+	q.Why, q.Would, q.Passing, q.Fits = m.why, m.would, m.passing, m.why == ""
+	return q
+}
+
+// worth reports whether it is worth asking the scheduler about a partition: jobs
+// go there, and preflight has nothing to say of what is asked for.
+func (f *fitter) worth(p offer.Pool) bool {
+	return (f.o.Partition == "" || f.o.Partition == p.Name) && (!p.Testing || f.shape.Smoke) &&
+		script.OwnOption(f.o.Extra) == "" && (f.live.Closed || f.config.Account == "" || slices.Contains(f.live.Accounts(), f.config.Account))
+}
+
+// elsewhere is what to say of a partition that the job does not name.
+func (f *fitter) elsewhere() misfit {
+	name := f.o.Partition
+	switch {
+	case slices.ContainsFunc(f.all, func(p offer.Pool) bool { return p.Name == name }):
+		return misfit{why: fmt.Sprintf("the job is for partition %s only", name)}
+	case f.live.Partition(name) != nil:
+		return misfit{why: fmt.Sprintf("the backend block keeps partition %s out, by partitions or exclude_partitions", name), would: f.choices("")}
+	}
+	return misfit{why: fmt.Sprintf("there is no partition %s here; %s", name, cluster.Meant("partitions", name, poolNames(f.all))), would: f.choices("")}
+}
+
+// choices names the partitions but one that would do, with their longest
+// walltimes; "" where there is none.
+func (f *fitter) choices(but string) string {
+	var names []string
+	all := slices.Clone(f.all)
+	if f.shape.GPUs == 0 { // those that would idle their GPUs come last
+		slices.SortStableFunc(all, func(a, b offer.Pool) int { return cmp.Compare(min(a.GPUs, 1), min(b.GPUs, 1)) })
+	}
+	for _, p := range all {
+		if p.Name == but || f.found[p.Name].why != "" || p.Testing && !f.shape.Smoke {
+			continue
+		}
+		text := p.Name
+		if most := f.longest(p); most > 0 {
+			text += " (" + units.FormatDuration(most) + ")"
+		}
+		names = append(names, text)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if n := len(names) - choicesMost; n > 1 {
+		names = append(names[:choicesMost], fmt.Sprintf("%d others", n))
+	}
+	return "choose partition " + strings.Join(names, " or ")
+}
+
+// choicesMost is how many partitions an error names; more help nobody.
+const choicesMost = 5
+
+// either are two ways out.
+func either(a, b string) string {
+	if a == "" || b == "" {
+		return cmp.Or(a, b)
+	}
+	return a + "; or " + b
+}
+
+// misfit says why a shape cannot run on a partition, whichever is named.
+func (f *fitter) misfit(shape offer.Shape, p offer.Pool) misfit {
+	p.MaxTime = f.longest(p)
+	if l := f.live.Partition(p.Name); l != nil && p.MaxTime > 0 && shape.Walltime > p.MaxTime && f.live.LongestTime(f.config.Account, f.qosName(f.live, l, f.o.QoS), l) != l.MaxTime {
+		if why, would := f.limits(f.live, shape, f.o, p); why != "" {
+			return misfit{why: why, would: would} // another limit than the partition's own
+		}
+	}
+	if why := unfit(shape, p, f.live.Partition(p.Name)); why != "" {
+		return misfit{why: why, would: f.longer(shape, p)}
+	}
+	if f.live == nil || f.live.Closed {
+		if why, would := f.stated(shape, p); why != "" {
+			return misfit{why: why, would: would}
+		}
+	}
+	l := f.live.Partition(p.Name)
+	if l == nil {
+		return misfit{}
+	}
+	if why, would := f.limits(f.live, shape, f.o, p); why != "" {
+		return misfit{why: why, would: would}
+	}
+	if why := l.Lacks(shape, f.o.Constraint); why != "" {
+		return misfit{why: why}
+	}
+	if why := l.Away(shape); why != "" {
+		return misfit{why: why, would: "the same, when it is back", passing: true}
+	}
+	return misfit{}
+}
+
+// longest is how long a partition lets jobs be: what it says itself, or the job's
+// qos where that lifts it; 0 = as long as they like.
+func (f *fitter) longest(p offer.Pool) time.Duration {
+	l := f.live.Partition(p.Name)
+	if l == nil {
+		return p.MaxTime
+	}
+	qos := f.qosName(f.live, l, f.o.QoS)
+	if !f.live.Lifts(qos) {
+		return p.MaxTime
+	}
+	return f.live.LongestTime(f.config.Account, qos, l)
+}
+
+// longer names the qualities of service of the user that would lift a
+// partition's walltime for a shape that has nothing else against it there.
+func (f *fitter) longer(shape offer.Shape, p offer.Pool) string {
+	l := f.live.Partition(p.Name)
+	if l == nil || f.live.Closed || p.MaxTime == 0 || shape.Walltime <= p.MaxTime {
+		return ""
+	}
+	asked := shape.Walltime
+	if shape.Walltime = p.MaxTime; unfit(shape, p, l) != "" {
+		return ""
+	}
+	return f.live.LongerQoS(f.config.Account, l, asked)
+}
+
+// cut is the walltime with which a shape that does not fit a partition would, 0
+// if something else keeps it out.
+func (f *fitter) cut(p offer.Pool) time.Duration {
+	most := f.longest(p)
+	lower := func(d time.Duration) {
+		if d > 0 && (most == 0 || d < most) {
+			most = d
+		}
+	}
+	if l := f.live.Partition(p.Name); l != nil {
+		lower(f.live.LongestTime(f.config.Account, f.qosName(f.live, l, f.o.QoS), l))
+	}
+	if q := f.profiled(p.Name); q != nil && (f.live == nil || f.live.Closed) {
+		lower(q.MaxTime)
+	}
+	if most == 0 || f.shape.Walltime <= most {
+		return 0
+	}
+	shorter := f.shape
+	shorter.Walltime = most
+	if f.misfit(shorter, p).why != "" {
+		return 0
+	}
+	return most
+}
+
+// unfit says why a shape cannot run on a partition, by what its nodes are.
+func unfit(s offer.Shape, p offer.Pool, l *cluster.Partition) string {
+	nodes := max(s.Nodes, 1)
+	each := func(n int) int { return (n + nodes - 1) / nodes }
+	switch {
+	case p.MaxTime > 0 && s.Walltime > p.MaxTime:
+		return fmt.Sprintf("partition %s ends jobs at %s", p.Name, units.FormatDuration(p.MaxTime))
+	case s.GPUs > 0 && p.GPUs == 0:
+		return fmt.Sprintf("partition %s has no GPUs", p.Name)
+	case each(s.GPUs) > p.GPUs:
+		return fmt.Sprintf("a node of partition %s has %d GPUs, %d are asked for", p.Name, p.GPUs, each(s.GPUs))
+	case s.GPUs > 0 && !devices(s, p, l):
+		return fmt.Sprintf("partition %s has GPUs of model %s", p.Name, p.GPUModel)
+	case p.CPUs > 0 && each(s.CPUs) > p.CPUs:
+		return fmt.Sprintf("a node of partition %s has %d cores, %d are asked for", p.Name, p.CPUs, each(s.CPUs))
+	case p.Memory > 0 && (s.Memory+int64(nodes)-1)/int64(nodes) > p.Memory:
+		return fmt.Sprintf("a node of partition %s has %s of memory, %s are asked for", p.Name, units.FormatSize(p.Memory), units.FormatSize((s.Memory+int64(nodes)-1)/int64(nodes)))
+	case p.MaxNodes > 0 && nodes > p.MaxNodes:
+		return fmt.Sprintf("partition %s gives a job %d nodes at most, %d are asked for", p.Name, p.MaxNodes, nodes)
+	case p.MinNodes > 1 && nodes < p.MinNodes:
+		return fmt.Sprintf("partition %s takes jobs of %d nodes or more, %d are asked for", p.Name, p.MinNodes, nodes)
+	}
+	return ""
+}
+
+// devices reports whether a partition's GPUs are those that are asked for.
+func devices(s offer.Shape, p offer.Pool, l *cluster.Partition) bool {
+	if s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory {
+		return false
+	}
+	return len(s.GPU.Models) == 0 || slices.ContainsFunc(s.GPU.Models, func(m string) bool {
+		return cluster.SameGPU(m, p.GPUModel) || cluster.SameGPU(m, p.GPUClass) || l.HasGPU(m)
+	})
+}
+
+func poolNames(all []offer.Pool) (names []string) {
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// limits says why a quality of service or a partition's rules forbid a shape.
+func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o script.Options, p offer.Pool) (why, would string) {
+	l := s.Partition(p.Name)
+	if l == nil {
+		return "", ""
+	}
+	name := b.qosName(s, l, o.QoS)
+	if asked := o.QoS + b.config.QoS; asked != "" && !s.Closed && s.Quality(name) == nil {
+		return fmt.Sprintf("there is no qos %s here; %s", name, cluster.Meant("qos", name, s.QoSNames(b.config.Account))), "yours are " + strings.Join(s.QoSNames(b.config.Account), ", ")
+	}
+	if o.QoS != "" && !s.Closed && !slices.Contains(s.QoSNames(b.config.Account), o.QoS) {
+		return fmt.Sprintf("qos %s is not yours", o.QoS), "yours are " + strings.Join(s.QoSNames(b.config.Account), ", ")
+	}
+	if why, would := s.Forbids(b.config.Account, name, o.Reservation != "", shape, l); why != "" {
+		return why, would
+	}
+	return s.Unmet(b.cluster.User, shape, cluster.Wishes{Constraint: o.Constraint, Reservation: o.Reservation, Licenses: o.Licenses}, l)
+}
