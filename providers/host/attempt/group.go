@@ -53,7 +53,7 @@ func (g Group) Members() []int {
 	}
 	var list []int
 	for _, pid := range process.All() {
-		if s := process.Session(pid); s != 0 && (s == sid || process.Holds(pid, g.Job.Token, g.Attempt)) {
+		if s, alive := process.Session(pid); alive && (s != 0 && s == sid || process.Holds(pid, g.Job.Token, g.Attempt)) {
 			list = append(list, pid)
 		}
 	}

@@ -23,18 +23,20 @@ func All() []int {
 	return list
 }
 
-// Session is a process's session id, 0 if it is gone or a zombie.
-func Session(pid int) int {
+// Session is a process's session id; 0 of one whose leader is outside of this
+// pid namespace, as of what was started into a container. It is not alive if it
+// is gone or a zombie.
+func Session(pid int) (sid int, alive bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(f) < 4 || f[0][0] == 'Z' || f[0][0] == 'X' {
-		return 0
+		return 0, false
 	}
-	sid, _ := strconv.Atoi(string(f[3]))
-	return sid
+	sid, err = strconv.Atoi(string(f[3]))
+	return sid, err == nil
 }
 
 // Environ is one process's environment as it was at its exec, as NUL-ended

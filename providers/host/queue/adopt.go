@@ -95,7 +95,7 @@ func (q *queue) repeat(j *job) {
 // findStart looks for the process of a start by its token.
 func (q *queue) findStart(j *job) int {
 	for _, pid := range process.All() {
-		if process.Holds(pid, j.spec.Token, j.attempt()) && process.Session(pid) == pid {
+		if sid, _ := process.Session(pid); sid == pid && process.Holds(pid, j.spec.Token, j.attempt()) {
 			return pid
 		}
 	}

@@ -43,7 +43,8 @@ func ownersOf(list []gpu.Device) map[int]owner {
 	for _, d := range list {
 		for _, p := range d.Processes {
 			environ := process.Environ(p.PID)
-			o := owner{session: process.Session(p.PID)}
+			var o owner
+			o.session, _ = process.Session(p.PID)
 			o.token, _ = process.Variable(environ, "MUSTER_TOKEN")
 			o.attempt, _ = process.Variable(environ, "MUSTER_ATTEMPT")
 			owners[p.PID] = o
