@@ -66,6 +66,8 @@ var walls = []struct {
 	{"providers/slurm/script", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
 	{"providers/slurm/arrays", []string{"providers/slurm/login", "providers/slurm/node", "providers/slurm/cluster"}},
 	{"providers/slurm/programs", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
+	// Which GPUs a job gets, and what they are used for, is known without jobs.
+	{"providers/host/queue/devices", []string{"providers/host/attempt", "providers/host/journal", "providers/host/spool", "providers/host/wire", "providers/wrapper"}},
 	// What runs closures knows nothing of what they do.
 	{"planner/apply/loop", []string{"planner", "lang", "state", "providers"}},
 	// Where cells stand is known without backends.

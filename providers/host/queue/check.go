@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/host/queue/devices"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/verify"
@@ -40,8 +41,8 @@ type check struct {
 	cancelled bool
 	oomKill   int64
 	killed    func() int64
-	before    marks // its devices before it started
-	gpuMax    int64 // bytes that it had in use on one of them; -1 = unknown
+	before    devices.Marks // its devices before it started
+	gpuMax    int64         // bytes that it had in use on one of them; -1 = unknown
 	gpus      gpu.Reader
 	done      bool // run has been called
 	booked    bool // its core is still its own
@@ -63,14 +64,14 @@ func (c *check) group() attempt.Group {
 
 func (q *queue) newCheck(j *job) *check {
 	c := &check{job: j, spec: &j.spec, attempt: j.attempt(), restart: j.Restart, launch: *j.Launch, folder: wrapper.Folder(q.folder(j)),
-		proc: process.ID{PID: j.pid()}, marks: q.bases.get(baseKey(j)), expired: j.expired, cancelled: j.cancels, oomKill: j.oomKill, killed: q.killed, before: j.before, gpuMax: -1, gpus: q.gpus.reader}
+		proc: process.ID{PID: j.pid()}, marks: q.bases.get(baseKey(j)), expired: j.expired, cancelled: j.cancels, oomKill: j.oomKill, killed: q.killed, before: j.before, gpuMax: -1, gpus: q.gpus.Reader}
 	c.obs = q.observe(j)
 	return c
 }
 
 // checkOf is the check of a start; it needs nothing of the job's own.
 func (q *queue) checkOf(s *start) *check {
-	return &check{job: s.job, spec: s.spec, peak: &s.peak, attempt: s.attempt, restart: s.restart, launch: s.launch, folder: s.folder, oomKill: s.oomKill, killed: q.killed, before: s.job.before, gpuMax: -1, gpus: q.gpus.reader, obs: s.obs}
+	return &check{job: s.job, spec: s.spec, peak: &s.peak, attempt: s.attempt, restart: s.restart, launch: s.launch, folder: s.folder, oomKill: s.oomKill, killed: q.killed, before: s.job.before, gpuMax: -1, gpus: q.gpus.Reader, obs: s.obs}
 }
 
 // light reports whether the check of an attempt is quickly done: a few small
@@ -187,7 +188,7 @@ func (c *check) run(ctx context.Context) {
 		ev.Outputs = attempt.Outputs(ctx, c.spec, c.marks, &c.obs)
 	}
 	if c.tail(&ev); !ev.Fine() {
-		ev.Xid = c.before.since(ctx, c.gpus)
+		ev.Xid = c.before.Since(ctx, c.gpus)
 		ev.NoRoom = attempt.Full(filepath.Dir(attempt.LogPath(c.spec.Workdir, c.spec.Token, c.attempt, true)))
 	}
 	rules, _ := failure.Compile(c.spec.Rules)

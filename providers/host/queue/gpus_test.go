@@ -304,14 +304,14 @@ func TestAStrangersMemoryIsToldOnce(t *testing.T) {
 	submitInside(t, q, p, j)
 	for i := range int64(3) {
 		b.set(func(l []gpu.Device) { l[0].Processes = []gpu.Process{{PID: 4711, User: "alice", Used: (13 + i) << 30}} })
-		q.do(t.Context(), func() { q.gpus.at = 0 })
+		q.do(t.Context(), func() { q.gpus.Release(nil) })
 		eventually(t, q, j.Token, func(o offer.Observation) bool { return strings.Contains(o.Reason, fmt.Sprintf("%d MiB", (13+i)<<10)) })
 	}
 	if told := reasons(q, p); len(told) != 1 {
 		t.Errorf("told %d times: %q", len(told), told)
 	}
 	b.set(func(l []gpu.Device) { l[0].Processes = []gpu.Process{{PID: 4712, User: "bob", Used: 13 << 30}} })
-	q.do(t.Context(), func() { q.gpus.at = 0 })
+	q.do(t.Context(), func() { q.gpus.Release(nil) })
 	eventually(t, q, j.Token, func(o offer.Observation) bool { return strings.Contains(o.Reason, "bob") })
 	if told := reasons(q, p); len(told) != 2 {
 		t.Errorf("another holder is news: %q", told)
@@ -485,7 +485,7 @@ func TestGPUsSettle(t *testing.T) {
 			}
 			submitInside(t, q, p, first, second)
 			eventually(t, q, first.Token, is(offer.Verifying))
-			q.do(t.Context(), func() { q.gpus.at = 0 }) // it is read anew, and its memory is free
+			q.do(t.Context(), func() { q.gpus.Release(nil) }) // it is read anew, and its memory is free
 			if o := eventually(t, q, second.Token, func(o offer.Observation) bool { return o.Reason == "our own jobs run on GPU 0" }); o.Status != offer.Queued {
 				t.Errorf("%+v", o)
 			}

@@ -35,7 +35,7 @@ func load(dir string, reader gpu.Reader) (*queue, error) {
 		places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]providers.Fence{},
 		environs: map[string][]providers.EnvVar{}, live: map[*job]bool{},
 		gone: map[string]bool{}, touched: boot.Uptime(), starved: starvation, killed: hostOOMKills}
-	q.gpus.reader, q.gpus.rest = reader, gpu.Rest
+	q.gpus.Reader, q.gpus.Rest = reader, gpu.Rest
 	q.shelf.Dir = filepath.Join(dir, "jobs")
 	last := metaEntry{}
 	q.journal, err = journal.Open(filepath.Join(dir, "log"), func(e entry) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/journal"
 	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/host/queue/devices"
 	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
@@ -43,8 +44,6 @@ type queue struct {
 	graves map[string]graveEntry
 	fences map[string]providers.Fence // by lineage
 	bases  baselines
-	// holders of GPU locks that we could not get, by UUID
-	holders map[string]holder
 	// environs are what jobs' environments start from, by digest.
 	environs map[string][]providers.EnvVar
 
@@ -52,7 +51,7 @@ type queue struct {
 	durable  uint64 // events up to here may be told
 	order    int64
 	used     used
-	gpus     devices
+	gpus     devices.Rack
 	live     map[*job]bool   // being started, running children and adopted
 	gone     map[string]bool // token/restart of what ended since the last sweep
 	stuck    error           // why the log cannot be written, nil if it can
@@ -107,9 +106,9 @@ type job struct {
 	cancels bool          // a cancel is under way
 	expired bool          // its walltime was over
 	timers  []*time.Timer
-	tries   int   // starts that did not come to a claim
-	oomKill int64 // oom_kill of the machine before it started; -1 = unknown
-	before  marks // its devices before it started; nil = unknown
+	tries   int           // starts that did not come to a claim
+	oomKill int64         // oom_kill of the machine before it started; -1 = unknown
+	before  devices.Marks // its devices before it started; nil = unknown
 	use     gpu.Use
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/host/queue/devices"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -52,7 +53,7 @@ func (q *queue) startOne(p *place) *start {
 			return nil // and so it is with those after it
 		}
 		w := wait{why: q.mayStart(p, l)}
-		var got []taken
+		var got devices.Grant
 		if w.why == "" {
 			got, w = q.fits(p, j, l)
 		}
@@ -92,26 +93,26 @@ func (q *queue) mayStart(p *place, l *lane) string {
 }
 
 // fits says whether the machine has room for a job now, and takes GPUs for it.
-func (q *queue) fits(p *place, j *job, l *lane) ([]taken, wait) {
+func (q *queue) fits(p *place, j *job, l *lane) (devices.Grant, wait) {
 	if w := q.hasRoom(p); w.why != "" {
-		return nil, w
+		return devices.Grant{}, w
 	}
 	s := j.shape()
 	cores, bytes := p.Cores(), p.Bytes()
 	switch {
 	case p.Slots > 0 && q.used.jobs >= p.Slots:
-		return nil, wait{why: fmt.Sprintf("all %d slots are taken", p.Slots)}
+		return devices.Grant{}, wait{why: fmt.Sprintf("all %d slots are taken", p.Slots)}
 	case machine.CoresOf(s) > 0 && q.used.cpus > 0 && q.used.cpus+machine.CoresOf(s) > cores:
-		return nil, wait{why: fmt.Sprintf("%d of %d cores are in use", q.used.cpus, cores), short: cpus}
+		return devices.Grant{}, wait{why: fmt.Sprintf("%d of %d cores are in use", q.used.cpus, cores), short: cpus}
 	case s.Memory > 0 && q.used.memory > 0 && q.used.memory+s.Memory > bytes:
-		return nil, wait{why: "other jobs have asked for the memory", short: memories}
+		return devices.Grant{}, wait{why: "other jobs have asked for the memory", short: memories}
 	case q.reserved(l, s):
-		return nil, wait{why: "a larger job is next"}
+		return devices.Grant{}, wait{why: "a larger job is next"}
 	}
 	if s.GPUs > 0 {
 		return q.takeGPUs(p, j)
 	}
-	return nil, wait{}
+	return devices.Grant{}, wait{}
 }
 
 // A wait is why a lane's first job has not started.
@@ -191,13 +192,13 @@ func (q *queue) waits(l *lane, j *job, w wait) {
 }
 
 // begin records the intent of a start and books what it takes.
-func (q *queue) begin(j *job, gpus []taken) *start {
+func (q *queue) begin(j *job, gpus devices.Grant) *start {
 	j.Status = offer.Running
-	j.Launch = &launch{ID: newID(), Boot: boot.ID(), Up: int64(boot.Uptime()), At: time.Now().UnixNano(), GPUs: names(gpus), Checkpoint: attempt.CheckpointMark(&j.spec),
+	j.Launch = &launch{ID: newID(), Boot: boot.ID(), Up: int64(boot.Uptime()), At: time.Now().UnixNano(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
 		Cgroup: q.cgroups.Group(filepath.Base(q.folder(j)))}
-	j.locks = lockFiles(gpus)
+	j.locks = gpus.Locks
 	j.oomKill = q.oomKills()
-	j.before, j.use = q.gpus.mark(j.Launch.GPUs), gpu.Use{}
+	j.before, j.use = q.gpus.Mark(j.Launch.GPUs), gpu.Use{}
 	q.book(j, 1)
 	obs := q.observe(j)
 	j.Obs = &obs
@@ -218,7 +219,7 @@ func (q *queue) book(j *job, n int) {
 	j.place.running += n
 	j.place.phases[j.spec.Phase] += n
 	if n > 0 {
-		q.gpus.hold(j.Launch.GPUs, j.spec.Token)
+		q.gpus.Hold(j.Launch.GPUs, j.spec.Token)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // on starts a job that says the pid of its program, and waits for it.
 func on(t *testing.T, q *queue, p machine.Place, gpus int) (j providers.Job, pid string) {
 	t.Helper()
-	q.do(t.Context(), func() { q.gpus.rest = 0 }) // the stand-in for nvidia-smi takes long where much else runs
+	q.do(t.Context(), func() { q.gpus.Rest = 0 }) // the stand-in for nvidia-smi takes long where much else runs
 	j = gpuJob(p, "echo $$ > pid.new; mv pid.new $MUSTER_TOKEN.pid; while [ ! -e $MUSTER_TOKEN.go ]; do sleep 0.02; done")
 	j.Shape.GPUs = gpus
 	submitInside(t, q, p, j)

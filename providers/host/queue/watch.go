@@ -3,7 +3,6 @@ package queue
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,7 +145,7 @@ func (q *queue) bury(p *place, seq uint64) {
 }
 
 func (q *queue) status() wire.Status {
-	s := wire.Status{Running: len(q.live), CPUs: q.used.cpus, GPUs: slices.Sorted(maps.Keys(q.gpus.held)), Jobs: len(q.jobs)}
+	s := wire.Status{Running: len(q.live), CPUs: q.used.cpus, GPUs: q.gpus.Held(), Jobs: len(q.jobs)}
 	for _, j := range q.jobs {
 		if j.Status == offer.Queued || j.Status == offer.Waiting {
 			s.Queued++

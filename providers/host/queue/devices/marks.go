@@ -1,4 +1,4 @@
-package queue
+package devices
 
 import (
 	"context"
@@ -7,22 +7,22 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu"
 )
 
-// marks are how each of a job's devices was when the job was started, by the
+// Marks are how each of a job's devices was when the job was started, by the
 // device's name.
-type marks map[string]mark
+type Marks map[string]mark
 
 type mark struct {
 	xids int   // critical errors (Xid) that it had told
 	used int64 // bytes in use; -1 = unknown
 }
 
-// mark takes devices as they were last read.
-func (g *devices) mark(names []string) marks {
+// Mark takes devices as they were last read.
+func (r *Rack) Mark(names []string) Marks {
 	if len(names) == 0 {
 		return nil
 	}
-	m := marks{}
-	for _, d := range g.list {
+	m := Marks{}
+	for _, d := range r.list {
 		if slices.Contains(names, d.ID()) {
 			m[d.ID()] = mark{len(d.Xid), d.Used}
 		}
@@ -30,12 +30,12 @@ func (g *devices) mark(names []string) marks {
 	return m
 }
 
-// since reads the devices and returns the errors that have come up on them.
-func (m marks) since(ctx context.Context, r gpu.Reader) (xids []int) {
+// Since reads the devices and returns the errors that have come up on them.
+func (m Marks) Since(ctx context.Context, r gpu.Reader) (xids []int) {
 	if len(m) == 0 {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(ctx, gpuTimeout)
+	ctx, stop := context.WithTimeout(ctx, readTimeout)
 	defer stop()
 	list, err := r.Devices(ctx)
 	if err != nil {
