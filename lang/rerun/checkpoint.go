@@ -57,6 +57,10 @@ func (l *Reader) Checkpoint(b *syntax.Block) *Checkpoint {
 	switch {
 	case !c.Auto && b.Expr("interval") != nil && c.Interval == 0 && len(l.Text(b, "interval")) > 0 && isZero(l.Text(b, "interval")):
 		l.Wrong(b.Expr("interval"), "interval", "An interval is more than nothing.")
+	case c.Auto && c.MTBF > 0 && c.WriteTime > 0 && every < time.Second:
+		l.Sure.Errorat(b.Expr("interval").Range(), "The automatic interval is under a second",
+			"sqrt(2 × %s × %s) is %s. mtbf is how long a job runs between failures (\"24h\"), write_time how long one checkpoint takes to write (\"30s\"): correct them, or write interval = \"10m\".",
+			units.FormatDuration(c.MTBF), units.FormatDuration(c.WriteTime), every.Round(time.Microsecond))
 	case c.Auto && every == 0 && !l.Broken:
 		l.Sure.Errorat(b.Expr("interval").Range(), "An automatic interval needs two times", "\"auto\" is sqrt(2 × mtbf × write_time): write mtbf = \"24h\" and write_time = \"30s\", as they are here.")
 	case c.MaxLoss > 0 && every > c.MaxLoss:
@@ -72,11 +76,15 @@ func isZero(text string) bool {
 }
 
 // Every is the time between checkpoints, worked out when it is automatic:
-// sqrt(2 × mtbf × write_time), Young's rule. 0 is not stated.
+// sqrt(2 × mtbf × write_time), Young's rule, in whole seconds from one second
+// on. 0 is not stated.
 func (c *Checkpoint) Every() time.Duration {
 	if !c.Auto {
 		return c.Interval
 	}
-	s := math.Sqrt(2 * c.MTBF.Seconds() * c.WriteTime.Seconds())
-	return time.Duration(s) * time.Second
+	every := time.Duration(math.Sqrt(2*c.MTBF.Seconds()*c.WriteTime.Seconds()) * float64(time.Second))
+	if every < time.Second {
+		return every
+	}
+	return every.Truncate(time.Second)
 }
