@@ -1,72 +1,86 @@
-# A site's facts, as data. Copy this file, name it after the site, and keep
-# only what you know: what is left out is unknown, and live answers of the
-# cluster win over all of it. Durations are "24h" or "7d", sizes "40GiB" or
-# "256GB".
+# A site's facts, as data: what a cluster does not tell by itself, and what is
+# planned with while it cannot be asked.
+#
+# 1. Copy this file to NAME.hcl beside it, where NAME is how campaigns will name
+#    the site: `profile = "NAME"` in a backend block.
+# 2. Fill in what you know, and take out what you do not: what is left out is
+#    unknown. Only site, verified, max_time of a partition, count of a gpu and
+#    after of a clock must be there. The commands named below say most of it;
+#    the site's own pages say the rest (charges, purges, the memory of a GPU).
+# 3. `go test ./providers/slurm/profiles` reads it, and tells each mistake with
+#    its line; then build muster, and `muster backends` shows the facts beside
+#    what the cluster says.
+#
+# Live answers of the cluster win over all that is written here; `muster backends`
+# says which facts are whose, and where the two differ.
+#
+# Durations are "24h", "90m" or "7d"; sizes "40GiB" (powers of 1024) or "256GB"
+# (powers of 1000); amounts text or numbers. A line that begins with # is left out.
 
-site = "University, Cluster"
+site     = "University, Cluster" # for people: as the site calls itself
+verified = "2026-05"             # the month in which this was last compared with the site; plans warn half a year later
 
-# The month in which the facts were last compared with the site. Half a year
-# later, plans begin to warn that they are old.
-verified = "2026-05"
-
-# Any number: what the site deletes, and how long after its last use.
+# What the site deletes: any number of these. A plan that lasts longer says so.
 clock "files on /scratch are purged" {
-  after = "90d"
+  after = "90d" # since the last use
 }
 
-# One for each partition; `sinfo -o "%P %D %c %m %G %l"` lists them.
+# One block for each partition. `sinfo -o "%P %D %c %m %G %l"` lists name, nodes,
+# cores, memory (in MB), GPUs and longest time; `scontrol show partition` the rest.
 partition "gpu" {
   nodes     = 10      # in all
-  cpus      = 64      # of one node
+  cpus      = 64      # cores of one node
   memory    = "512GB" # of one node
-  max_time  = "24h"   # longest walltime; required
-  max_nodes = 4       # most nodes of one job; by default all
-  notes     = ["anything a plan should say about it"]
+  max_time  = "24h"   # the longest walltime (MaxTime); must be there
+  max_nodes = 4       # most nodes of one job (MaxNodes); all of them if left out
+  notes     = ["waits are long on Mondays"] # anything that a plan should say about it
 
   # Without this block the partition has no GPUs.
-  gpu "A100" {        # the model, as the field names it
-    count  = 4        # of one node
-    memory = "40GiB"  # of one device
-    total  = 40       # in the partition
+  gpu "A100" {        # the model, as people write it: what a campaign asks for
+    count  = 4        # of one node; must be there
+    memory = "40GiB"  # of one device; Slurm does not tell it
+    total  = 40       # in the whole partition
+    # class = "A100"  # its family, where the model does not say it; smokes on a slice count for the family
   }
 
-  # What the site charges, in its service units, as text so that no digit is
-  # lost. Without this block the price is unknown, which a budget in service
-  # units will not accept; a free partition has an empty block.
+  # What the site charges, in its service units. Without this block it is taken
+  # as free. Rates that stand together are added up.
   price {
-    service_units_per_gpu_hour = "100"
-    # service_units_per_node_hour = "64"
-    # service_units_per_cpu_hour  = "1"
-    # service_units_per_billing_hour = "1" # for each unit of Slurm's billing TRES; the cluster tells the weights
-    # whole_node = true   # whole nodes are charged, whatever is used of them
+    service_units_per_gpu_hour = "100" # for each GPU that a job has
+    # service_units_per_node_hour = "64" # for each node
+    # service_units_per_cpu_hour = "1" # for each core
+    # service_units_per_billing_hour = "1" # for each unit of Slurm's billing TRES; the cluster tells its weights (TRESBillingWeights)
+    # whole_node = true # jobs are charged for whole nodes, whatever they use of them
   }
 }
 
-# A partition for smokes. A smoke on it counts for the partitions that it
-# stands for: same software, same family of devices.
+# A partition for smokes. A smoke on it counts for the partitions that it stands
+# for: same software, same family of devices.
 partition "gpu-testing" {
   max_time   = "1h"
-  testing    = true
-  stands_for = ["gpu"]
+  testing    = true    # for tests only: no other jobs go there
+  stands_for = ["gpu"] # the partitions for which a smoke on it counts
   gpu "A100" {
     count  = 1
     memory = "20GB" # a slice
-    class  = "A100" # its family, if the model does not say it
+    class  = "A100"
   }
   price {
     service_units_per_gpu_hour = "100"
   }
 }
 
-# One for each quality of service; `sacctmgr show qos` lists them.
+# One block for each quality of service that people use; `sacctmgr show qos
+# format=name,maxwall,maxsubmitpu` lists them. They count where the cluster does
+# not let accounting be asked.
 qos "normal" {
-  max_time   = "24h"
-  max_submit = 1000 # most jobs of one user, queued or running
-  default    = true
+  max_time   = "24h" # the longest walltime under it (MaxWall)
+  max_submit = 1000  # most jobs of one user, queued or running (MaxSubmitPU)
+  default    = true  # under which jobs run that name none: one of them has this
 }
 
 qos "testing" {
   max_time = "1h"
-  only     = ["gpu-testing"] # the partitions it is for; by default all
-  note     = "anything a plan should say about it"
+  only     = ["gpu-testing"]           # the partitions that it is for; all if left out
+  note     = "chosen by itself there" # anything to know about it
 }

@@ -1,0 +1,99 @@
+package profiles
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/gohcl"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/muster-run/muster/internal/units"
+)
+
+// must tells an argument that is left out, and may not be.
+func (r *reader) must(what string, e hcl.Expression, line string) {
+	if v, diags := e.Value(nil); !diags.HasErrors() && v.IsNull() {
+		r.wrongAt(e.Range(), "%s is missing: add %s", what, line)
+	}
+}
+
+// given is what an argument holds, as text; false if it is left out, or no text
+// or number.
+func (r *reader) given(what string, e hcl.Expression, such string) (string, bool) {
+	v, diags := e.Value(nil)
+	if r.found(diags); diags.HasErrors() || v.IsNull() {
+		return "", false
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil || !text.IsKnown() || text.IsNull() {
+		r.wrongAt(e.Range(), "%s is a %s: write %s", what, v.Type().FriendlyName(), such)
+		return "", false
+	}
+	return text.AsString(), true
+}
+
+// text is a text that is not empty.
+func (r *reader) text(what string, e hcl.Expression) string {
+	s, ok := r.given(what, e, "text in quotes")
+	if ok && s == "" {
+		r.wrongAt(e.Range(), "%s is empty: write text in quotes", what)
+	}
+	return s
+}
+
+// duration is a time with its unit, more than none; 0 if it is left out.
+func (r *reader) duration(what string, e hcl.Expression) time.Duration {
+	s, ok := r.given(what, e, `"24h" or "7d"`)
+	if !ok {
+		return 0
+	}
+	d, err := units.ParseDuration(s)
+	switch {
+	case err != nil:
+		r.wrongAt(e.Range(), "%s: %v", what, err)
+	case d == 0:
+		r.wrongAt(e.Range(), "%s is no time at all: write \"24h\" or \"7d\"", what)
+	}
+	return d
+}
+
+// size is an amount of memory with its unit, more than none; 0 if it is left out.
+func (r *reader) size(what string, e hcl.Expression) int64 {
+	s, ok := r.given(what, e, `"40GiB" or "256GB"`)
+	if !ok {
+		return 0
+	}
+	n, err := units.ParseSize(s)
+	switch {
+	case err != nil:
+		r.wrongAt(e.Range(), "%s: %v", what, err)
+	case n == 0:
+		r.wrongAt(e.Range(), "%s is nothing: write \"40GiB\" or \"256GB\", or leave it out where it is not known", what)
+	}
+	return n
+}
+
+// amount is a decimal number, kept as text; "" if it is left out.
+func (r *reader) amount(what string, e hcl.Expression) string {
+	s, ok := r.given(what, e, `"108.2"`)
+	if !ok {
+		return ""
+	}
+	if _, err := units.ParseAmount(s); err != nil {
+		r.wrongAt(e.Range(), "%s: %v", what, err)
+	}
+	return s
+}
+
+// count is a whole number, 1 or more; 0 if it is left out.
+func (r *reader) count(what string, e hcl.Expression) (n int) {
+	s, ok := r.given(what, e, "a whole number")
+	if !ok {
+		return 0
+	}
+	if diags := gohcl.DecodeExpression(e, nil, &n); diags.HasErrors() || n < 1 {
+		r.wrongAt(e.Range(), "%s is %s: write a whole number, 1 or more, or leave it out where it is not known", what, s)
+	}
+	return n
+}
