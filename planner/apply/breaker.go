@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/providers/failure/breaker"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -37,7 +38,7 @@ func (e *engine) countAgain(f *flight, o *offer.Observation) {
 }
 
 func (e *engine) failure(f *flight, o *offer.Observation) brake.Failure {
-	return brake.Failure{Job: f.Addr, Class: o.Class, Signature: relaunch.Signature(o, relaunch.Rules(e.Campaign)), Exit: o.Exit, Text: relaunch.Text(o)}
+	return brake.Failure{Job: f.Addr, Failure: breaker.Failure{Class: o.Class, Signature: relaunch.Signature(o, relaunch.Rules(e.Campaign)), Exit: o.Exit, Text: relaunch.Text(o)}}
 }
 
 // countSuccess tells it of one that is done.

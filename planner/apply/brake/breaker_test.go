@@ -8,58 +8,26 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/failure/breaker"
 )
 
-func TestBreakerTrips(t *testing.T) {
+// A warning says when nothing more is started.
+func TestBreakerWarns(t *testing.T) {
 	t.Parallel()
-	policy := lang.Breaker{SameError: 3, Share: 0.15}
-	missing := 127
-	for name, c := range map[string]struct {
-		policy lang.Breaker
-		jobs   string // . is a success, P a preemption, other letters are signatures of failures
-		exit   *int
-		trip   string
-		warn   bool
-	}{
-		"the same error three times in a row": {policy, "..aaa", nil, "the same error 3 times in a row", false},
-		"a success in between":                {policy, "aa.aa", nil, "", false},
-		"different errors":                    {policy, "ababab", nil, "", false},
-		"off":                                 {lang.Breaker{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", nil, "", false},
-		"preempted, one and all":              {policy, "PPPPPPPPPPPPPPPPPPPPPPPPPP", nil, "", false},
-		"a preemption in between":             {policy, "aaPa", nil, "the same error 3 times in a row", false},
-		"a program that is not there":         {policy, "aa", &missing, "everything crashes alike", false},
-		"one in ten warns":                    {policy, "a.........b.........", nil, "", true},
-		"the twentieth is a success":          {policy, "a..b....c....d......", nil, "4 of 20 finished jobs failed", false},
-		"nineteen are too few":                {policy, "a..b....c....d.....", nil, "", false},
-		"off, and the twentieth a success":    {lang.Breaker{SameError: 3}, "a..b....c....d......", nil, "", false},
-		"one in ten, twenty finished":         {policy, "a.........b........b", nil, "3 of 20 finished jobs failed", false},
-		"two of twenty, at the end":           {policy, "a..................b", nil, "", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var b Breaker
-			trip, warned := "", false
-			for _, j := range c.jobs {
-				var at *Trip
-				var warning string
-				if j == '.' {
-					at, warning = b.Success(c.policy)
-				} else {
-					class := "nan"
-					if j == 'P' {
-						class = failure.Preempted
-					}
-					at, warning = b.Failed(Failure{Class: class, Signature: string(j), Exit: c.exit, Text: "nan"}, c.policy)
-				}
-				warned = warned || warning != ""
-				if at != nil && trip == "" {
-					trip = at.Reason
-				}
-			}
-			if !strings.HasPrefix(trip, c.trip) || (trip == "") != (c.trip == "") || warned != c.warn {
-				t.Errorf("trip %q, warned %v; want %q, %v", trip, warned, c.trip, c.warn)
-			}
-		})
+	var b Breaker
+	policy := lang.Breaker{Share: 0.15}
+	told := ""
+	for i := range failure.ShareFrom {
+		if i < 18 {
+			b.Success(policy)
+			continue
+		}
+		if _, warning := b.Failed(Failure{"a", breaker.Failure{Class: "nan"}}, policy); warning != "" {
+			told = warning
+		}
+	}
+	if told != "2 of 20 finished jobs failed with nan; at 15 % nothing more is started" {
+		t.Errorf("%q", told)
 	}
 }
 
@@ -93,7 +61,7 @@ func TestBreakerLaunchedAgain(t *testing.T) {
 				if trip != nil {
 					t.Fatalf("it opened at step %d: %s", i, trip.Reason)
 				}
-				f := Failure{Job: step[:1], Class: c.class, Signature: strings.ToLower(step[1:]), Text: "nan"}
+				f := Failure{step[:1], breaker.Failure{Class: c.class, Signature: strings.ToLower(step[1:]), Text: "nan"}}
 				switch step[1] {
 				case '.':
 					trip, _ = b.Success(policy)

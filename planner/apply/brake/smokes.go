@@ -28,9 +28,9 @@ func Smokes(failed []string, policy lang.Breaker) *Trip {
 	}
 	switch {
 	case policy.SameError > 0 && row >= policy.SameError:
-		return &Trip{"smoke", row, fmt.Sprintf("the smoke failed %d times in a row with the same error: %s", row, failed[n-1])}
+		return &Trip{Cause: "smoke", Count: row, Reason: fmt.Sprintf("the smoke failed %d times in a row with the same error: %s", row, failed[n-1])}
 	case n >= smokeBudget:
-		return &Trip{"smoke", n, fmt.Sprintf("%d smokes have failed and none passed, the last: %s", n, failed[n-1])}
+		return &Trip{Cause: "smoke", Count: n, Reason: fmt.Sprintf("%d smokes have failed and none passed, the last: %s", n, failed[n-1])}
 	}
 	return nil
 }

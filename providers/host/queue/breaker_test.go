@@ -95,12 +95,12 @@ func TestBreakerCountsJobs(t *testing.T) {
 		why    string // "" = nothing is stopped
 		warn   bool
 	}{
-		"the same error three times in a row":      {policy, "..aaa", nil, "after the same error 3 times in a row: no a", false},
+		"the same error three times in a row":      {policy, "..aaa", nil, "stopped: the same error 3 times in a row: no a", false},
 		"a success in between":                     {policy, "aa.aa", nil, "", false},
 		"different errors":                         {policy, "ababab", nil, "", false},
 		"off":                                      {providers.Breaker{}, strings.Repeat("a", 30), &missing, "", false},
 		"preempted, one and all":                   {policy, strings.Repeat("P", 30), nil, "", false},
-		"a preemption in between":                  {policy, "aaPa", nil, "after the same error 3 times in a row: no a", false},
+		"a preemption in between":                  {policy, "aaPa", nil, "stopped: the same error 3 times in a row: no a", false},
 		"smokes":                                   {policy, "SSSS", &missing, "", false},
 		"a program that is not there":              {policy, "aa", &missing, "everything crashes alike: no a", false},
 		"a program that is there for some":         {policy, ".aa", &missing, "", false},

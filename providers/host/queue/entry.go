@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure/breaker"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/verify"
@@ -112,9 +113,9 @@ type grave struct {
 }
 
 type breakerEntry struct {
-	Place   int     `json:"place"`
-	Phase   string  `json:"phase"`
-	Breaker breaker `json:"breaker"`
+	Place   int           `json:"place"`
+	Phase   string        `json:"phase"`
+	Breaker breaker.Count `json:"breaker"`
 }
 
 // rules is what Control has set.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure/breaker"
 	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/journal"
@@ -98,7 +99,7 @@ func (q *queue) foldPlace(e placeEntry) error {
 	if e.N != len(q.byN) {
 		return fmt.Errorf("place %d after %d", e.N, len(q.byN))
 	}
-	pl := &place{Place: e.Place, digest: digest(e.Place), n: e.N, phases: map[string]int{}, breakers: map[string]*breaker{}}
+	pl := &place{Place: e.Place, digest: digest(e.Place), n: e.N, phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
 	q.byN = append(q.byN, pl)
 	q.places[key(e.Place)] = pl
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure/breaker"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -22,7 +23,7 @@ type place struct {
 	running  int
 	phases   map[string]int // running jobs by phase
 	rules    rules
-	breakers map[string]*breaker
+	breakers map[string]*breaker.Count
 	volume   volume
 	events   []event // not yet acknowledged
 	acked    uint64
@@ -50,7 +51,7 @@ func (q *queue) at(p machine.Place) *place {
 	d := digest(p)
 	pl := q.places[key(p)]
 	if pl == nil {
-		pl = &place{n: len(q.byN), phases: map[string]int{}, breakers: map[string]*breaker{}}
+		pl = &place{n: len(q.byN), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
 		q.places[key(p)] = pl
 		q.byN = append(q.byN, pl)
 	} else if pl.digest == d {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure/breaker"
 	"github.com/muster-run/muster/providers/host/cgroup"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/journal"
@@ -121,7 +122,7 @@ type memory struct {
 	Shape  *offer.Shape       `json:"shape,omitempty"` // scaled; nil = the spec's
 	Avoid  []string           `json:"avoid,omitempty"` // GPUs that failed it
 	Held   bool               `json:"held,omitempty"`
-	Alike  *row               `json:"alike,omitempty"` // failures that it was started again after
+	Alike  *breaker.Row       `json:"alike,omitempty"` // failures that it was started again after
 	Obs    *offer.Observation `json:"o,omitempty"`
 	due                       // not to be started before
 }

@@ -1,0 +1,112 @@
+// Package breaker is the rule by which a phase stops whose jobs fail for one
+// cause: that of the engine and of a machine's queue, so that they agree. The
+// nodes of Slurm, which share no memory, count in files by the same numbers.
+package breaker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/muster-run/muster/providers/failure"
+)
+
+// A Policy is what stops a phase; 0 is off.
+type Policy struct {
+	SameError int     // failures with one error, one job after another
+	Share     float64 // of the finished jobs, for one cause
+}
+
+// A Count is how the jobs of a phase have ended in a batch: since the first
+// job, or a resume. It is written down as it stands; the zero value is the
+// first batch's beginning. Whoever stops the phase opens it.
+type Count struct {
+	Open     bool           `json:"open,omitempty"`
+	Warned   bool           `json:"warned,omitempty"`
+	Last     string         `json:"last,omitempty"` // signature of the last job that failed for good
+	Same     int            `json:"same,omitempty"` // how many times in a row
+	Finished int            `json:"finished,omitempty"`
+	Good     int            `json:"good,omitempty"`   // of the finished jobs, those that did well
+	Causes   map[string]int `json:"causes,omitempty"` // of the others, by class
+	Batch    int            `json:"batch,omitempty"`  // how many came before it
+}
+
+// A Failure is how one launch of a job failed.
+type Failure struct {
+	Class     string
+	Signature string
+	Exit      *int
+	Text      string // in words
+}
+
+// A Trip is why a phase stops: so many failures with a cause.
+type Trip struct {
+	Cause  string // class
+	Count  int
+	Reason string
+}
+
+// Well counts a job that did well. One that makes the batch large enough for
+// shares to count may trip it, too: nobody knows when the next one fails.
+func (c *Count) Well(p Policy) (trip *Trip, warning string) {
+	c.Finished++
+	c.Good++
+	c.Last, c.Same = "", 0
+	if c.Open || c.Finished != failure.ShareFrom {
+		return nil, "" // a success makes no share larger
+	}
+	most := ""
+	for _, class := range slices.Sorted(maps.Keys(c.Causes)) {
+		if c.Causes[class] > c.Causes[most] {
+			most = class
+		}
+	}
+	return c.share(p, most)
+}
+
+// Failed counts a job that failed for good; a preemption is somebody else's
+// doing, and counts for nothing. A warning says that the end is near.
+func (c *Count) Failed(p Policy, f Failure) (trip *Trip, warning string) {
+	if f.Class == failure.Preempted {
+		return nil, ""
+	}
+	if c.Causes == nil {
+		c.Causes = map[string]int{}
+	}
+	c.Finished++
+	c.Causes[f.Class]++
+	if c.Last != f.Signature {
+		c.Last, c.Same = f.Signature, 0
+	}
+	c.Same++
+	switch {
+	case c.Open:
+		return nil, ""
+	case p.SameError > 0 && c.Same >= p.SameError:
+		return inRow(c.Same, f), ""
+	case p.SameError > 0 && c.Good == 0 && c.Same >= failure.CrashAlike && failure.Deterministic(f.Class, f.Exit):
+		return &Trip{f.Class, c.Same, "everything crashes alike: " + f.Text}, ""
+	}
+	return c.share(p, f.Class)
+}
+
+// share looks at how many of the finished jobs failed with a class.
+func (c *Count) share(p Policy, class string) (trip *Trip, warning string) {
+	n := c.Causes[class]
+	share := float64(n) / float64(c.Finished)
+	text := fmt.Sprintf("%d of %d finished jobs failed with %s", n, c.Finished, class)
+	switch {
+	case p.Share <= 0 || c.Finished < failure.ShareFrom || n == 0:
+		return nil, ""
+	case share >= p.Share:
+		return &Trip{class, n, text}, ""
+	case share >= failure.ShareWarn && !c.Warned:
+		c.Warned = true
+		return nil, text
+	}
+	return nil, ""
+}
+
+func inRow(n int, f Failure) *Trip {
+	return &Trip{f.Class, n, fmt.Sprintf("the same error %d times in a row: %s", n, f.Text)}
+}

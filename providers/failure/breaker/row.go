@@ -1,0 +1,34 @@
+package breaker
+
+import "github.com/muster-run/muster/providers/failure"
+
+// A Row is launches of one job that failed with the same signature and that
+// others follow, while none of its phase did well.
+type Row struct {
+	Signature string `json:"signature"`
+	N         int    `json:"n"`
+	Batch     int    `json:"batch,omitempty"` // the count's, when it began
+	Good      int    `json:"good,omitempty"`
+}
+
+// Again counts a launch that failed and is made again as it was, in the row of
+// its job, nil where it has none. It counts for its own job alone, which may do
+// better next time: jobs that are flaky side by side stop nothing, but one that
+// fails alike in every launch does, where none of its phase did well between.
+func (c *Count) Again(p Policy, r *Row, f Failure) (*Row, *Trip) {
+	if p.SameError <= 0 || !failure.Repeats(f.Class) {
+		return r, nil
+	}
+	if r = r.after(f.Signature, c); r.N < p.SameError || c.Open {
+		return r, nil
+	}
+	return r, inRow(r.N, f)
+}
+
+// after is the row with one launch more.
+func (r *Row) after(signature string, c *Count) *Row {
+	if r == nil || r.Signature != signature || r.Batch != c.Batch || r.Good != c.Good {
+		return &Row{signature, 1, c.Batch, c.Good}
+	}
+	return &Row{signature, r.N + 1, c.Batch, c.Good}
+}
