@@ -1,5 +1,5 @@
-// Package boot tells this boot of the machine from others, and how long it
-// has lasted.
+// Package boot tells this boot of the machine from others and how long it has
+// lasted, and by that when things happened, whatever was done to the wall clock.
 package boot
 
 import (

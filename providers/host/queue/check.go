@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/queue/devices"
@@ -224,12 +225,12 @@ func (c *check) bare() bool {
 func (c *check) evidence(rec wrapper.Record) failure.Evidence {
 	ev := failure.Evidence{Exit: rec.Exit, OOMKills: c.launch.Cgroup.Usage().OOMKills, HostOOMKills: -1, WalltimeHit: c.expired, Rebooted: c.rebooted && rec.Exit == nil,
 		GPUs: len(c.launch.GPUs) > 0, Container: attempt.Container(c.spec)}
-	at := now()
-	c.obs.Started = c.launch.began(at)
+	at := boot.Now()
+	c.obs.Started = c.launch.Began(at)
 	if c.waited {
-		c.obs.Ended = c.obs.Started.Add(at.up - time.Duration(c.launch.Up))
+		c.obs.Ended = c.obs.Started.Add(at.Up - time.Duration(c.launch.Up))
 	} else {
-		c.obs.Ended = c.launch.ended(rec.Ended, at)
+		c.obs.Ended = c.launch.Ended(rec.Ended, at)
 	}
 	if rec.Exit == nil && c.waited {
 		if c.status.Signaled() {

@@ -242,7 +242,7 @@ func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 func (q *queue) again(j *job) {
 	// The step with the observation of the attempt that failed names the next.
 	j.Restart++
-	j.due = dueIn(j.spec.Retry.Delay, now())
+	j.Due = boot.DueIn(j.spec.Retry.Delay, boot.Now())
 	q.closeBase(j)
 	q.step(j, true)
 	j.timers = nil

@@ -218,13 +218,13 @@ func (q *queue) ready(j *job) {
 // delayed reports whether a job must still wait for its next attempt, and
 // sees to it that it is looked at again then.
 func (q *queue) delayed(j *job) bool {
-	left := j.left(j.spec.Retry.Delay, now())
+	left := j.Left(j.spec.Retry.Delay, boot.Now())
 	if left == 0 {
 		return false
 	}
 	j.timers = append(j.timers, time.AfterFunc(left, func() {
 		q.ops <- func() {
-			j.due = due{}
+			j.Due = boot.Due{}
 			q.ready(j)
 		}
 	}))

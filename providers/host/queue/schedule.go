@@ -194,7 +194,7 @@ func (q *queue) waits(l *lane, j *job, w wait) {
 // begin records the intent of a start and books what it takes.
 func (q *queue) begin(j *job, gpus devices.Grant) *start {
 	j.Status = offer.Running
-	j.Launch = &launch{ID: newID(), Boot: boot.ID(), Up: int64(boot.Uptime()), At: time.Now().UnixNano(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
+	j.Launch = &launch{ID: newID(), Mark: boot.MarkNow(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
 		Cgroup: q.cgroups.Group(filepath.Base(q.folder(j)))}
 	j.locks = gpus.Locks
 	j.oomKill = q.oomKills()
@@ -243,7 +243,7 @@ func (q *queue) unstart(s *start) {
 func (q *queue) observe(j *job) offer.Observation {
 	o := offer.Observation{Token: j.spec.Token, Presence: offer.Found, Handle: j.spec.Token, Status: j.Status, Attempt: j.attempt(), Node: q.host}
 	if l := j.Launch; l != nil {
-		o.Started, o.GPUs = l.began(now()), l.GPUs
+		o.Started, o.GPUs = l.Began(boot.Now()), l.GPUs
 	}
 	return o
 }
