@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/plan"
 	"github.com/muster-run/muster/state"
 )
 
@@ -23,7 +24,7 @@ func (m *maker) arrange() {
 		w.first = slices.Clone(w.pp.Kind)
 	}
 	diags := m.diags
-	m.plan.faster, m.plan.assumed = m.faster, m.forecastInput
+	m.plan.Keep(plan.Live{Hash: m.hash, Pools: m.in.Pools, Faster: m.faster, Assumed: m.forecastInput})
 	m.overflows = !m.hasDeadline()
 	m.arrangeOnce()
 	if !m.overflows && m.late() {
@@ -178,12 +179,7 @@ func WouldGo(in Input, p *lang.Phase, cell int) place.Decision {
 	return d[0]
 }
 
-// Decision is where a cell goes; zero when it does not start.
-func (pp *PhasePlan) Decision(cell int) place.Decision {
-	if cell < len(pp.Place) {
-		if at := int(pp.Place[cell]); at > 0 && at < len(pp.Placements) {
-			return pp.Placements[at]
-		}
-	}
-	return place.Decision{}
+// requestOf is a cell's request as a run.
+func requestOf(p *lang.Phase, cell int) lang.Request {
+	return p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)]
 }

@@ -16,11 +16,6 @@ import (
 // A BudgetCheck is how a budget stands against the plan.
 type BudgetCheck = budget.Check
 
-// BudgetBroken reports whether a budget or its deadline does not hold: exit 4.
-func (p *Plan) BudgetBroken() bool {
-	return slices.ContainsFunc(p.Budgets, func(b BudgetCheck) bool { return len(b.Broken) > 0 })
-}
-
 // budgets checks every budget against the forecast, and sets the ceiling that
 // an approval grants.
 func (m *maker) budgets() {
@@ -59,23 +54,6 @@ func (m *maker) ledger() []state.Entry {
 	for i := range out {
 		if to, ok := moved[out[i].Address]; ok {
 			out[i].Phase = to
-		}
-	}
-	return out
-}
-
-// Moved names the new phase of each record that moves, by its former address.
-func (p *Plan) Moved() map[string]string {
-	var out map[string]string
-	for _, pp := range p.Phases {
-		for _, d := range pp.Details {
-			if d.From == "" {
-				continue
-			}
-			if out == nil {
-				out = map[string]string{}
-			}
-			out[d.From] = pp.Phase.Name
 		}
 	}
 	return out

@@ -76,7 +76,7 @@ func record(pp *PhasePlan, i int, s state.Status) *state.Job {
 func applied(t testing.TB, c *lang.Campaign, s state.Status) *state.State {
 	t.Helper()
 	st := &state.State{Lineage: "l", Jobs: map[string]*state.Job{}, Definitions: map[string]json.RawMessage{}}
-	p := plan(t, input(c, nil))
+	p := planned(t, input(c, nil))
 	for _, pp := range p.Phases {
 		d := pp.Phase.Definition()
 		st.Definitions[d.Digest] = d.JSON
@@ -89,8 +89,8 @@ func applied(t testing.TB, c *lang.Campaign, s state.Status) *state.State {
 	return st
 }
 
-// plan makes a plan that has no errors.
-func plan(t testing.TB, in Input) *Plan {
+// planned makes a plan that has no errors.
+func planned(t testing.TB, in Input) *Plan {
 	t.Helper()
 	p, diags := Make(in)
 	if diags.HasErrors() {

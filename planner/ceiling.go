@@ -5,52 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/state"
 )
-
-// JobCeiling is the most one job may cost: every launch at its full walltime
-// on the dearest approved candidate. known is false when a price is not known,
-// and then money is absent.
-func (p *Plan) JobCeiling(phase string, cell int) (amounts state.Amounts, known bool) {
-	pp := p.Phase(phase)
-	if pp == nil {
-		return nil, false
-	}
-	return text(launches.Ceiling(pp.Decision(cell), pp.Phase.Retry, p.pools))
-}
-
-// SmokeCeiling is the most one smoke of a phase may cost: it has one launch.
-func (p *Plan) SmokeCeiling(phase string) (amounts state.Amounts, known bool) {
-	pp := p.Phase(phase)
-	if pp == nil || pp.Smoke == nil {
-		return nil, false
-	}
-	return text(launches.Ceiling(pp.Smoke.Place, lang.Retry{}, p.pools))
-}
-
-// Unbounded names the phases whose jobs start without a walltime: nothing
-// bounds what they may take.
-func (p *Plan) Unbounded() []string {
-	var out []string
-	for _, pp := range p.Phases {
-		seen := false
-		for i, k := range pp.Kind {
-			if seen = k.Starts() && pp.Decision(i).Backend != "" && pp.Decision(i).Shape.Walltime == 0; seen {
-				break
-			}
-		}
-		if seen {
-			out = append(out, "phase."+pp.Phase.Name)
-		}
-	}
-	return out
-}
 
 // howToKnow says what would make an unknown cost known: hours are bounded by
 // a walltime, and money and service units need a price as well.
@@ -106,23 +63,4 @@ func (w *work) flyingUnbounded() bool {
 		}
 	}
 	return false
-}
-
-// Phase finds a phase of the plan by name.
-func (p *Plan) Phase(name string) *PhasePlan {
-	for _, pp := range p.Phases {
-		if pp.Phase.Name == name {
-			return pp
-		}
-	}
-	return nil
-}
-
-func text(in map[string]decimal.Decimal, known bool) (state.Amounts, bool) {
-	return amount.Texts(in), known
-}
-
-// requestOf is a cell's request as a run.
-func requestOf(p *lang.Phase, cell int) lang.Request {
-	return p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)]
 }

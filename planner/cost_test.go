@@ -57,7 +57,7 @@ func TestBudget(t *testing.T) {
 			if c.spent != "" {
 				in.State.Ledger = []state.Entry{{Phase: "a", Backend: "local.local", Spent: state.Amounts{"usd": c.spent}}}
 			}
-			p := plan(t, in)
+			p := planned(t, in)
 			check := p.Budgets[0]
 			if p.BudgetBroken() != c.broken || check.Left != c.left {
 				t.Errorf("broken %v, left %d, want %v, %d: %+v", p.BudgetBroken(), check.Left, c.broken, c.left, check)
@@ -136,7 +136,7 @@ func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 		}})
 	in := rented(input(c, nil), "1")
 	in.Pools = append(in.Pools, offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 8, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "2.5"}})
-	p := plan(t, in)
+	p := planned(t, in)
 	got, known := p.JobCeiling("a", 0)
 	if got["usd"] != "15" || !known {
 		t.Errorf("2 h on 1 GPU at $2.50, 3 launches: got %v", got)
@@ -178,7 +178,7 @@ func TestTransfers(t *testing.T) {
 				}
 				c.edit(in.State)
 			}
-			p := plan(t, in)
+			p := planned(t, in)
 			if c.files == 0 {
 				if len(p.Transfers) > 0 {
 					t.Fatalf("got %+v", p.Transfers)
@@ -222,7 +222,7 @@ func TestTransfersArePriced(t *testing.T) {
 				delete(in.State.Jobs, address)
 			}
 		}
-		p := plan(t, in)
+		p := planned(t, in)
 		l := forecast.LineOf(p.Forecast.Lines, place.USD)
 		if l.P90.Text != c.p90 && c.p90 != "" || l.AtMost.Text != c.most && c.most != "" || l.P90.Mark != c.mark {
 			t.Errorf("%s: %+v", name, l)
@@ -262,14 +262,14 @@ func TestInputBytes(t *testing.T) {
 			if rerun {
 				want[0] = Rerun
 			}
-			if got := plan(t, input(c, st)).Phases[1].Kind; !slices.Equal(got, want) {
+			if got := planned(t, input(c, st)).Phases[1].Kind; !slices.Equal(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 			st.Holds = []state.Hold{{Who: "ada"}}
 			if want[0] == Rerun {
 				want[0] = HeldKind
 			}
-			if got := plan(t, input(c, st)).Phases[1].Kind; !slices.Equal(got, want) {
+			if got := planned(t, input(c, st)).Phases[1].Kind; !slices.Equal(got, want) {
 				t.Errorf("held: got %v, want %v", got, want)
 			}
 		})
@@ -284,7 +284,7 @@ func TestMissingNeedTravelsUp(t *testing.T) {
 	in := input(c, st)
 	gone := []offer.Output{{Name: "out", Verdict: "missing"}}
 	in.Observed = Observed{Refreshed: true, Outputs: map[string][]offer.Output{"phase.a": gone, "phase.b": gone}}
-	p := plan(t, in)
+	p := planned(t, in)
 	if p.Counts.Rerun != 2 || p.Counts.Run != 1 {
 		t.Errorf("c needs b, and b needs a: %+v", p.Counts)
 	}
@@ -298,7 +298,7 @@ func TestProducerRerunWithTheSameHashLeavesConsumersAlone(t *testing.T) {
 	c := load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1", input: "a"})
 	in := input(c, applied(t, c, state.Completed))
 	in.Options.Rerun = []string{"phase.a"}
-	p := plan(t, in)
+	p := planned(t, in)
 	if p.Phases[0].Kind[0] != Rerun || p.Phases[1].Kind[0] != None {
 		t.Errorf("got %v %v", p.Phases[0].Kind, p.Phases[1].Kind)
 	}
@@ -309,7 +309,7 @@ func TestTargetTakesWhatItNeeds(t *testing.T) {
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2}, lr: "1", input: "a"})
 	in := input(c, nil)
 	in.Options.Targets = []string{`phase.b["seed=2"]`}
-	p := plan(t, in)
+	p := planned(t, in)
 	if !slices.Equal(p.Phases[0].Kind, []Kind{Skipped, Run}) || !slices.Equal(p.Phases[1].Kind, []Kind{Skipped, Run}) {
 		t.Errorf("got %v %v", p.Phases[0].Kind, p.Phases[1].Kind)
 	}
@@ -334,7 +334,7 @@ func TestRecordsAreComparedInTheirScheme(t *testing.T) {
 		for _, job := range st.Jobs {
 			job.Scheme = scheme
 		}
-		if p := plan(t, input(c, st)); p.Counts.Unchanged != unchanged {
+		if p := planned(t, input(c, st)); p.Counts.Unchanged != unchanged {
 			t.Errorf("compared in scheme %d: %+v", scheme, p.Counts)
 		}
 	}

@@ -10,18 +10,6 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Deletion is one recorded output that is deleted from where it lies.
-type Deletion struct {
-	Address string // of the job
-	Output  string
-	Backend string
-	Path    string // relative to Workdir
-	Workdir string // "" = the backend's
-	Bytes   int64
-	Files   int // more than one for a folder or a glob
-	Glob    bool
-}
-
 // deletions lists what completed jobs left, copies excepted, where the person
 // asked for it. A file that several jobs share is deleted once.
 func (m *maker) deletions() {

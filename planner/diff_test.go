@@ -212,7 +212,7 @@ func (row tableRow) play(t *testing.T) *Plan {
 	if row.status == "" {
 		delete(st.Jobs, address)
 	} else {
-		p := plan(t, input(c, nil))
+		p := planned(t, input(c, nil))
 		st.Jobs[address] = record(p.Phases[0], 0, row.status)
 	}
 	x := &scene{t: t, in: input(c, st), job: st.Jobs[address]}
@@ -222,5 +222,5 @@ func (row tableRow) play(t *testing.T) *Plan {
 	if row.edit != nil {
 		row.edit(x)
 	}
-	return plan(t, x.in)
+	return planned(t, x.in)
 }

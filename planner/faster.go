@@ -5,22 +5,6 @@ import "github.com/muster-run/muster/planner/faster"
 // A Faster is one thing that would make the plan end sooner.
 type Faster = faster.Way
 
-// Faster lists what would make the plan end sooner, each tried by itself in
-// the simulation, what saves most first. It is worked out when asked for.
-func (p *Plan) Faster() []Faster {
-	if p.faster == nil {
-		return nil
-	}
-	if p.tried == nil {
-		list := p.faster()
-		p.tried = &list
-	}
-	return *p.tried
-}
-
-// WithFaster gives a plan that was read from a file what was worked out then.
-func (p *Plan) WithFaster(list []Faster) { p.tried, p.faster = &list, func() []Faster { return list } }
-
 func (m *maker) faster() []Faster {
 	phases := make([]faster.Phase, len(m.works))
 	for i, w := range m.works {

@@ -46,7 +46,7 @@ func TestFaster(t *testing.T) {
 			if c.edit != nil {
 				c.edit(camp, &in)
 			}
-			p := plan(t, in)
+			p := planned(t, in)
 			var got []string
 			for _, f := range p.Faster() {
 				if f.End+f.Saves != p.Forecast.Walltime.P50 {

@@ -23,10 +23,10 @@ func TestFasterIsThePlan(t *testing.T) {
 	tried := map[string]int{}
 	for seed := range uint64(150) {
 		c, in := drawSlow(t, rand.New(rand.NewPCG(seed, 5)))
-		p := plan(t, in)
+		p := planned(t, in)
 		for _, way := range p.Faster() {
 			kind, undo := makeChange(t, c, &in, way.What)
-			with := plan(t, in)
+			with := planned(t, in)
 			undo()
 			tried[kind]++
 			if end := with.Forecast.Walltime.P50; end != way.End {

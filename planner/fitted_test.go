@@ -43,7 +43,7 @@ func TestRuntimesFollowAnAxis(t *testing.T) {
 				job.Attempts[0].Ended = now
 				job.Attempts[0].Usage = &state.Usage{Elapsed: 60 * c.minutes(i+1)}
 			}
-			p := plan(t, input(camp, st))
+			p := planned(t, input(camp, st))
 			got := 0.0
 			for _, l := range p.Forecast.Lines {
 				if l.Unit == "cpu_hours" {

@@ -39,7 +39,7 @@ func (m *maker) gate(w *work) {
 		w.pp.Hold = strings.Join(why, "; ")
 		w.stopStarting(HeldKind, Detail{Text: w.pp.Hold})
 	case len(g.Run) == 0 && len(g.Waiting) == 0 && len(g.Passed) > 0 && !g.When.IsZero():
-		g.Text = "smoke skipped: same config passed on " + g.When.Format("2006-01-02") + g.printed()
+		g.Text = "smoke skipped: same config passed on " + g.When.Format("2006-01-02") + printed(g)
 	default:
 		m.smokeBlocked(w, g)
 	}
@@ -50,7 +50,7 @@ const printLen = 12
 
 // printed is the fingerprints of a gate, by as much of each as tells them apart:
 // those that passed under them are in the state by the whole.
-func (g *Gate) printed() string {
+func printed(g *Gate) string {
 	var short []string
 	for _, h := range g.Prints {
 		if s := h.String()[:printLen]; !slices.Contains(short, s) {

@@ -14,7 +14,7 @@ import (
 func gated(t testing.TB, mod func(*lang.Phase)) (Input, string) {
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "0.1", smoke: true, mod: mod}, phaseSpec{name: "b", seeds: []int{1, 2, 3}, lr: "1", input: "a"})
 	in := input(c, &state.State{Jobs: map[string]*state.Job{}})
-	return in, plan(t, in).Phases[0].Smoke.Prints[0].String()
+	return in, planned(t, in).Phases[0].Smoke.Prints[0].String()
 }
 
 func TestGate(t *testing.T) {
@@ -61,7 +61,7 @@ func TestGate(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&in, print)
 			}
-			p := plan(t, in)
+			p := planned(t, in)
 			a, b := p.Phases[0], p.Phases[1]
 			if len(a.Smoke.Run) != c.run || a.Smoke.Text != strings.Replace(c.text, "PRINT", print[:printLen], 1) || !strings.Contains(a.Hold, c.hold) || (c.hold == "") != (a.Hold == "") {
 				t.Errorf("gate %+v, hold %q", a.Smoke, a.Hold)
@@ -90,7 +90,7 @@ func TestFingerprintDependsOnTheEnvironmentClass(t *testing.T) {
 	for _, model := range []string{"A100", "H100"} {
 		in := input(c, nil)
 		in.Pools[0].GPUClass = model
-		prints[plan(t, in).Phases[0].Smoke.Prints[0]] = model
+		prints[planned(t, in).Phases[0].Smoke.Prints[0]] = model
 	}
 	if len(prints) != 2 {
 		t.Error("a smoke on an A100 says nothing of an H100")
@@ -100,13 +100,13 @@ func TestFingerprintDependsOnTheEnvironmentClass(t *testing.T) {
 func TestPilot(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1", pilot: true})
-	p := plan(t, input(c, nil))
+	p := planned(t, input(c, nil))
 	if !slices.Equal(p.Phases[0].Pilot, []int{0}) || p.Counts.Run != 2 {
 		t.Errorf("pilot %v, counts %+v", p.Phases[0].Pilot, p.Counts)
 	}
 	st := applied(t, c, state.Failed)
 	delete(st.Jobs, c.Phases[0].Address(1))
-	p = plan(t, input(c, st))
+	p = planned(t, input(c, st))
 	if p.Phases[0].Kind[0] != HeldKind || p.Phases[0].Kind[1] != Blocked {
 		t.Errorf("a failed pilot stops the fan-out: %v", p.Phases[0].Kind)
 	}

@@ -13,7 +13,7 @@ func TestPastIsCounted(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3, 4, 5, 6}, lr: "1", wall: "1h"})
 	c.MaxParallel = 1
-	first := plan(t, input(c, nil))
+	first := planned(t, input(c, nil))
 	at := func(seconds float64) time.Time {
 		return now.Add(-8*time.Hour + time.Duration(seconds*float64(time.Second)))
 	}
@@ -40,7 +40,7 @@ func TestPastIsCounted(t *testing.T) {
 				a.Pool, a.Queued, a.Started, a.Ended, a.Usage = first.Phases[0].Decision(cell).Pool, at(tt.queued), at(start), at(start+10), nil
 				st.Jobs[job.Address] = job
 			}
-			if got := plan(t, input(c, st)).Forecast.Walltime.P50; got.Round(time.Millisecond) != tt.want {
+			if got := planned(t, input(c, st)).Forecast.Walltime.P50; got.Round(time.Millisecond) != tt.want {
 				t.Errorf("two jobs one by one are foretold to take %v, not %v", got, tt.want)
 			}
 		})

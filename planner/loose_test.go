@@ -39,7 +39,7 @@ func TestDestroyOfWhatIsUnderWay(t *testing.T) {
 			if c.edit != nil {
 				c.edit(x)
 			}
-			p := plan(t, x.in)
+			p := planned(t, x.in)
 			if got := p.Phases[0].Kind[0]; got != c.want {
 				t.Errorf("%v, not %v", got, c.want)
 			}
@@ -57,11 +57,11 @@ func TestDestroyLeavesWhatEndedAlone(t *testing.T) {
 	for s, want := range map[state.Status]int{state.Completed: 0, state.Failed: 0, state.Running: 1} {
 		x := sceneOf(t, load(t, nil, phaseSpec{name: "old", lr: "1"}), s, load(t, nil, phaseSpec{name: "a", lr: "2"}))
 		x.in.Options.Destroy = true
-		if p := plan(t, x.in); len(p.Loose) != want {
+		if p := planned(t, x.in); len(p.Loose) != want {
 			t.Errorf("%s: %+v", s, p.Loose)
 		}
 		x.in.Options.Outputs = true
-		if p := plan(t, x.in); (p.Counts.Delete == 1) != (s == state.Completed) {
+		if p := planned(t, x.in); (p.Counts.Delete == 1) != (s == state.Completed) {
 			t.Errorf("%s: outputs to delete: %+v", s, p.Deletions)
 		}
 	}
@@ -103,7 +103,7 @@ func TestSmokesThatAreNotWanted(t *testing.T) {
 				c.edit(x)
 			}
 			var got []Kind
-			for _, r := range plan(t, x.in).Loose {
+			for _, r := range planned(t, x.in).Loose {
 				got = append(got, r.Kind)
 				if r.Address != address || r.Backend != job.Attempts[0].Backend || r.Detail.Destroy != (r.Kind == Cancel) || !strings.Contains(r.Detail.Text, c.text) {
 					t.Errorf("%+v", r)
@@ -184,7 +184,7 @@ func TestRentals(t *testing.T) {
 			if c.edit != nil {
 				c.edit(x)
 			}
-			p := plan(t, x.in)
+			p := planned(t, x.in)
 			if released := len(p.Loose) == 1 && p.Loose[0].Address == "r1" && p.Loose[0].Release && p.Loose[0].Detail.Destroy; released != c.release || !released && len(p.Loose) > 0 || p.Counts.Release != len(p.Loose) {
 				t.Errorf("released: %v, %+v", released, p.Loose)
 			}
@@ -215,7 +215,7 @@ func TestRentalOfWhatIsBlocked(t *testing.T) {
 			delete(st.Jobs, "phase.b")
 		}
 		st.Rentals = map[string]state.Rental{"r1": {ID: "r1", Backend: "local.local", Status: "running"}}
-		if p := plan(t, input(c, st)); p.Counts.Release != released || (p.Phases[1].Kind[0] == Blocked) != blocked {
+		if p := planned(t, input(c, st)); p.Counts.Release != released || (p.Phases[1].Kind[0] == Blocked) != blocked {
 			t.Errorf("blocked %v: %d released, %v", blocked, p.Counts.Release, p.Phases[1].Kind)
 		}
 	}
@@ -230,7 +230,7 @@ func TestOldFactsOfAMachine(t *testing.T) {
 		x := sceneOf(t, c0, state.Completed, c0)
 		x.rental(status)
 		x.in.Pools = append(slices.Clone(x.in.Pools), offer.Pool{Backend: "vastai.cloud", Name: "r", Verified: "2020-03", Price: offer.Price{Known: true, USDPerHour: "0.60"}})
-		p := plan(t, x.in)
+		p := planned(t, x.in)
 		if told := slices.ContainsFunc(p.Diags, func(d diag.Diagnostic) bool {
 			return d.Address == "backend.vastai.cloud" && strings.Contains(d.Summary, "old")
 		}); told != want {
@@ -245,7 +245,7 @@ func TestOrphans(t *testing.T) {
 	c := load(t, nil, phaseSpec{name: "a", lr: "1"})
 	in := input(c, applied(t, c, state.Completed))
 	in.Observed.Orphans = []Orphan{{Backend: "vastai.cloud", ID: "o2"}, {Backend: "vastai.cloud", ID: "o1", PerHour: "1.20"}}
-	p := plan(t, in)
+	p := planned(t, in)
 	if len(p.Loose) != 2 || p.Loose[0].Address != "o1" || p.Loose[0].PerHour != "1.20" || p.Loose[0].Kind != UnknownAt || p.Loose[0].Detail.Destroy {
 		t.Errorf("%+v", p.Loose)
 	}

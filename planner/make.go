@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/planner/holds"
 	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/overflow"
+	"github.com/muster-run/muster/planner/plan"
 	"github.com/muster-run/muster/planner/queues"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
@@ -111,8 +112,9 @@ func newMaker(in Input) *maker {
 	m.hash = result.New(Scheme, in.Observed.Sources)
 	m.plan = &Plan{
 		Campaign: in.Campaign.Name, About: in.Campaign.Description, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
-		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly, hash: m.hash, pools: in.Pools,
+		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly,
 	}
+	m.plan.Keep(plan.Live{Hash: m.hash, Pools: in.Pools})
 	for _, p := range in.Campaign.Phases {
 		w := &work{p: p, reqs: p.Requests(lang.Run), pp: &PhasePlan{Phase: p, Details: map[int]Detail{}}}
 		n := p.Len()
@@ -120,7 +122,7 @@ func newMaker(in Input) *maker {
 		if p.Source != nil {
 			w.pp.Source = in.Observed.Sources[p.Source.Key()]
 		}
-		w.pp.why = func(cell int) Detail { return m.explainKept(w, cell) }
+		w.pp.Explain(func(cell int) Detail { return m.explainKept(w, cell) })
 		m.works = append(m.works, w)
 		m.byPhase[p.Name] = w
 		m.plan.Phases = append(m.plan.Phases, w.pp)
@@ -141,23 +143,3 @@ func (w *work) is(column []bool, i int) bool { return column != nil && column[i]
 
 // chosen reports whether -target leaves a cell in the plan.
 func (w *work) chosen(i int) bool { return w.selected == nil || w.selected[i] }
-
-// Detail is why a cell gets its action: what is kept, or worked out now. Large
-// plans keep the details of the first cells of each phase only.
-func (pp *PhasePlan) Detail(cell int) Detail {
-	if d, ok := pp.Details[cell]; ok {
-		return d
-	}
-	if pp.why != nil {
-		return pp.why(cell)
-	}
-	return Detail{}
-}
-
-// Record is a cell's record in the state, or nil.
-func (pp *PhasePlan) Record(cell int) *state.Job {
-	if pp.Records == nil {
-		return nil
-	}
-	return pp.Records[cell]
-}

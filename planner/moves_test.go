@@ -47,7 +47,7 @@ func TestUnwanted(t *testing.T) {
 			}
 			var got []Kind
 			text := ""
-			for _, r := range plan(t, x.in).Loose {
+			for _, r := range planned(t, x.in).Loose {
 				got, text = append(got, r.Kind), r.Detail.Text
 				if r.Backend != x.job.Attempts[0].Backend {
 					t.Errorf("on %q, not %q", r.Backend, x.job.Attempts[0].Backend)
@@ -118,7 +118,7 @@ func TestMoves(t *testing.T) {
 			if c.edit != nil {
 				c.edit(x)
 			}
-			p := plan(t, x.in)
+			p := planned(t, x.in)
 			// The file that a phase writes has its name in the path, which stands in no hash.
 			if got := p.Phases[0].Kind[0]; got != c.want {
 				t.Fatalf("got %v, want %v (%+v, loose %d)", got, c.want, p.Phases[0].Detail(0), len(p.Loose))
@@ -147,7 +147,7 @@ func TestMovedThoughItsInputChanged(t *testing.T) {
 		st := applied(t, load(t, nil, a, phaseSpec{name: "old", seeds: []int{1}, lr: "1", input: "a"}), state.Completed)
 		st.Jobs[`phase.old["seed=1"]`].InputBytes = map[string]string{"x": "sha256:other"}
 		is := load(t, mod, a, phaseSpec{name: name, seeds: []int{1}, lr: "1", input: "a"})
-		if got := plan(t, input(is, st)).Phases[1].Kind[0]; got != want {
+		if got := planned(t, input(is, st)).Phases[1].Kind[0]; got != want {
 			t.Errorf("moved %v: %v, not %v", moves, got, want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestInferredMoveNeedsUniqueHashes(t *testing.T) {
 	t.Parallel()
 	x := sceneOf(t, load(t, nil, phaseSpec{name: "old", seeds: []int{1}, lr: "0.1"}), state.Completed,
 		load(t, nil, phaseSpec{name: "new", seeds: []int{1}, lr: "0.1"}, phaseSpec{name: "twin", seeds: []int{1}, lr: "0.1"}))
-	p := plan(t, x.in)
+	p := planned(t, x.in)
 	if p.Counts.Move != 0 || p.Counts.Run != 2 {
 		t.Errorf("one record cannot be two jobs: %+v", p.Counts)
 	}
@@ -170,7 +170,7 @@ func TestDestroyCancelsWhatRuns(t *testing.T) {
 	st.Jobs[c.Phases[0].Address(1)].Status = state.Running
 	in := input(c, st)
 	in.Options.Destroy = true
-	p := plan(t, in)
+	p := planned(t, in)
 	if want := []Kind{None, Cancel, None}; !slices.Equal(p.Phases[0].Kind, want) {
 		t.Errorf("got %v, want %v", p.Phases[0].Kind, want)
 	}

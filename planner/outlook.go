@@ -12,16 +12,6 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Assumed is what the forecast of a plan was made from: how long each job is
-// taken to run, where, and how often it fails. It is empty for a plan that was
-// read from a file.
-func (p *Plan) Assumed() forecast.Input {
-	if p.assumed == nil {
-		return forecast.Input{}
-	}
-	return p.assumed()
-}
-
 // forecastInput lays out what will run, for the forecast: 2 bytes a cell.
 func (m *maker) forecastInput() forecast.Input {
 	c := m.in.Campaign

@@ -36,7 +36,7 @@ func campaigns() *rapid.Generator[[]phaseSpec] {
 func TestReorderingAxisValuesChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		specs := campaigns().Draw(rt, "campaign")
-		a := plan(t, input(load(t, nil, specs...), nil))
+		a := planned(t, input(load(t, nil, specs...), nil))
 		shuffled := slices.Clone(specs)
 		r := rand.New(rand.NewSource(rapid.Int64().Draw(rt, "order")))
 		for i := range shuffled {
@@ -46,7 +46,7 @@ func TestReorderingAxisValuesChangesNothing(t *testing.T) {
 				s[x], s[y] = s[y], s[x]
 			})
 		}
-		b := plan(t, input(load(t, nil, shuffled...), nil))
+		b := planned(t, input(load(t, nil, shuffled...), nil))
 		for i, pp := range a.Phases {
 			if !slices.Equal(pp.Result, b.Phases[i].Result) || !slices.Equal(pp.Kind, b.Phases[i].Kind) {
 				rt.Fatalf("phase %s differs after its axis values were reordered", pp.Phase.Name)
@@ -58,7 +58,7 @@ func TestReorderingAxisValuesChangesNothing(t *testing.T) {
 func TestSameInputsSamePlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := load(t, nil, campaigns().Draw(rt, "campaign")...)
-		st := scattered(rt, plan(t, input(c, nil)))
+		st := scattered(rt, planned(t, input(c, nil)))
 		a, _ := Make(input(c, st))
 		b, _ := Make(input(c, st))
 		if a.ID != b.ID || a.Counts != b.Counts || fmt.Sprint(a.Notes, a.Diags, a.Budgets, a.Forecast) != fmt.Sprint(b.Notes, b.Diags, b.Budgets, b.Forecast) {
@@ -73,15 +73,15 @@ func TestPlanOfAnAppliedPlanIsEmpty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		specs := campaigns().Draw(rt, "campaign")
 		c := load(t, nil, specs...)
-		first := plan(t, input(c, nil))
+		first := planned(t, input(c, nil))
 		st := scattered(rt, first)
 		if rapid.Bool().Draw(rt, "edited") {
 			specs[0].lr = "0.3"
 			c = load(t, nil, specs...)
 		}
-		p := plan(t, input(c, st))
+		p := planned(t, input(c, st))
 		apply(st, p)
-		again := plan(t, input(c, st))
+		again := planned(t, input(c, st))
 		if again.Counts.Changes() {
 			rt.Fatalf("after applying %+v there is still %+v", p.Counts, again.Counts)
 		}

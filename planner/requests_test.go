@@ -63,7 +63,7 @@ func TestRequestsFarOffTheEvidence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := plan(t, history(t, c.wall, c.shape, func(int) state.Usage { return c.used }))
+			p := planned(t, history(t, c.wall, c.shape, func(int) state.Usage { return c.used }))
 			notes := strings.Join(p.Notes, "\n")
 			if asked := strings.Contains(notes, "asks for"); asked != (c.want != "") || !strings.Contains(notes, c.want) {
 				t.Errorf("%q", notes)
@@ -125,7 +125,7 @@ func TestClocks(t *testing.T) {
 			t.Parallel()
 			in := input(c, nil)
 			in.Pools[0].Clocks = []offer.Clock{k.clock}
-			notes := strings.Join(plan(t, in).Notes, "\n")
+			notes := strings.Join(planned(t, in).Notes, "\n")
 			if told := strings.Contains(notes, k.clock.What); told != (k.want != "") || !strings.Contains(notes, k.want) {
 				t.Errorf("%q", notes)
 			}
@@ -146,7 +146,7 @@ func TestStaleFacts(t *testing.T) {
 		c.Policy.StaleAfter = k.after
 		in := input(c, nil)
 		in.Pools[0].Verified = k.verified
-		p := plan(t, in)
+		p := planned(t, in)
 		n := 0
 		for _, d := range p.Diags {
 			if d.Summary == "facts about a backend are old" && d.Address == "backend.local.local" && strings.Contains(d.Detail, k.verified) {

@@ -184,22 +184,3 @@ func requestChanges(w *work, i int) Reason {
 	r := w.reqs[w.p.RequestOf(i, lang.Run)]
 	return change.Of("request", "", fmt.Sprintf("%d CPUs, %d GPUs, %s", r.Shape.CPUs, r.Shape.GPUs, r.Shape.Walltime))
 }
-
-// InputHashes are, by input, what a job depends on of its producers: their
-// result hash, or a hash over them. They are kept with the job's record.
-func (p *Plan) InputHashes(phase *PhasePlan, cell int) map[string]string {
-	if len(phase.Phase.Inputs) == 0 {
-		return nil
-	}
-	if p.hash == nil { // read from a file
-		p.hash = result.New(Scheme, nil)
-		for _, pp := range p.Phases {
-			p.hash.Known(pp.Phase, pp.Result)
-		}
-	}
-	out := make(map[string]string, len(phase.Phase.Inputs))
-	for _, in := range phase.Phase.Inputs {
-		out[in.Name] = p.hash.Input(in, in.GroupOf(cell)).String()
-	}
-	return out
-}

@@ -54,7 +54,7 @@ func TestNoPlaceIsToldOnce(t *testing.T) {
 func TestFindingOfAnotherBackend(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", lr: "1"})
-	on := plan(t, input(c, nil)).Phases[0].Placements[1].Backend
+	on := planned(t, input(c, nil)).Phases[0].Placements[1].Backend
 	for backend, want := range map[string]int{on: 1, "ssh.elsewhere": 0} {
 		in := input(c, nil)
 		in.Observed.Findings = []observed.Finding{{Diagnostic: diag.Diagnostic{Summary: "edited"}, Phase: "a", On: backend}}
@@ -69,7 +69,7 @@ func TestFindingOfAnotherBackend(t *testing.T) {
 func TestFindingOfAWholeBackend(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"})
-	on := "backend." + plan(t, input(c, nil)).Phases[0].Placements[1].Backend
+	on := "backend." + planned(t, input(c, nil)).Phases[0].Placements[1].Backend
 	if !strings.HasPrefix(on, "backend.local.") {
 		t.Fatal(on)
 	}
@@ -120,7 +120,7 @@ func TestVerifierIsQuoted(t *testing.T) {
 		st := applied(t, c0, state.Failed)
 		job := st.Jobs["phase.a"]
 		job.Class, job.Attempts[0].Exit, job.Attempts[0].Tail, job.Attempts[0].Class = "unknown", c.exit, c.tail, "unknown"
-		p := plan(t, input(c0, st))
+		p := planned(t, input(c0, st))
 		if got := p.Phases[0].Detail(0).Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -141,7 +141,7 @@ func TestWayOutOfMissingOutputs(t *testing.T) {
 		for address := range in.State.Jobs {
 			in.Observed.Outputs[address] = []offer.Output{{Name: "out", Path: "out", Verdict: "missing"}}
 		}
-		p := plan(t, in)
+		p := planned(t, in)
 		if notes := strings.Join(p.Notes, "\n"); p.Counts.Missing != n || !strings.Contains(notes, want) {
 			t.Errorf("%d missing: %s", p.Counts.Missing, notes)
 		}
@@ -166,7 +166,7 @@ func TestHowToKnow(t *testing.T) {
 		spec := phaseSpec{name: "a", lr: "1"}
 		c0 := load(t, nil, spec)
 		m := newMaker(input(c0, nil))
-		p := plan(t, input(c0, nil))
+		p := planned(t, input(c0, nil))
 		m.plan, m.works[0].pp = p, p.Phases[0]
 		if !c.walltime {
 			p.Phases[0].Placements[1].Shape.Walltime = 0

@@ -66,7 +66,7 @@ func TestVerdictOfASmoke(t *testing.T) {
 			x := &smoked{}
 			x.in, x.print = gated(t, nil)
 			c.edit(x)
-			pp := plan(t, x.in).Phases[0]
+			pp := planned(t, x.in).Phases[0]
 			g := pp.Smoke
 			if g == nil {
 				t.Fatalf("%s: no gate", name)
@@ -119,7 +119,7 @@ func TestSmokeAhead(t *testing.T) {
 			if c.edit != nil {
 				c.edit(x)
 			}
-			g := plan(t, x.in).Phases[0].Smoke
+			g := planned(t, x.in).Phases[0].Smoke
 			if (g != nil) != c.gate || g != nil && (len(g.Waiting) != c.waits || len(g.Failed) != c.fails || len(g.Run) > 0) {
 				t.Errorf("%+v", g)
 			}
@@ -138,7 +138,7 @@ func TestAFailedSmokeLeavesTheQueueAlone(t *testing.T) {
 	job.Request = Hash{1}.String()
 	x.in.State.Jobs[smokedCell] = job
 	x.judged("1", false, 1)
-	if got := plan(t, x.in).Phases[0].Kind; !slices.Equal(got, []Kind{Resubmit, HeldKind, HeldKind}) {
+	if got := planned(t, x.in).Phases[0].Kind; !slices.Equal(got, []Kind{Resubmit, HeldKind, HeldKind}) {
 		t.Error(got)
 	}
 }
@@ -152,7 +152,7 @@ func TestSmokeOfWhatIsBlocked(t *testing.T) {
 	only(st, "a")
 	st.Jobs[smokedCell].Class = "nan"
 	delete(st.Jobs, `phase.a["seed=2"]`)
-	pp := plan(t, input(c, st)).Phases[1]
+	pp := planned(t, input(c, st)).Phases[1]
 	if g := pp.Smoke; g == nil || len(g.Run) > 0 || !slices.Equal(pp.Kind, []Kind{Blocked, Blocked}) {
 		t.Fatalf("%v, %+v", pp.Kind, pp.Smoke)
 	}
@@ -186,7 +186,7 @@ func TestPilotThatIsStopped(t *testing.T) {
 				st.Jobs[smokedCell].Status, st.Jobs[smokedCell].Outputs = state.Failed, nil
 			case c.smoke:
 				delete(st.Jobs, first.Address)
-				print := plan(t, input(c0, st)).Phases[1].Smoke.Prints[0].String()
+				print := planned(t, input(c0, st)).Phases[1].Smoke.Prints[0].String()
 				st.Validations = map[string]state.Validation{print: {Fingerprint: print, At: now}}
 			default:
 				first.Status, first.Outputs = state.Failed, nil
@@ -194,7 +194,7 @@ func TestPilotThatIsStopped(t *testing.T) {
 			if c.override {
 				st.Overrides = []state.Override{{Address: first.Address, Who: "ada"}}
 			}
-			pp := plan(t, input(c0, st)).Phases[1]
+			pp := planned(t, input(c0, st)).Phases[1]
 			if !slices.Equal(pp.Kind, c.want) || len(pp.Pilot) > 0 {
 				t.Errorf("%v, not %v; pilot %v", pp.Kind, c.want, pp.Pilot)
 			}
@@ -220,7 +220,7 @@ func TestWhereASmokeRuns(t *testing.T) {
 		in := input(c, nil)
 		in.Pools = pools
 		in.State = &state.State{Jobs: map[string]*state.Job{}, Rentals: map[string]state.Rental{"r1": {ID: "r1", Backend: "ssh.y", Status: "running"}}}
-		p := plan(t, in)
+		p := planned(t, in)
 		if got := p.Phases[0].Smoke.Place.Where(); got != want {
 			t.Errorf("%s, not %s", got, want)
 		}
@@ -245,7 +245,7 @@ func TestSmokesOfSeveralCells(t *testing.T) {
 		in, _ := gated(t, func(p *lang.Phase) { p.Smoke.Cells = []int{0, 1} })
 		in.State.Validations = map[string]state.Validation{}
 		a := in.Campaign.Phases[0]
-		for k, print := range plan(t, in).Phases[0].Smoke.Prints {
+		for k, print := range planned(t, in).Phases[0].Smoke.Prints {
 			c.text = strings.Replace(c.text, string(rune('A'+k)), print.String()[:printLen], 1)
 			if c.days[k] > 0 {
 				in.State.Validations[print.String()] = state.Validation{Fingerprint: print.String(), Passed: true, At: now.Add(-time.Duration(c.days[k]) * dayOf)}
@@ -253,7 +253,7 @@ func TestSmokesOfSeveralCells(t *testing.T) {
 			}
 			in.State.Jobs[state.SmokeAddress(a.Address(k))] = &state.Job{Address: a.Address(k), Phase: "a", Smoke: true, Status: state.Running, Result: print.String(), Attempts: []state.Attempt{{N: 1, Token: "s", Backend: "local.local"}}}
 		}
-		if g := plan(t, in).Phases[0].Smoke; g.Text != c.text || len(g.Run) > 0 {
+		if g := planned(t, in).Phases[0].Smoke; g.Text != c.text || len(g.Run) > 0 {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}
@@ -266,7 +266,7 @@ func TestGateOfWhatIsBlockedWhole(t *testing.T) {
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2}, lr: "1", input: "a", smoke: true})
 	st := applied(t, c, state.Failed)
 	only(st, "a")
-	pp := plan(t, input(c, st)).Phases[1]
+	pp := planned(t, input(c, st)).Phases[1]
 	if pp.Smoke == nil || len(pp.Smoke.Run) > 0 || !slices.Equal(pp.Kind, []Kind{Blocked, Blocked}) {
 		t.Errorf("%v, %+v", pp.Kind, pp.Smoke)
 	}

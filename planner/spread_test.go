@@ -88,11 +88,11 @@ func TestJobsAreSpreadOverHosts(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&in)
 			}
-			p := plan(t, in)
+			p := planned(t, in)
 			if d := cmp.Diff(c.want, shares(p, "p")); d != "" {
 				t.Error(d)
 			}
-			again := plan(t, in)
+			again := planned(t, in)
 			if !slices.Equal(p.Phases[0].Place, again.Phases[0].Place) || p.ID != again.ID {
 				t.Error("the same plan twice spreads otherwise")
 			}
@@ -123,7 +123,7 @@ func TestEdgesStayOnOneHost(t *testing.T) {
 	chain := []phaseSpec{{name: "a", seeds: seeds, lr: "1", gpus: 1}, {name: "b", seeds: seeds, lr: "1", gpus: 1, input: "a"}}
 	t.Run("cell by cell", func(t *testing.T) {
 		t.Parallel()
-		p := plan(t, lab(t, false, map[string]int{"x": 4, "y": 4}, chain...))
+		p := planned(t, lab(t, false, map[string]int{"x": 4, "y": 4}, chain...))
 		for i := range seeds {
 			if at, then := p.Phases[0].Decision(i).Pool, p.Phases[1].Decision(i).Pool; at != then {
 				t.Errorf("cell %d: made on %s, read on %s", i, at, then)
@@ -135,7 +135,7 @@ func TestEdgesStayOnOneHost(t *testing.T) {
 	})
 	t.Run("from one producer", func(t *testing.T) {
 		t.Parallel()
-		p := plan(t, lab(t, false, map[string]int{"x": 4, "y": 4}, phaseSpec{name: "a", lr: "1", gpus: 1}, phaseSpec{name: "b", seeds: seeds, lr: "1", gpus: 1, input: "a"}))
+		p := planned(t, lab(t, false, map[string]int{"x": 4, "y": 4}, phaseSpec{name: "a", lr: "1", gpus: 1}, phaseSpec{name: "b", seeds: seeds, lr: "1", gpus: 1, input: "a"}))
 		got := shares(p, "b")
 		if got["x"] < 10 || got["y"] < 10 {
 			t.Errorf("shares %v", got)
@@ -149,14 +149,14 @@ func TestEdgesStayOnOneHost(t *testing.T) {
 	})
 	t.Run("one filesystem", func(t *testing.T) {
 		t.Parallel()
-		p := plan(t, lab(t, true, map[string]int{"x": 4, "y": 4}, chain...))
+		p := planned(t, lab(t, true, map[string]int{"x": 4, "y": 4}, chain...))
 		if d := cmp.Diff(map[string]int{"x": 12, "y": 12}, shares(p, "b")); d != "" || len(p.Transfers) > 0 {
 			t.Errorf("%s%+v", d, p.Transfers)
 		}
 	})
 	t.Run("a list of all", func(t *testing.T) {
 		t.Parallel()
-		p := plan(t, lab(t, false, map[string]int{"x": 8, "y": 4}, chain[0], phaseSpec{name: "b", lr: "1", gpus: 1, input: "a", all: true}))
+		p := planned(t, lab(t, false, map[string]int{"x": 8, "y": 4}, chain[0], phaseSpec{name: "b", lr: "1", gpus: 1, input: "a", all: true}))
 		if d := cmp.Diff(map[string]int{"x": 1}, shares(p, "b")); d != "" {
 			t.Errorf("it goes where most of it lies: %s", d)
 		}
@@ -176,7 +176,7 @@ func TestEdgesStayOnOneHost(t *testing.T) {
 		}
 		first := in.State.Jobs[in.Campaign.Phases[0].Address(0)]
 		first.Outputs[0].Copies = []state.Copy{{Backend: "ssh.lab/x"}}
-		p := plan(t, in)
+		p := planned(t, in)
 		if n := shares(p, "b")["y"]; n < 12 {
 			t.Errorf("%d of 24 run where their files lie", n)
 		}
@@ -209,7 +209,7 @@ func TestSlowHostsGetLess(t *testing.T) {
 			at.Pool, at.Usage = "y", &state.Usage{Elapsed: 3600}
 		}
 	}
-	got := shares(plan(t, in), "p")
+	got := shares(planned(t, in), "p")
 	if d := cmp.Diff(map[string]int{"x": 32, "y": 16, "": 12}, got); d != "" {
 		t.Errorf("twice as fast, and so twice as many: %s", d)
 	}
@@ -235,7 +235,7 @@ func TestLongJobsAreSpreadFirst(t *testing.T) {
 		in.State.Jobs[address].Attempts[0].Usage = &state.Usage{Elapsed: long(i).Seconds()}
 		in.State.Jobs[address].Attempts[0].Ended = in.Now
 	}
-	p := plan(t, in)
+	p := planned(t, in)
 	busy := map[string]time.Duration{}
 	for i, k := range p.Phases[0].Kind {
 		if k.Starts() {

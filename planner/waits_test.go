@@ -15,7 +15,7 @@ import (
 func TestWaitsSeen(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3, 4}, lr: "1", wall: "1h"}, phaseSpec{name: "b", seeds: []int{1}, lr: "1", input: "a"})
-	first := plan(t, input(c, nil))
+	first := planned(t, input(c, nil))
 	for name, tt := range map[string]struct {
 		quoted time.Duration
 		waits  map[string]time.Duration // by address; of jobs that are done
@@ -46,7 +46,7 @@ func TestWaitsSeen(t *testing.T) {
 			}
 			in := input(c, st)
 			in.Pools[0].Wait = tt.quoted
-			p := plan(t, in)
+			p := planned(t, in)
 			if got := p.Phases[0].Decision(2).Wait; got != tt.want {
 				t.Errorf("%v is counted, not %v", got, tt.want)
 			}

@@ -218,8 +218,8 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 func (a *app) approve(p *planner.Plan, f applyFlags) error {
 	reruns, cancels := p.DestructiveRows()
 	switch {
-	case p.NeedsSaved(a.now()) != "": // whatever the flags
-		a.fail(diag.List{{Summary: "This plan must be saved and reviewed", Detail: p.NeedsSaved(a.now()) + "\n\n    muster plan -out=FILE\n    muster apply FILE"}})
+	case p.NeedsSaved() != "": // whatever the flags
+		a.fail(diag.List{{Summary: "This plan must be saved and reviewed", Detail: p.NeedsSaved() + "\n\n    muster plan -out=FILE\n    muster apply FILE"}})
 		return command.Failed
 	case f.autoApprove:
 		return a.covered(reruns, cancels, f)

@@ -68,6 +68,8 @@ var walls = []struct {
 	{"providers/slurm/programs", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
 	// Which GPUs a job gets, and what they are used for, is known without jobs.
 	{"providers/host/queue/devices", []string{"providers/host/attempt", "providers/host/journal", "providers/host/spool", "providers/host/wire", "providers/wrapper"}},
+	// What a plan is knows nothing of how it is made, shown or carried out.
+	{"planner/plan", []string{"planner/evidence", "planner/fit", "planner/hosts", "planner/moved", "planner/observed", "planner/planfile", "planner/queues", "planner/view", "planner/apply"}},
 	// What runs closures knows nothing of what they do.
 	{"planner/apply/loop", []string{"planner", "lang", "state", "providers"}},
 	// Where cells stand is known without backends.
@@ -112,7 +114,7 @@ var pure = []string{
 	"cmd/muster/chosen", "cmd/muster/page",
 	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/change", "planner/checklist", "planner/evidence", "planner/explain",
 	"planner/faster", "planner/fit", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/launches", "planner/moved", "planner/observed",
-	"planner/overflow", "planner/place", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/stuck",
+	"planner/overflow", "planner/place", "planner/plan", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/stuck",
 	"planner/transfers",
 }
 

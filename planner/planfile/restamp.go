@@ -7,13 +7,13 @@ import (
 	"io"
 	"time"
 
-	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/plan"
 )
 
 // Restamp makes of a plan the one that would have been made at another time,
 // for those who know that it would be the same but for that.
 func (f *File) Restamp(now time.Time) {
-	f.Head.Now, f.Head.ID = now, planner.IDOf(f.Head.Body, now)
+	f.Head.Now, f.Head.ID = now, plan.IDOf(f.Head.Body, now)
 }
 
 // Write saves the plan again, as the function Write does.

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/planner/budget"
+)
+
+// A Destruction is one row that re-runs finished work, cancels or releases.
+type Destruction struct {
+	Kind    Kind
+	Address string
+	Release bool
+}
+
+// Destructive lists the rows that need approval of their own, in plan order.
+func (p *Plan) Destructive() []Destruction {
+	var out []Destruction
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if k.Destroys() {
+				out = append(out, Destruction{Kind: k, Address: pp.Phase.Address(i)})
+			}
+		}
+	}
+	for _, r := range p.Loose {
+		if r.Detail.Destroy {
+			out = append(out, Destruction{Kind: r.Kind, Address: r.Address, Release: r.Release})
+		}
+	}
+	return out
+}
+
+// DestructiveRows are the addresses of Destructive by what a flag must allow:
+// re-runs, and cancels with releases.
+func (p *Plan) DestructiveRows() (reruns, cancels []string) {
+	for _, d := range p.Destructive() {
+		if d.Kind == Rerun {
+			reruns = append(reruns, d.Address)
+		} else {
+			cancels = append(cancels, d.Address)
+		}
+	}
+	return reruns, cancels
+}
+
+// NeedsSaved says why no flag approves the plan, "" when one may.
+func (p *Plan) NeedsSaved() string { return strings.Join(p.Asks, "; ") }
+
+// BudgetBroken reports whether a budget or its deadline does not hold: exit 4.
+func (p *Plan) BudgetBroken() bool {
+	return slices.ContainsFunc(p.Budgets, func(b budget.Check) bool { return len(b.Broken) > 0 })
+}

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/change"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/state"
+)
+
+// A PhasePlan is the plan of one phase: columns by cell, and details only
+// where there is something to say. About 60 bytes a job.
+type PhasePlan struct {
+	Phase   *lang.Phase
+	Kind    []Kind        // by cell
+	Result  []result.Hash // result hash by cell
+	Place   []uint16      // index into Placements by cell; jobs that do not run have 0
+	Details map[int]Detail
+
+	// Placements are the distinct decisions of the phase; index 0 is unused.
+	Placements []place.Decision
+	Smoke      *Gate
+	Pilot      []int // cells still to be run alone first
+	Hold       string
+	Source     result.Source
+	// Records are the jobs' records by cell, nil where there is none; nil as a
+	// whole when the phase has none.
+	Records []*state.Job
+
+	why func(cell int) Detail // works a detail out that is not kept; nil after a plan file
+}
+
+// Explain has details that are not kept worked out when they are asked for.
+func (pp *PhasePlan) Explain(why func(cell int) Detail) { pp.why = why }
+
+// Detail is why a cell gets its action: what is kept, or worked out now. Large
+// plans keep the details of the first cells of each phase only.
+func (pp *PhasePlan) Detail(cell int) Detail {
+	if d, ok := pp.Details[cell]; ok {
+		return d
+	}
+	if pp.why != nil {
+		return pp.why(cell)
+	}
+	return Detail{}
+}
+
+// Record is a cell's record in the state, or nil.
+func (pp *PhasePlan) Record(cell int) *state.Job {
+	if pp.Records == nil {
+		return nil
+	}
+	return pp.Records[cell]
+}
+
+// Decision is where a cell goes; zero when it does not start.
+func (pp *PhasePlan) Decision(cell int) place.Decision {
+	if cell < len(pp.Place) {
+		if at := int(pp.Place[cell]); at > 0 && at < len(pp.Placements) {
+			return pp.Placements[at]
+		}
+	}
+	return place.Decision{}
+}
+
+// A Detail is why a job gets the action it gets.
+type Detail struct {
+	Reasons []change.Reason
+	State   *state.Job // the record, if there is one
+	From    string     // former address, of a move
+	Waits   []string   // addresses it is blocked by
+	Text    string     // class and last lines for a held job, the reason for an unknown one
+	Destroy bool       // needs approval
+	Lacks   []string   `json:",omitempty"` // names of outputs that are missing or broken
+	// Same says to submit under the token of the record's intent, which its
+	// backend surely does not have.
+	Same bool
+	// Computed is the hash of the job as written where the plan keeps an older
+	// one, because the change is accepted or ignored.
+	Computed result.Hash
+}
+
+// A Gate is what a phase's smoke does.
+type Gate struct {
+	Run      []int // cells whose smoke is still to run
+	Passed   []int // cells with a passed fingerprint
+	When     time.Time
+	Failed   []int
+	Waiting  []int // running now
+	Place    place.Decision
+	Prints   []result.Hash // fingerprints, in the order of lang.Smoke.Cells
+	Text     string        // "smoke skipped: same config passed on 2026-09-30 (1f0c22ab93de)"
+	Override string
+}

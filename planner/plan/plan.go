@@ -1,0 +1,95 @@
+// Package plan is what will be done with a campaign, why, and what it may cost:
+// a value that is shown, approved, written to a file and carried out. How it is
+// made is the planner's.
+package plan
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/budget"
+	"github.com/muster-run/muster/planner/faster"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/heads"
+	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/planner/transfers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// A Plan is what will be done, why, and what it may cost.
+type Plan struct {
+	ID       string // from the content: the same plan has the same id
+	Body     string // digest of what it does, whenever it was made; see IDOf
+	Campaign string
+	About    string // what the campaign is for, as it says
+	Digest   string // campaign digest
+	Lineage  string
+	Serial   uint64
+	Now      time.Time
+	Reason   string
+	Destroy  bool
+	// RefreshOnly plans start nothing: they say what became of what was started.
+	RefreshOnly bool
+
+	Backends  []heads.View
+	Phases    []*PhasePlan // in campaign order
+	Loose     []Row        // rows about jobs that are not wanted, and about resources
+	Transfers []transfers.Transfer
+	Deletions []Deletion
+	Notes     []string // assumptions and what holds with muster off
+
+	Forecast forecast.Forecast
+	Budgets  []budget.Check
+	Ceiling  state.Amounts // the smaller of at most and the budgets, by unit
+	Asks     []string      // why a flag does not approve this plan and a saved plan or a typed yes must
+	Counts   Counts
+	Diags    diag.List
+
+	live  Live
+	tried *[]faster.Way // what would make it end sooner, once that was worked out
+}
+
+// Live is what a plan can be asked beside what it says, as long as the process
+// lives that made it. A plan that was read from a file has none of it.
+type Live struct {
+	Hash    *result.Hasher
+	Pools   []offer.Pool
+	Faster  func() []faster.Way // what would make it end sooner
+	Assumed func() forecast.Input
+}
+
+// Keep gives a plan what it can be asked.
+func (p *Plan) Keep(l Live) { p.live = l }
+
+// Phase finds a phase of the plan by name.
+func (p *Plan) Phase(name string) *PhasePlan {
+	for _, pp := range p.Phases {
+		if pp.Phase.Name == name {
+			return pp
+		}
+	}
+	return nil
+}
+
+// A Row is an action outside the wanted cells.
+type Row struct {
+	Kind    Kind
+	Address string
+	Backend string
+	Detail  Detail
+	Release bool // a rented resource
+	PerHour string
+}
+
+// A Deletion is one recorded output that is deleted from where it lies.
+type Deletion struct {
+	Address string // of the job
+	Output  string
+	Backend string
+	Path    string // relative to Workdir
+	Workdir string // "" = the backend's
+	Bytes   int64
+	Files   int // more than one for a folder or a glob
+	Glob    bool
+}
