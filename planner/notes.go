@@ -39,6 +39,9 @@ func (m *maker) note() {
 	}
 	say(remarks.Rented(m.st.Rentals, m.in.Observed.Orphans, m.in.Pools, m.in.Now)...)
 	say(remarks.Machines(m.withoutHistory())...)
+	if runs {
+		say(remarks.Uncounted(m.startingWorks(), m.plan.Transfers, m.in.Pools)...)
+	}
 	say(remarks.Exchange(m.in.Campaign.Backends, used)...)
 	if runs {
 		if off := remarks.MusterOff(m.startingWorks(), m.in.Can); off != "" {

@@ -35,12 +35,12 @@ func FormatMoney(a Amount) string {
 // FormatCount is a whole number with its thousands apart, "2,669".
 func FormatCount(n int64) string { return FormatDigits(strconv.FormatInt(n, 10)) }
 
-// Count is "1 job" or "24 jobs".
+// Count is "1 job" or "2,400 jobs".
 func Count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return FormatCount(int64(n)) + " " + word + "s"
 }
 
 // FormatDigits sets the thousands of a decimal number's digits apart.

@@ -3,7 +3,6 @@
 package amount
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -91,8 +90,5 @@ func Texts(sums map[string]decimal.Decimal) map[string]string {
 
 // Jobs is "1 job" or "24 jobs".
 func Jobs(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
+	return units.Count(n, "job")
 }

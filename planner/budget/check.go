@@ -104,13 +104,13 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 		out.Left = max(out.Left, left)
 		text := fmt.Sprintf("stops at %s: up to %s may be left", q(limit), amount.Jobs(left))
 		if b.Strict {
-			c.fails(out, fmt.Sprintf("at most comes to %s, above the limit of %s, and the budget is strict", q(most), q(limit)))
+			c.fails(out, fmt.Sprintf("at most comes to %s%s, above the limit of %s, and the budget is strict", q(most), ofSpent(unit, spent), q(limit)))
 		} else {
 			out.Warn = append(out.Warn, text)
 		}
 	}
 	if warn := limit.Mul(decimal.NewFromFloat(b.WarnAt)); b.WarnAt > 0 && p90.GreaterThan(warn) && !p90.GreaterThan(limit) {
-		out.Warn = append(out.Warn, fmt.Sprintf("p90 comes to %s, above %s%% of the limit of %s", q(p90), decimal.NewFromFloat(b.WarnAt*100).Round(1), q(limit)))
+		out.Warn = append(out.Warn, fmt.Sprintf("p90 comes to %s%s, above %s%% of the limit of %s", q(p90), ofSpent(unit, spent), decimal.NewFromFloat(b.WarnAt*100).Round(1), q(limit)))
 	}
 }
 

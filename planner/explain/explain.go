@@ -55,7 +55,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	x := Job{
 		Address: pp.Phase.Address(cell), Label: pp.Phase.Label(cell), Kind: pp.Kind[cell], Detail: pp.Detail(cell),
 		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: pp.Phase.Fields(cell, lang.Run),
-		Decision: pp.Decision(cell), Attempts: max(pp.Phase.Retry.MaxAttempts, 1), Pilot: slices.Contains(pp.Pilot, cell),
+		Decision: pp.Decision(cell), Pilot: slices.Contains(pp.Pilot, cell),
 	}
 	x.Goes = x.Kind.Starts() || x.Kind == planner.Blocked
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
@@ -64,6 +64,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	x.Decision.Candidates = slices.Concat(x.Decision.Candidates, unlisted(in, pp.Phase, cell, x.Decision)) // a copy: the plan keeps what it approves
 	most, priced := launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Ceiling, x.Priced = amount.Texts(most), priced
+	x.Attempts = launches.Most(pp.Phase.Retry, x.Decision.Segments)
 	x.Protected = pp.Phase.Lifecycle.PreventRerun || in.State != nil && in.State.Protected[phase]
 	for _, name := range pp.Phase.DependsOn {
 		if from := p.Phase(name); from != nil {

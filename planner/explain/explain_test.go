@@ -2,6 +2,7 @@ package explain
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -68,5 +69,42 @@ func TestOf(t *testing.T) {
 	}
 	if _, err := Of(p, in, "a", 9); err == nil {
 		t.Error("a job that is not there")
+	}
+}
+
+// TestLaunchesOfSegments: a job that is cut by checkpoints is launched once a
+// segment and once a retry, as many times as its ceiling counts.
+func TestLaunchesOfSegments(t *testing.T) {
+	t.Parallel()
+	c, diags := lang.LoadFiles(map[string][]byte{"t.muster.hcl": []byte(`
+campaign "long" {}
+phase "a" {
+  job {
+    command = "train"
+    resources { walltime = "72h" }
+  }
+  checkpoint { path = "part" }
+  retry {
+    on           = ["preempted"]
+    max_attempts = 4
+  }
+}
+`)}, lang.LoadOptions{Dir: t.TempDir()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	in := planner.Input{Campaign: c, Now: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC),
+		Pools: []offer.Pool{{Backend: "local.local", CPUs: 4, Idle: 4, Total: 4, MaxTime: 24 * time.Hour, Price: offer.Price{Known: true}}}}
+	p, diags := planner.Make(in)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	x, err := Of(p, in, "a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := 72 / float64(x.Decision.Segments)
+	if x.Decision.Segments < 3 || x.Attempts != x.Decision.Segments+3 || x.Ceiling["cpu_hours"] != fmt.Sprint(each*float64(x.Attempts)) {
+		t.Errorf("%d segments in %d launches of %g h, at most %v", x.Decision.Segments, x.Attempts, each, x.Ceiling)
 	}
 }

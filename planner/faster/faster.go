@@ -180,10 +180,25 @@ func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (ou
 			if d := w.Placements[w.firstPlaced()]; d.Backend == to.Backend {
 				word = d.Word
 			}
-			out = append(out, change{fmt.Sprintf("phase.%s on %s, if it is as fast there", w.Name, placeName(to.Backend, word, to.Pool)), more})
+			what := fmt.Sprintf("phase.%s on %s, if it is as fast there", w.Name, placeName(to.Backend, word, to.Pool))
+			if n := len(in.Phases[i].Of); n > 1 && unbounded(in.Pools, w, to) {
+				what += fmt.Sprintf(" and has room for %s at once", amount.Jobs(n))
+			}
+			out = append(out, change{what, more})
 		}
 	}
 	return out
+}
+
+// unbounded reports whether nobody has stated how many jobs of a phase a
+// candidate runs at once: the simulation runs all of them there.
+func unbounded(pools []offer.Pool, w Phase, to place.Candidate) bool {
+	at := slices.IndexFunc(pools, func(p offer.Pool) bool { return p.Backend == to.Backend && p.Name == to.Pool })
+	if at < 0 {
+		return true
+	}
+	_, bounded := forecast.Bound(pools[at], moved(w.Placements[w.firstPlaced()], to))
+	return !bounded
 }
 
 // moved is a decision for another of its candidates.

@@ -3,6 +3,7 @@ package place
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/providers/offer"
@@ -34,7 +35,7 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 			return Decision{Shape: g.Shape, Candidates: list(options, nil, nil), Away: why}
 		}
 		d := nothingFits(g, names, options, in.Unreachable)
-		d.Detail += in.forbiddenFits(g, quotes)
+		d.Detail += in.forbiddenFits(g, quotes) + in.unnamed(g)
 		diags.Append(d)
 		return Decision{Shape: g.Shape, Candidates: list(options, nil, nil)}
 	}
@@ -46,7 +47,7 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 	d := Decision{
 		Backend: p.Backend, Pool: p.Name, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: g.Shape,
 		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Boot: best.boot, Hold: best.hold, Segments: best.segments, Array: p.Arrays && g.Jobs >= manyJobs,
-		Rule: use, Why: why, Fallback: in.fallback(names, best, order, options), Candidates: list(options, &best, order),
+		Rule: use, Why: why, Fallback: in.fallback(g, names, best, order, options), Candidates: list(options, &best, order),
 	}
 	d.Beside = in.beside(d, g, best, order, fits, options)
 	return d
@@ -101,10 +102,28 @@ func (in Input) named(g Group) (names []string) {
 	return names
 }
 
+// unnamed says, where a job fits nowhere that names no place, that the
+// campaign's other backends were not looked at.
+func (in Input) unnamed(g Group) string {
+	if len(g.Candidates) > 0 || g.Shape.GPUs > 0 {
+		return ""
+	}
+	var others []string
+	for _, b := range in.Backends {
+		if name := b.Address(); name != "local.local" && in.Policy.Permits(name) {
+			others = append(others, "backend."+name)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n\nWithout place, work that asks for no GPU goes to this machine alone. To let it go elsewhere: place { candidates = [%s] }.", strings.Join(others, ", "))
+}
+
 // fallback says that the first choice was not taken because it could not be,
 // and which that was: the candidate the rule would have chosen, had it been
-// there.
-func (in Input) fallback(names []string, best option, order ranking, options []option) string {
+// there. Where no place names candidates there is none that was to be first.
+func (in Input) fallback(g Group, names []string, best option, order ranking, options []option) string {
 	for _, n := range names {
 		why, away := in.Unreachable[n]
 		if !away || n == best.pool.Backend {
@@ -116,7 +135,7 @@ func (in Input) fallback(names []string, best option, order ranking, options []o
 			return fmt.Sprintf("%s cannot be asked (%s): %s instead", n, why, best.pool.Backend)
 		}
 	}
-	if len(names) == 0 || names[0] == best.pool.Backend {
+	if len(names) == 0 || names[0] == best.pool.Backend || len(g.Candidates) == 0 {
 		return ""
 	}
 	for _, o := range options {

@@ -294,6 +294,7 @@ func TestFallback(t *testing.T) {
 		{"the cheapest away, written second", []string{"slurm.alpine", "ssh.lab"}, a100(9 * h), []func(*Input){away("ssh.lab")}, "ssh.lab cannot be asked (no route to host): slurm.alpine instead"},
 		{"one away that would not have been chosen", []string{"ssh.lab", "slurm.alpine"}, a100(9 * h), []func(*Input){away("slurm.alpine")}, ""},
 		{"first choice too small", []string{"ssh.lab", "slurm.alpine"}, gpus(9, 9*h), []func(*Input){func(in *Input) { in.Pools[2].GPUs = 16 }}, "ssh.lab does not fit: slurm.alpine instead"},
+		{"no place, so none was to be first", nil, gpus(1, 9*h), nil, ""},
 		{"first choice lost by the rule", []string{"slurm.alpine", "ssh.lab"}, a100(9 * h), nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

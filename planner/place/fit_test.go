@@ -193,6 +193,8 @@ func TestNothingFits(t *testing.T) {
 		{"one away and one too small", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, []func(*Input){away("ssh.lab")}, []string{
 			"ssh.lab cannot be asked, and no other place fits: Whether it fits is not known:", "The others do not fit:\n  local.local: local.local has no GPUs"}},
 		{"nothing known", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){without("ssh.lab")}, []string{"ssh.lab: nothing is known of what it has"}},
+		{"no place named, and too large for this machine", Group{Shape: cpu(32, 2*time.Hour)}, nil, []string{
+			"local.local has 4 cores, 32 are asked for", "What would fit: cpus = 4.", "place { candidates = [backend.slurm.alpine, backend.ssh.lab, backend.vastai.cloud] }."}},
 		{"GPU work without any GPU", Group{Shape: gpus(1, time.Hour)}, []func(*Input){without("ssh.lab", "slurm.alpine", "vastai.cloud")}, []string{"local.local has no GPUs", "GPU work needs a backend with GPUs"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,6 +6,8 @@ package remarks
 import (
 	"fmt"
 	"strings"
+
+	"github.com/muster-run/muster/internal/units"
 )
 
 // mostNamed is how many of many are named; the rest are counted.
@@ -16,7 +18,7 @@ func Some(names []string) string {
 	named := names[:min(len(names), mostNamed)]
 	text := strings.Join(named, ", ")
 	if more := len(names) - len(named); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += fmt.Sprintf(" and %s more", units.FormatCount(int64(more)))
 	}
 	return text
 }

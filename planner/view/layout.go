@@ -17,6 +17,7 @@ type line struct {
 func (h Human) layout(lines []line) string {
 	for i := range lines {
 		lines[i] = h.shown(lines[i])
+		lines[i].label = h.named(lines[i].label)
 	}
 	label, digits, amounts, shapes := 0, 0, 0, 0
 	for _, l := range lines {
@@ -95,6 +96,18 @@ func (h Human) shown(l line) line {
 		*s = h.Style.Text(term.CleanLine(*s))
 	}
 	return l
+}
+
+// mostName is how many columns a name takes that begins a row; what stands
+// behind a longer one is worth more than its end, which JSON has.
+const mostName = 44
+
+// named is a name that begins a row, cut where it is too long.
+func (h Human) named(name string) string {
+	if term.Width(name) <= mostName {
+		return name
+	}
+	return h.Style.Text(term.Fit(name, mostName-len("...")+1))
 }
 
 // fit cuts a line to the screen.

@@ -201,8 +201,10 @@ func star(s string) string { return strings.ReplaceAll(s, "*", `\*`) }
 func clip(s string, columns int) string { return term.Fit(term.CleanLine(s), columns) }
 
 // markdownEscapes are the characters that mean something in Markdown, in HTML
-// or to a forge: mentions and references would be sent out.
-var markdownEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "&#64;", "#", "&#35;", "`", "'", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "!", `\!`)
+// or to a forge: mentions and references would be sent out. A forge looks for
+// these in what is rendered, where an entity or a backslash is gone, so that a
+// space of no width stands behind their sign (github/cmark-gfm#181).
+var markdownEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@&#8203;", "#", "#&#8203;", "`", "'", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "!", "!&#8203;")
 
 // escape makes text of the campaign harmless in Markdown.
 func escape(s string) string { return markdownEscapes.Replace(s) }

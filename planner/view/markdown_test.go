@@ -44,7 +44,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"a backend away": {func(p *planner.Plan) {
 			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"},
 				planner.BackendView{Name: "ssh.y", Fallback: "slurm.x cannot be asked (no route @all): ssh.y instead"})
-		}, []string{"- **backend** `slurm.x` cannot be asked: no route &#64;all", "- **backend** `ssh.y`: slurm.x cannot be asked: ssh.y instead"}, nil},
+		}, []string{"- **backend** `slurm.x` cannot be asked: no route @&#8203;all", "- **backend** `ssh.y`: slurm.x cannot be asked: ssh.y instead"}, nil},
 		"every kind of change": {func(p *planner.Plan) {
 			p.Counts = planner.Counts{Resubmit: 1, Cancel: 2, Adopt: 3, Move: 4, Accept: 5, Record: 6, Forget: 7, Release: 8, Delete: 9, Unchanged: 10}
 		}, []string{
@@ -60,7 +60,8 @@ func TestMarkdownForAStranger(t *testing.T) {
 			}
 			p.Counts.Rerun, p.Counts.Run = 9, 0
 		}, []string{"- **cancels 9 jobs under way and starts anew what they do** on `local.local`", "  - ± cancel and re-run 9 jobs of `phase.train`, the first `phase.train[\"seed=0\"]`\n"}, []string{"runs **9 jobs again**", "seed=1"}},
-		"what the campaign is for": {func(p *planner.Plan) { p.About = "Teachers <b>" }, []string{"\n\nTeachers &lt;b&gt;\n\n"}, nil},
+		"a description that mentions somebody": {func(p *planner.Plan) { p.About = "ask @torvalds of #12 and !34" }, []string{"ask @&#8203;torvalds of #&#8203;12 and !&#8203;34"}, []string{"&#64;", "&#35;"}},
+		"what the campaign is for":             {func(p *planner.Plan) { p.About = "Teachers <b>" }, []string{"\n\nTeachers &lt;b&gt;\n\n"}, nil},
 		"a held phase": {func(p *planner.Plan) {
 			p.Counts = planner.Counts{Held: 9, Total: 9, Selected: 9}
 			p.Phases[0].Hold = "smoke failed: NaN"

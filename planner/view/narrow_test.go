@@ -129,3 +129,22 @@ func TestProblemIsToldWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestALongNameLeavesTheFigures: what stands behind a name is not cut for it.
+func TestALongNameLeavesTheFigures(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 250)
+	p := plan(t, "campaign \"c\" {}\n"+phase(long, 3, "")+phase("figure", 1, ""))
+	for _, style := range []term.Style{{UTF8: true, Width: 80}, {Width: 80}, {UTF8: true, Width: 140}, {UTF8: true}} {
+		h := Human{Style: style}
+		s := screen(t, h, p)
+		for _, want := range []string{"3 × ≤", "3 jobs", "phase.figure"} {
+			if !strings.Contains(s, style.Text(want)) {
+				t.Errorf("%+v: no %q in\n%s", style, style.Text(want), s)
+			}
+		}
+		if costs := h.costParts(p); !strings.Contains(costs, "CPU-hours") || strings.Contains(costs, long) {
+			t.Errorf("%+v:\n%s", style, costs)
+		}
+	}
+}

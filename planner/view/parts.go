@@ -35,7 +35,7 @@ func (h Human) costTable(title string, parts map[string][]forecast.Line) string 
 		names, more = names[:tableLines], len(names)-tableLines
 	}
 	for _, name := range names {
-		shown := term.CleanLine(name)
+		shown := h.named(term.CleanLine(name))
 		for _, u := range unitNames {
 			line, ok := lineOf(parts[name], u.unit)
 			if !ok || line.AtMost.Mark != forecast.Unknown && limit(u.unit, line.AtMost.Text) == quantity(u.unit, "0") {

@@ -118,13 +118,13 @@ func (p Place) Fit(s offer.Shape, pool offer.Pool, gpus []gpu.Device) (fits bool
 	case s.Nodes > 1:
 		return false, fmt.Sprintf("one machine, and the job asks for %d nodes", s.Nodes), "choose a scheduler"
 	case s.CPUs > pool.CPUs && pool.CPUs > 0:
-		return false, fmt.Sprintf("the machine gives out %d cores, and the job asks for %d", pool.CPUs, s.CPUs), fmt.Sprintf("ask for at most %d cpus", pool.CPUs)
+		return false, fmt.Sprintf("the machine gives out %d cores, and the job asks for %d", pool.CPUs, s.CPUs), fmt.Sprintf("cpus = %d", pool.CPUs)
 	case s.Memory > pool.Memory && pool.Memory > 0:
 		return false, fmt.Sprintf("the machine gives out %s of memory, and the job asks for %s", size(pool.Memory), size(s.Memory)), "ask for less memory"
 	case s.GPUs > 0 && pool.GPUs == 0:
 		return false, "the machine has no GPU", "choose a backend with GPUs"
 	case s.GPUs > pool.GPUs:
-		return false, fmt.Sprintf("the machine has %d GPUs, and the job asks for %d", pool.GPUs, s.GPUs), fmt.Sprintf("ask for at most %d gpus", pool.GPUs)
+		return false, fmt.Sprintf("the machine has %d GPUs, and the job asks for %d", pool.GPUs, s.GPUs), fmt.Sprintf("gpus = %d", pool.GPUs)
 	}
 	if s.GPUs == 0 {
 		return true, "", ""
