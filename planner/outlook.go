@@ -89,6 +89,7 @@ type flight struct {
 	backend, pool string
 	request       int
 	usd           string // set aside for a launch
+	asked         [3]int // cores, GPUs and nodes, as it was launched
 	step          int
 	unknown       bool // its backend cannot be asked
 }
@@ -108,7 +109,8 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	if o, ok := m.in.Observed.Observation(job); job != nil && ok && !o.Started.IsZero() {
 		started = o.Started
 	}
-	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], unknown: w.pp.Kind[i] == UnknownAt}
+	was, recorded := place.Launched(at)
+	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], asked: [3]int{was.CPUs, was.GPUs, was.Nodes}, unknown: w.pp.Kind[i] == UnknownAt}
 	step := limit / 20
 	if !started.IsZero() && step > 0 {
 		f.step = int(min(max(m.in.Now.Sub(started), 0), limit) / step)
@@ -122,6 +124,10 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	d, known := m.placeInput(nil).At(at.Backend, at.Pool, m.placeGroup(w, w.reqs[r], 1))
 	if charged, ok := d.Charged(at); ok && d.Backend != "" {
 		d, known = charged, true
+	}
+	if recorded { // what is asked for by now holds from its next launch on
+		d.Shape.CPUs, d.Shape.GPUs, d.Shape.Nodes, d.Shape.Disk = was.CPUs, was.GPUs, was.Nodes, was.Disk
+		d.Shape.Walltime = max(d.Shape.Walltime, was.Walltime)
 	}
 	g := m.forecastGroup(w, d)
 	if !known && (at.Ceiling[place.USD] != "" || !m.rents(at.Backend)) {

@@ -140,8 +140,8 @@ type Attempt struct {
 	Plan    string  `json:"plan,omitempty"` // plan id that approved it
 	Fence   uint64  `json:"fence,omitempty"`
 	Ceiling Amounts `json:"ceiling,omitempty"`
-	// Rates are what it is charged by, as asked when it was launched, whatever
-	// its place asks later; nil = nothing is charged.
+	// Rates are what it is charged by, and for what, as asked when it was launched, whatever
+	// its place or its phase asks later; nil = it was not recorded, or nothing is charged.
 	Rates    map[string]string `json:"rates,omitempty"`
 	Intent   time.Time         `json:"intent,omitzero"`
 	Queued   time.Time         `json:"queued,omitzero"`

@@ -46,6 +46,7 @@ func (e *engine) openTab(f *flight) {
 		f.tab.Phase = f.p.Name
 	}
 	switch {
+	case f.asked == nil && f.where == nil: // how large it is, nobody knows
 	case f.charged != nil:
 		f.tab.Tariff = f.charged
 	case f.where != nil:
@@ -58,7 +59,7 @@ func (e *engine) openTab(f *flight) {
 // from its placement.
 func (e *engine) setAside(f *flight, recorded state.Amounts) {
 	e.openTab(f)
-	a := ledger.Ask{Where: f.where, Recorded: recorded, Charged: f.charged, Before: f.N - 1, Pool: f.B.Pools[f.Pool]}
+	a := ledger.Ask{Where: f.where, Recorded: recorded, Charged: f.charged, Now: f.asked, Before: f.First - 1, Pool: f.B.Pools[f.Pool]}
 	if f.tab.Paid < f.N {
 		a.Left = 1
 	}
@@ -124,9 +125,13 @@ func (e *engine) warnOfBudgets() {
 // launched is what is known of a launch that is over.
 func (e *engine) launched(f *flight, o *offer.Observation, n int) ledger.Launch {
 	l := ledger.Launch{N: n, Seen: o, Waited: sheet.Waited(e.st.Jobs[f.Key], f.Token, o.Started, n)}
-	if f.where != nil {
-		l.Shape, l.Limit = e.shapeAt(f, f.where.Shape, n), f.where.Shape.Walltime
+	switch {
+	case f.asked != nil:
+		l.Shape = e.grown(f, *f.asked, f.First, n)
+	case f.where != nil:
+		l.Shape = e.shapeAt(f, f.where.Shape, n)
 	}
+	l.Limit = l.Shape.Walltime
 	return l
 }
 

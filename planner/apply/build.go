@@ -113,11 +113,14 @@ func (e *engine) scaled(f *flight, s offer.Shape) offer.Shape {
 	return e.shapeAt(f, s, f.N)
 }
 
-// shapeAt is what launch n of a flight asked for, grown from a shape.
-func (e *engine) shapeAt(f *flight, s offer.Shape, n int) offer.Shape {
+// shapeAt is what launch n of a flight asked for, grown from that of the first.
+func (e *engine) shapeAt(f *flight, s offer.Shape, n int) offer.Shape { return e.grown(f, s, 1, n) }
+
+// grown is what launch n of a flight asked for, grown from that of an earlier one.
+func (e *engine) grown(f *flight, s offer.Shape, from, n int) offer.Shape {
 	rec := e.st.Jobs[f.Key]
 	if f.p == nil || f.smoke || rec == nil {
 		return s
 	}
-	return relaunch.Shape(s, f.p.Retry, rec.Attempts, n, f.B.Pools[f.Pool])
+	return relaunch.Shape(s, f.p.Retry, rec.Attempts, from, n, f.B.Pools[f.Pool])
 }

@@ -355,6 +355,9 @@ func (f *fake) Cancel(_ context.Context, r providers.CancelRequest) ([]providers
 		default:
 			j.status = offer.Cancelled
 			j.seen = offer.Observation{Token: t, Presence: offer.Found, Handle: t, Status: offer.Cancelled, Attempt: j.launch, Started: j.began, Ended: time.Now()}
+			if j.res.lasted > 0 {
+				j.seen.Usage = &offer.Usage{Elapsed: j.res.lasted, CPU: -1, MaxRSS: -1}
+			}
 			f.tell(j.seen)
 			out = append(out, providers.Outcome{ID: t, What: "cancelled"})
 		}

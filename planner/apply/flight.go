@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -24,6 +25,7 @@ type flight struct {
 
 	where   *place.Decision
 	charged *ledger.Tariff // as recorded with its attempt; nil: as where says
+	asked   *offer.Shape   // of its first launch, as recorded; nil: as where says
 	tab     ledger.Tab     // what it cost, and may still cost
 
 	outdated bool   // what it makes is not what the plan wants: however it ends, its cell starts anew
@@ -91,6 +93,9 @@ func (e *engine) loadFlights() {
 		}
 		f.First = sheet.FirstLaunch(j, f.Token)
 		f.charged = ledger.Recorded(a)
+		if s, ok := place.Launched(a); ok {
+			f.asked = &s
+		}
 		f.Kept = f.Status == cells.Queued && f.Handle == "" && b.Can.Arrays
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
 			if i, ok := p.Index(keyOf(j.Address)); ok {

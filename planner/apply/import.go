@@ -44,7 +44,7 @@ func (e *engine) adoptImport(p *phase, cell int32) {
 		req := p.Requests(0)[p.RequestOf(int(cell), 0)]
 		e.emit(state.Intended{Job: e.record(f, req, p.Label(int(cell))), Fresh: true, At: e.Clock(),
 			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.Name, Plan: e.approval, Fence: e.Session.Fence(), Why: imported,
-				Ceiling: f.tab.One, Rates: f.where.Rates()}})
+				Ceiling: f.tab.One, Rates: f.where.Rates(f.where.Shape)}})
 		e.emit(state.Submitted{Address: address, Token: im.ID, Handle: im.ID, At: e.Clock()})
 		e.adopt(f)
 	}

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
@@ -13,6 +14,9 @@ const (
 	unknownPrice = "unknown"
 	wholeNodes   = "whole_node"
 	billsQueue   = "bills_while_queued"
+	cores        = "cpus"
+	disk         = "disk"
+	walltime     = "walltime"
 )
 
 func rates(p *offer.Price) map[string]*string {
@@ -30,18 +34,37 @@ func times(p *offer.Price, d *Decision) map[string]*time.Duration {
 	return out
 }
 
-// Rates are what a launch is charged by where a decision puts it, as they are
-// recorded with its attempt: what it took is reckoned by what was asked when it
-// was launched. Nil where nothing is charged.
-func (d Decision) Rates() map[string]string {
+// sizes are what of a shape is charged for. How many cores always stands in a
+// record: by it one is told that was made before shapes were recorded.
+func sizes(s *offer.Shape) map[string]*int {
+	return map[string]*int{cores: &s.CPUs, "gpus": &s.GPUs, "nodes": &s.Nodes}
+}
+
+// Rates are what a launch is charged by where a decision puts it, and for what,
+// as they are recorded with its attempt: what it took is reckoned by what was
+// asked when it was launched, and by what it asked for.
+func (d Decision) Rates(launched offer.Shape) map[string]string {
 	out := map[string]string{}
 	for name, rate := range rates(&d.Price) {
 		if *rate != "" {
 			out[name] = *rate
 		}
 	}
-	if len(out) == 0 && d.Price.Known && !d.WholeNode {
-		return nil
+	charged := len(out) > 0 || !d.Price.Known || d.WholeNode
+	for name, n := range sizes(&launched) {
+		if *n > 0 {
+			out[name] = strconv.Itoa(*n)
+		}
+	}
+	out[cores] = strconv.Itoa(max(launched.CPUs, 1))
+	if launched.Disk > 0 {
+		out[disk] = strconv.FormatInt(launched.Disk, 10)
+	}
+	if launched.Walltime > 0 {
+		out[walltime] = launched.Walltime.String()
+	}
+	if !charged {
+		return out
 	}
 	for name, t := range times(&d.Price, &d) {
 		if *t != 0 {
@@ -58,6 +81,17 @@ func (d Decision) Rates() map[string]string {
 		out[billsQueue] = "true"
 	}
 	return out
+}
+
+// Launched is the shape that was recorded with an attempt, as far as it is
+// charged; ok is false where none was.
+func Launched(at *state.Attempt) (s offer.Shape, ok bool) {
+	for name, n := range sizes(&s) {
+		*n, _ = strconv.Atoi(at.Rates[name])
+	}
+	s.Disk, _ = strconv.ParseInt(at.Rates[disk], 10, 64)
+	s.Walltime, _ = time.ParseDuration(at.Rates[walltime])
+	return s, at.Rates[cores] != ""
 }
 
 // Charged is a decision charged as was recorded with an attempt. ok is false

@@ -20,21 +20,47 @@ func TestRatesAreRecorded(t *testing.T) {
 		ceiling state.Amounts
 		want    Decision
 		ok      bool
+		before  bool // the record is of a muster that noted nothing where nothing was charged
 	}{
 		"a rental": {Decision{Price: offer.Price{Known: true, USDPerHour: "0.35", USDPerGBMonth: "0.1", Granularity: time.Minute, Minimum: time.Hour}, Boot: 5 * time.Minute, Hold: time.Hour}, nil,
-			Decision{Price: offer.Price{Known: true, USDPerHour: "0.35", USDPerGBMonth: "0.1", Granularity: time.Minute, Minimum: time.Hour}, Boot: 5 * time.Minute, Hold: time.Hour}, true},
+			Decision{Price: offer.Price{Known: true, USDPerHour: "0.35", USDPerGBMonth: "0.1", Granularity: time.Minute, Minimum: time.Hour}, Boot: 5 * time.Minute, Hold: time.Hour}, true, false},
 		"whole nodes, billed while they wait": {Decision{Price: offer.Price{Known: true, SUPerNodeHour: "3", BillsWhileQueued: true}, WholeNode: true, Wait: time.Hour}, nil,
-			Decision{Price: offer.Price{Known: true, SUPerNodeHour: "3", BillsWhileQueued: true}, WholeNode: true, Wait: time.Hour}, true},
+			Decision{Price: offer.Price{Known: true, SUPerNodeHour: "3", BillsWhileQueued: true}, WholeNode: true, Wait: time.Hour}, true, false},
 		"billed for a wait of which nobody knew": {Decision{Price: offer.Price{SUPerNodeHour: "3", BillsWhileQueued: true}, Wait: -1, Boot: time.Minute}, nil,
-			Decision{Price: offer.Price{SUPerNodeHour: "3", BillsWhileQueued: true}, Wait: -1, Boot: time.Minute}, true},
-		"nothing was charged":          {Decision{Price: offer.Price{Known: true}}, state.Amounts{"cpu_hours": "1"}, Decision{Price: offer.Price{Known: true}}, true},
-		"a price that was not known":   {Decision{}, state.Amounts{"cpu_hours": "1"}, dear, false},
-		"a record from before of paid": {Decision{Price: offer.Price{Known: true}}, state.Amounts{"usd": "1"}, dear, false},
-		"nothing is recorded":          {Decision{Price: offer.Price{Known: true}}, nil, dear, false},
+			Decision{Price: offer.Price{SUPerNodeHour: "3", BillsWhileQueued: true}, Wait: -1, Boot: time.Minute}, true, false},
+		"nothing was charged":             {Decision{Price: offer.Price{Known: true}}, state.Amounts{"cpu_hours": "1"}, Decision{Price: offer.Price{Known: true}}, true, false},
+		"nothing was charged, and before": {Decision{Price: offer.Price{Known: true}}, state.Amounts{"cpu_hours": "1"}, Decision{Price: offer.Price{Known: true}}, true, true},
+		"a price that was not known":      {Decision{}, state.Amounts{"cpu_hours": "1"}, dear, false, false},
+		"a record from before of paid":    {Decision{Price: offer.Price{Known: true}}, state.Amounts{"usd": "1"}, dear, false, true},
+		"nothing is recorded":             {Decision{Price: offer.Price{Known: true}}, nil, dear, false, true},
 	} {
-		got, ok := dear.Charged(&state.Attempt{Rates: c.d.Rates(), Ceiling: c.ceiling})
+		recorded := c.d.Rates(c.d.Shape)
+		if c.before {
+			recorded = nil
+		}
+		got, ok := dear.Charged(&state.Attempt{Rates: recorded, Ceiling: c.ceiling})
 		if diff := cmp.Diff(c.want, got); diff != "" || ok != c.ok {
 			t.Errorf("%s: %t\n%s", name, ok, diff)
 		}
+	}
+}
+
+// TestShapesAreRecorded: what a launch asked for is read back, whatever its
+// phase asks for by then.
+func TestShapesAreRecorded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ asked, want offer.Shape }{
+		{offer.Shape{}, offer.Shape{CPUs: 1}},
+		{offer.Shape{CPUs: 8, GPUs: 4, Nodes: 2, Disk: 7e9, Memory: 1e9, Walltime: 90 * time.Minute}, offer.Shape{CPUs: 8, GPUs: 4, Nodes: 2, Disk: 7e9, Walltime: 90 * time.Minute}},
+	} {
+		for _, price := range []offer.Price{{Known: true}, {}, {Known: true, USDPerHour: "1"}} {
+			got, ok := Launched(&state.Attempt{Rates: Decision{Price: price}.Rates(c.asked)})
+			if diff := cmp.Diff(c.want, got); diff != "" || !ok {
+				t.Errorf("%t\n%s", ok, diff)
+			}
+		}
+	}
+	if _, ok := Launched(&state.Attempt{Rates: map[string]string{"usd_per_hour": "1"}}); ok {
+		t.Error("a record of before says how large its launch was")
 	}
 }

@@ -195,7 +195,7 @@ func TestAQueueThatIsBilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := place.Decision{Price: place.Unwaited(price, c.quoted), Wait: c.quoted, Boot: 6 * time.Minute}
-			at := &state.Attempt{Rates: d.Rates()}
+			at := &state.Attempt{Rates: d.Rates(d.Shape)}
 			for _, tariff := range []*Tariff{new(TariffOf(&d)), Recorded(at)} { // as placed, and as it stands in the state
 				if tariff == nil {
 					t.Fatal("nothing is recorded")

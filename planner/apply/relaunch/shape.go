@@ -13,15 +13,15 @@ import (
 )
 
 // Shape is what a launch asks for after the failures before it, bounded by
-// the pool.
-func Shape(s offer.Shape, policy lang.Retry, before []state.Attempt, launch int, pool offer.Pool) offer.Shape {
-	if launch <= 1 || len(policy.Scale) == 0 {
+// the pool: s is the shape of an earlier one.
+func Shape(s offer.Shape, policy lang.Retry, before []state.Attempt, from, launch int, pool offer.Pool) offer.Shape {
+	if launch <= from || len(policy.Scale) == 0 {
 		return s
 	}
 	first := s
 	for i := range before {
 		a := &before[i]
-		if a.N >= launch || a.Class == "" {
+		if a.N < from || a.N >= launch || a.Class == "" {
 			continue
 		}
 		for _, class := range slices.Sorted(maps.Keys(policy.Scale)) {
