@@ -65,3 +65,42 @@ phase "a" {
 		}
 	}
 }
+
+// TestWhatIsPaidForEndsByItsWalltime: at a place that is paid for, and under a
+// budget, a host's queue kills a job by its walltime, not a grace after it.
+func TestWhatIsPaidForEndsByItsWalltime(t *testing.T) {
+	t.Parallel()
+	const job = `
+phase "a" {
+  job {
+    command = "train"
+    resources { walltime = "1h" }
+  }
+}`
+	for name, c := range map[string]struct {
+		hcl   string
+		price offer.Price
+		hosts bool
+		last  time.Duration
+	}{
+		"free":           {job, offer.Price{}, true, time.Hour},
+		"paid":           {job, offer.Price{USDPerHour: "1"}, true, time.Hour - 2*time.Second},
+		"under a budget": {job + "\nbudget \"b\" { limits = { cpu_hours = 9 } }\n", offer.Price{}, true, time.Hour - 2*time.Second},
+		"on a scheduler": {job, offer.Price{USDPerHour: "1"}, false, time.Hour}, // its wrapper sees to it
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, c.hcl)
+			s.world.price, s.world.can.HostQueue = c.price, c.hosts
+			s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
+			for _, j := range s.world.jobs {
+				if last := j.Shape.Walltime + j.Grace; last != c.last {
+					t.Errorf("it is killed after %s", last)
+				}
+			}
+			if at := s.state().Jobs["phase.a"].Last(); at.Ceiling["cpu_hours"] != "1" || at.Scaled != nil {
+				t.Errorf("an hour is set aside: %+v", at)
+			}
+		})
+	}
+}

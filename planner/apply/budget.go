@@ -69,9 +69,6 @@ func (e *engine) setAside(f *flight, recorded state.Amounts) {
 	if f.where != nil {
 		a.Planned = relaunch.Segment(f.where.Shape, f.segments())
 	}
-	if f.Job != nil {
-		a.Now = &f.Job.Shape
-	}
 	if f.p != nil && f.rides() {
 		a.Retry = f.p.Retry
 		a.Retry.MaxAttempts = f.max

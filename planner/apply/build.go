@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
@@ -52,6 +53,9 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 		Secrets: s.Secrets, Image: r.Image, Shape: shape, Options: sheet.Options(req.Options, f.B.Conf.Type),
 		Metrics: s.Metrics, Breaker: s.Breaker, Cap: p.MaxParallel, Rules: s.Rules, Smoke: f.smoke,
 		ResultHash: p.resultText(f.cell, f.smoke), After: e.after(f), MoveAside: e.moveAside(f),
+	}
+	if f.asked = &shape; f.B.Can.HostQueue && (len(e.Campaign.Budgets) > 0 || f.where != nil && ledger.TariffOf(f.where).Charges()) {
+		sheet.InTime(job)
 	}
 	job.Retry = e.ridingRetry(f, s)
 	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })

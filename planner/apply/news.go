@@ -128,7 +128,7 @@ func (e *engine) resubmit(f *flight) {
 			return
 		}
 		f.Job = job
-		if f.where != nil && f.tab.Dearer(ledger.TariffOf(f.where), f.Job.Shape) {
+		if f.where != nil && f.tab.Dearer(ledger.TariffOf(f.where), *f.asked) {
 			e.withdraw(f, f.B.Title()+" asks more for it than when it was minted")
 			return
 		}

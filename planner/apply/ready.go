@@ -290,7 +290,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 	rec.Status = ""
 	e.emit(state.Intended{Job: rec, Fresh: fresh, At: e.Clock(), Attempt: state.Attempt{
 		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
-		Ceiling: f.tab.One, Rates: d.Rates(job.Shape), Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, job.Shape), Replaces: job.MoveAside,
+		Ceiling: f.tab.One, Rates: d.Rates(*f.asked), Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, *f.asked), Replaces: job.MoveAside,
 	}})
 	if e.err != nil {
 		return full

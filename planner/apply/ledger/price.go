@@ -48,7 +48,7 @@ func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, k
 // Cost is what a launch takes, reckoned from how long it runs; known is false
 // where its price is not known.
 func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known bool) {
-	if !t.charges() && !t.WholeNode && s.Nodes <= 1 {
+	if p := t.Price; !t.Charges() && !t.WholeNode && s.Nodes <= 1 && p.Granularity == 0 && p.Minimum == 0 {
 		// Only hours: the common case, and exact in integers.
 		a[cpuHours] = hours(int64(max(s.CPUs, 1)), elapsed)
 		a[gpuHours] = hours(int64(s.GPUs), elapsed)
@@ -105,7 +105,8 @@ func hours(n int64, d time.Duration) int64 {
 	return int64(out)
 }
 
-func (t Tariff) charges() bool {
+// Charges reports whether launches cost anything beside their hours.
+func (t Tariff) Charges() bool {
 	p := t.Price
 	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.SUPerGPUHour != "" || p.SUPerNodeHour != "" || p.SUPerCPUHour != "" || p.USDPerGBMonth != ""
 }

@@ -4,6 +4,7 @@ package sheet
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/relaunch"
@@ -46,3 +47,20 @@ func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret fun
 	}
 	return s
 }
+
+// InTime has a job end by its walltime, which is the most that is paid for it: a
+// host's queue asks it to end at the walltime that it is told, and kills it a
+// grace later.
+func InTime(job *providers.Job) {
+	limit := job.Shape.Walltime
+	if limit <= 0 {
+		return
+	}
+	job.Grace = min(mostGrace, limit/8)
+	job.Shape.Walltime = limit - job.Grace - min(toDie, limit/32)
+}
+
+const (
+	mostGrace = 30 * time.Second // between TERM and KILL
+	toDie     = 2 * time.Second  // and to be gone after that
+)
