@@ -99,9 +99,8 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 // go: a move that is cut off has cost something, too. It is refused where no
 // budget covers it.
 func (e *engine) pay(f freight.Fare) error {
-	b := e.fleet.At(f.Backend, f.Pool)
-	en, billed := f.Entry(b.Lang, b.Pools[f.Pool])
-	if !billed || freight.Paid(e.st.Ledger, en) {
+	en, billed := e.fare(f)
+	if !billed {
 		return nil
 	}
 	en.Plan, en.At = e.approval, e.Clock()
@@ -111,6 +110,13 @@ func (e *engine) pay(f freight.Fare) error {
 	e.emit(state.Spent{Entry: en})
 	e.warnOfBudgets()
 	return nil
+}
+
+// fare is the entry of a move that is billed and not yet paid.
+func (e *engine) fare(f freight.Fare) (en state.Entry, billed bool) {
+	b := e.fleet.At(f.Backend, f.Pool)
+	en, billed = f.Entry(b.Lang, b.Pools[f.Pool])
+	return en, billed && !freight.Paid(e.st.Ledger, en)
 }
 
 func (e *engine) warnOfBudgets() {

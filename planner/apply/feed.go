@@ -33,6 +33,7 @@ func (e *engine) newFreight() *freight.Freight {
 		},
 		Ask:       func(b *freight.Berth) { e.fleet.AskPools(e.fleet.Contacts[b.Name]) },
 		Pay:       e.pay,
+		Billed:    func(f freight.Fare) bool { _, billed := e.fare(f); return billed },
 		Stopped:   func() bool { return e.halted != standing.None },
 		HandsOver: e.handingOver(), Detached: e.Mode == Detach,
 	})

@@ -240,6 +240,31 @@ func TestFilesThatLeaveAreBilledOnce(t *testing.T) {
 	}
 }
 
+// TestFilesAreBilledAsTheyLeave: what lies there already costs nothing, and what
+// is made anew is billed anew.
+func TestFilesAreBilledAsTheyLeave(t *testing.T) {
+	t.Parallel()
+	f := newMachines(t, billed)
+	there := filepath.Join(f.far.root, "b/work/y/out/a1.txt")
+	if err := os.MkdirAll(filepath.Dir(there), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(there, []byte("1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	spent := func(want, when string) {
+		t.Helper()
+		if got, _ := f.state().Spent(nil); got["usd"] != want {
+			t.Errorf("%s: $%s, not %s: %s", when, got["usd"], want, text(f.state().Ledger))
+		}
+	}
+	f.done(f.apply(t.Context()), 7)
+	spent("0.025", "one copy of two bytes was there")
+	f.file("c.muster.hcl", "campaign \"c\" {}\n"+strings.Replace(billed, "echo ${cell.n} >", "echo ${cell.n}! >", 1))
+	f.done(f.apply(t.Context()), 7)
+	spent("0.043", "three files of three bytes went to both places")
+}
+
 // TestNoBudgetIsPassedByFiles: what is not covered does not move, and who waits
 // for it is held and says why.
 func TestNoBudgetIsPassedByFiles(t *testing.T) {

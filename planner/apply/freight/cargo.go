@@ -203,10 +203,6 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 	if d := sheet.OutputOf(c.from, c.output, -1); d != nil {
 		kind = d.Kind
 	}
-	if err := fr.Pay(Fare{c.from.Name, address, c.output, src.b.Name, src.pool, c.to.Files(), out.Size}); err != nil {
-		fr.undeliverable(c, err)
-		return
-	}
 	freight := haul.Freight{Output: out, From: src.path, Kind: kind, Fence: fr.Fence, Holder: fr.Holder, Aside: aside(out, c)}
 	to := haul.End{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
 	l.busy++
@@ -214,7 +210,7 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 	if c.away == 0 {
 		fr.Note(address, fmt.Sprintf("moving %s of %s from %s to %s", c.output, address, src.spot.Name(), c.to.Name()), false)
 	}
-	fr.Spawn(func() {
+	move := func() {
 		copied, err := haul.Move(fr.Ctx, src.end(), to, freight)
 		fr.Post(func() {
 			l.busy--
@@ -228,6 +224,24 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 			}
 			fr.noteCopy(address, c, copied.Path, seconds)
 			fr.delivered(c)
+		})
+	}
+	fare := Fare{c.from.Name, address, c.output, out.Digest, src.b.Name, src.pool, c.to.Files(), out.Size}
+	if !fr.Billed(fare) {
+		fr.Spawn(move)
+		return
+	}
+	fr.Spawn(func() { // what lies there already leaves nowhere
+		lies := haul.Lies(fr.Ctx, to, freight)
+		fr.Post(func() {
+			if !lies {
+				if err := fr.Pay(fare); err != nil {
+					l.busy--
+					fr.undeliverable(c, err)
+					return
+				}
+			}
+			fr.Spawn(move)
 		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 // A Fare is what may be billed of a move: files that leave a place.
 type Fare struct {
 	Phase, Address, Output string // whose output it is
+	Digest                 string // of the output: what is made anew leaves anew
 	Backend, Pool          string // that it leaves
 	To                     string
 	Bytes                  int64
@@ -29,7 +30,7 @@ func (f Fare) Entry(b *lang.Backend, pool offer.Pool) (state.Entry, bool) {
 
 // token tells the moves of one job's outputs apart in the ledger.
 func (f Fare) token() string {
-	sum := sha256.Sum256([]byte(f.Output + "\x00" + f.Backend + "\x00" + f.To))
+	sum := sha256.Sum256([]byte(f.Output + "\x00" + f.Digest + "\x00" + f.Backend + "\x00" + f.To))
 	return hex.EncodeToString(sum[:4])
 }
 

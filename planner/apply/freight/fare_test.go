@@ -13,7 +13,7 @@ import (
 func TestFare(t *testing.T) {
 	t.Parallel()
 	billed := offer.Pool{Price: offer.Price{Known: true, USDPerGBOut: "0.09"}}
-	f := Fare{Phase: "a", Address: "phase.a", Output: "o", Backend: "cloud.x", Pool: "p", To: "local", Bytes: 2_500_000_000}
+	f := Fare{Phase: "a", Address: "phase.a", Output: "o", Digest: "sha256:1", Backend: "cloud.x", Pool: "p", To: "local", Bytes: 2_500_000_000}
 	en, ok := f.Entry(nil, billed)
 	if !ok || en.Spent[place.USD] != "0.225" || en.Address != "phase.a" || en.Backend != "cloud.x" || en.Attempt != 0 {
 		t.Errorf("%v %+v", ok, en)
@@ -29,9 +29,10 @@ func TestFare(t *testing.T) {
 	}
 	seen := map[string]bool{en.Token: true}
 	for name, other := range map[string]Fare{
-		"another output": {Output: "x", Backend: f.Backend, To: f.To},
-		"another way":    {Output: f.Output, Backend: f.Backend, To: "ssh.x"},
-		"from elsewhere": {Output: f.Output, Backend: "cloud.y", To: f.To},
+		"made anew":      {Output: f.Output, Digest: "sha256:2", Backend: f.Backend, To: f.To},
+		"another output": {Output: "x", Digest: f.Digest, Backend: f.Backend, To: f.To},
+		"another way":    {Output: f.Output, Digest: f.Digest, Backend: f.Backend, To: "ssh.x"},
+		"from elsewhere": {Output: f.Output, Digest: f.Digest, Backend: "cloud.y", To: f.To},
 	} {
 		if token := other.token(); seen[token] {
 			t.Errorf("%s goes for one that is paid", name)

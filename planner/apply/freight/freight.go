@@ -31,6 +31,7 @@ type Run struct {
 	At       func(name, pool string) *Berth // nil when the place is not in this run
 	Ask      func(*Berth)                   // has its place say anew what it has
 	Stopped  func() bool                    // nothing new begins
+	Billed   func(Fare) bool                // whether its place bills a move
 	Pay      func(Fare) error               // counts what a move is billed, before it begins; an error where that is not covered
 
 	HandsOver bool // jobs may be handed over before what they read is there

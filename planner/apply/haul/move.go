@@ -47,15 +47,12 @@ type Copied struct {
 // Move copies a freight and checks what arrived. What is there already and right
 // is not sent again; what is there and other is moved aside.
 func Move(ctx context.Context, from, to End, f Freight) (Copied, error) {
-	copied := f.From
-	if path.IsAbs(copied) {
-		copied = path.Join(outside, copied)
-	}
+	copied := f.arrives()
 	there, err := look(ctx, to, f, copied)
 	if err != nil {
 		return Copied{}, fmt.Errorf("look at %s: %w", copied, err)
 	}
-	if there.OK && there.Digest == f.Output.Digest && there.Digest != "" {
+	if there.is(f.Output) {
 		return Copied{Path: copied}, nil
 	}
 	if there.OK && f.Aside != "" {
@@ -78,6 +75,21 @@ func Move(ctx context.Context, from, to End, f Freight) (Copied, error) {
 	return Copied{copied, true}, compare(there, f.Output)
 }
 
+// Lies reports whether a freight is where it would go, and right, so that
+// nothing of it would be sent.
+func Lies(ctx context.Context, to End, f Freight) bool {
+	there, err := look(ctx, to, f, f.arrives())
+	return err == nil && there.is(f.Output)
+}
+
+// arrives is the path of the copy, relative to the workdir it goes to.
+func (f *Freight) arrives() string {
+	if path.IsAbs(f.From) {
+		return path.Join(outside, f.From)
+	}
+	return f.From
+}
+
 // look opens the copy where it lies. A glob that matched nothing is copied as
 // such; that nothing is missing its digest tells.
 func look(ctx context.Context, to End, f Freight, copied string) (out seen, err error) {
@@ -97,6 +109,8 @@ type seen struct {
 	Digest  string
 	Verdict string
 }
+
+func (s seen) is(o state.Output) bool { return s.OK && s.Digest == o.Digest && s.Digest != "" }
 
 func compare(s seen, o state.Output) error {
 	switch {

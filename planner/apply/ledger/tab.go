@@ -74,14 +74,21 @@ func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
 }
 
 // Correct enters what a launch cost that was entered at its ceiling; ok is
-// false for any other.
+// false for any other. One that took nothing is still to come.
 func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok bool) {
 	guess, ok := t.guessed[l.N]
 	if !ok {
 		return en, false
 	}
 	delete(t.guessed, l.N)
-	spent, known := t.cost(l, guess)
+	spent, known := Amounts{}, true
+	if unbegun(l.Seen) {
+		bs.fly(t.Item, t.Rest(), -1)
+		t.Left++
+		bs.fly(t.Item, t.Rest(), 1)
+	} else {
+		spent, known = t.cost(l, guess)
+	}
 	en = bs.book(t, l.N, spent, guess, known, at)
 	var back Amounts
 	back.Add(guess, -1)

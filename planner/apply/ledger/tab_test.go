@@ -65,6 +65,30 @@ func TestALaunchThatWasPutOffTakesNothing(t *testing.T) {
 	}
 }
 
+// TestALaunchThatWasPutOffUnheard: that it took nothing is heard of when a later
+// one is over, and one more than was thought is still to come.
+func TestALaunchThatWasPutOffUnheard(t *testing.T) {
+	t.Parallel()
+	var bs Books
+	bs.Ceiling("plan", state.Amounts{"usd": "10"})
+	tab := Tab{Item: Item{Plan: "plan"}, Dues: Dues{Each: usd("2"), Left: 3, Steps: []Amounts{usd("2"), usd("3"), usd("4")}}, Address: "phase.a", Token: "0123456789abcdef", First: 1,
+		Tariff: &Tariff{Price: offer.Price{Known: true, USDPerHour: "2"}}}
+	bs.Open(&tab)
+	bs.Bill(&tab, hourly(2, 30*time.Minute), time.Time{})
+	off := hourly(1, 0)
+	off.Seen.Status = offer.Waiting
+	if en, ok := bs.Correct(&tab, off, time.Time{}); !ok || len(en.Spent) > 0 || en.Unknown || tab.Left != 2 || bs.Spent.Text()["usd"] != "1" {
+		t.Errorf("%v %+v, %d launches left, $%s spent", ok, en, tab.Left, bs.Spent.Text()["usd"])
+	}
+	if !bs.Afford(tab.Item, "phase.b", due("2"), time.Time{}) || bs.Afford(tab.Item, "phase.b", due("2.1"), time.Time{}) {
+		t.Errorf("$1 is spent and $7 set aside, of $10: %s", bs.Why)
+	}
+	bs.Close(&tab)
+	if !bs.Afford(tab.Item, "phase.b", due("9"), time.Time{}) {
+		t.Errorf("$1 of $10 is spent: %s", bs.Why)
+	}
+}
+
 func TestElapsedOf(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
