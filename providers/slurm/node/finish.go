@@ -125,6 +125,7 @@ func (s *start) requeue(e End) error {
 	signal.Notify(ending, syscall.SIGTERM)
 	ctx, stop := context.WithTimeout(context.Background(), scontrolTimeout)
 	defer stop()
+	off := s.without(ctx, e.Seen.Class, ask)
 	for try := 0; ; try++ {
 		err := scontrol(ctx, "requeue", s.begin.ID)
 		if err == nil {
@@ -138,7 +139,7 @@ func (s *start) requeue(e End) error {
 		}
 		time.Sleep(5 * time.Second)
 	}
-	s.amend(ctx, e)
+	s.amend(ctx, e, off)
 	select {
 	case <-ending:
 	case <-time.After(requeueWait):
@@ -146,16 +147,19 @@ func (s *start) requeue(e End) error {
 	return nil
 }
 
-// amend changes what the requeued job asks for, in the moment between the
+// amend changes what the requeued job asks for, and which nodes it keeps off, in the moment between the
 // requeue and the end of this script: Slurm sends TERM, and KILL after
 // KillWait. slurm.conf(5). A job that does not get what it needs does not run:
 // its next start sees that it was not granted.
-func (s *start) amend(ctx context.Context, e End) {
+func (s *start) amend(ctx context.Context, e End, off string) {
 	if g := e.Growth; g != nil {
 		if err := scontrol(ctx, append([]string{"update", "JobId=" + s.begin.ID}, g.terms()...)...); err == nil {
 			g.Granted = true
 			s.record(e) // if it fails, the next start does not run
 		}
+	}
+	if off != "" { // in vain if Slurm was quicker: then it may come back to the same node
+		scontrol(ctx, "update", "JobId="+s.begin.ID, "ExcNodeList="+off)
 	}
 	if d := s.job.Retry.Delay; d > 0 { // in vain if Slurm was quicker: then the next start waits
 		scontrol(ctx, "update", "JobId="+s.begin.ID, fmt.Sprintf("StartTime=now+%d", int(d.Seconds())))
