@@ -310,7 +310,7 @@ type ControlRequest struct {
 	Hold    *bool          // stop or resume starts of this campaign
 	Tokens  []string       // only these; empty = all
 	Cap     *int           // campaign's cap on this backend
-	Phases  map[string]int // phase caps
+	Phases  map[string]int // caps of phases, in place of those that jobs came with; negative = none
 	Resume  []string       // phases whose breaker is closed
 }
 

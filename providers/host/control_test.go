@@ -84,6 +84,14 @@ func TestCaps(t *testing.T) {
 			w.place.CPUs = 8
 			w.client.Control(context.Background(), w.place, providers.ControlRequest{Fence: 1, Phases: map[string]int{"p": 2}})
 		}, 2},
+		{"phase by control, more than the jobs came with", func(w *world, j *providers.Job) {
+			w.place.CPUs, j.Cap = 8, 2
+			w.client.Control(context.Background(), w.place, providers.ControlRequest{Fence: 1, Phases: map[string]int{"p": 4}})
+		}, 4},
+		{"phase by control, no limit any more", func(w *world, j *providers.Job) {
+			w.place.CPUs, j.Cap = 3, 2
+			w.client.Control(context.Background(), w.place, providers.ControlRequest{Fence: 1, Phases: map[string]int{"p": -1}})
+		}, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ func (fl *Fleet) Tell(b *Backend, hold bool) {
 		return
 	}
 	b.told, b.held = true, hold
-	r := providers.ControlRequest{Hold: &hold}
+	r := providers.ControlRequest{Hold: &hold, Phases: fl.caps(b)}
 	if b.Can.HostQueue { // it goes on with muster off
 		limit := fl.Campaign.MaxParallel
 		if limit <= 0 {
@@ -23,6 +23,22 @@ func (fl *Fleet) Tell(b *Backend, hold bool) {
 		r.Cap = &limit
 	}
 	fl.control(b, r)
+}
+
+// caps are how many of each phase may run at once by now, for a queue that keeps
+// to that by itself: what it was handed before may have come with another.
+func (fl *Fleet) caps(b *Backend) map[string]int {
+	if !b.Can.HostQueue && !b.Can.Arrays {
+		return nil
+	}
+	caps := map[string]int{}
+	for _, p := range fl.Campaign.Phases {
+		caps[p.Name] = p.MaxParallel
+		if p.MaxParallel <= 0 {
+			caps[p.Name] = -1
+		}
+	}
+	return caps
 }
 
 // TellAll says it to every queue; that it may start, only to those that were

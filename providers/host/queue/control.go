@@ -152,7 +152,6 @@ func (q *queue) setRules(pl *place, r providers.ControlRequest) {
 			phases = map[string]int{}
 		}
 		maps.Copy(phases, r.Phases)
-		maps.DeleteFunc(phases, func(_ string, n int) bool { return n < 0 })
 		pl.rules.Phases = phases
 	}
 	q.put(entry{Rule: &ruleEntry{Place: pl.n, Rules: pl.rules}})

@@ -81,10 +81,8 @@ func (q *queue) mayStart(p *place, l *lane) string {
 		return fmt.Sprintf("the backend may run %d jobs of a campaign", p.MaxParallel)
 	}
 	limit := l.cap
-	if n, ok := p.rules.Phases[l.phase]; ok && (limit == 0 || n < limit) {
-		if p.phases[l.phase] >= n {
-			return fmt.Sprintf("phase %s may run %d jobs here", l.phase, n)
-		}
+	if n, ok := p.rules.Phases[l.phase]; ok {
+		limit = n // told since; the jobs came with what held then
 	}
 	if limit > 0 && p.phases[l.phase] >= limit {
 		return fmt.Sprintf("phase %s may run %d jobs here", l.phase, limit)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,6 +67,12 @@ func (j *job) elementID() string {
 		return j.batch.id
 	}
 	return fmt.Sprintf("%s_%d", j.batch.id, j.index)
+}
+
+// part is which part of another batch it is, counted from 1; 0 = it is none.
+func (b *batch) part() int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(b.Name, b.Of+"-"))
+	return n
 }
 
 // maxName bounds a job name; Slurm itself takes 1024 bytes, screens show few.
@@ -155,6 +162,7 @@ func loadBatch(dir string) (*batch, []node.Element, error) {
 	for _, e := range elements {
 		b.Indexes = append(b.Indexes, e.Index)
 	}
+	b.readLimit()
 	b.id, b.held, b.wide = b.noted("id"), b.noted("held") != "", b.noted("wide") != ""
 	if t, err := time.Parse(time.RFC3339Nano, b.noted("tried")); err == nil {
 		b.tried = t

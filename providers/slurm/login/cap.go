@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/arrays"
@@ -47,13 +48,17 @@ func (b *batch) live() (n int) {
 
 // before is the batch that another one waits for in its lane, nil when that
 // has ended.
-func (c *campaign) before(k *batch) *batch {
+func (c *campaign) before(k *batch) (p *batch) {
 	for _, o := range c.batches {
-		if k.Behind != "" && o.Name == k.Behind && !o.over() {
+		switch {
+		case k.Behind == "", o.over():
+		case o.Name == k.Behind:
 			return o
+		case o.Of == k.Behind:
+			p = o
 		}
 	}
-	return nil
+	return p
 }
 
 // crowded says that a batch has to wait until fewer of its phase are with
@@ -109,36 +114,97 @@ func (c *campaign) balance(ctx context.Context) error {
 	return nil
 }
 
-// throttle changes how many of a phase may run at once; 0 = no limit.
+// throttle changes how many of a phase may run at once, also of arrays that
+// Slurm has; none = no limit. Where fewer may run than there are arrays, those
+// that have no part in it begin when the one before them in their lane has ended.
 func (c *campaign) throttle(ctx context.Context, phase string, limit int) error {
+	limit = max(limit, 0)
 	var list []*batch
 	var sizes []int
+	other := false
 	for _, k := range c.batches {
 		if k.Phase == phase && !k.over() {
 			list, sizes = append(list, k), append(sizes, k.live())
+			other = other || k.Limit != limit
 		}
 	}
-	shares := make([]int, len(list))
+	if !other {
+		return nil
+	}
+	shares, behind := make([]int, len(list)), make([]int, len(list))
 	if limit > 0 {
-		shares, _ = arrays.Spread(limit, sizes)
+		shares, behind = arrays.Spread(limit, sizes)
 	}
 	for i, k := range list {
-		k.Limit = limit
+		lane := ""
+		if limit > 0 && behind[i] >= 0 {
+			lane = list[behind[i]].Name
+		}
+		if err := c.setLane(k, lane); err != nil {
+			return err
+		}
 		if err := c.setThrottle(ctx, k, shares[i]); err != nil {
+			return err
+		}
+	}
+	if err := c.letGo(ctx); err != nil {
+		return err
+	}
+	for _, k := range list { // last: whoever is killed before it does it all again
+		k.Limit = limit
+		if err := k.noteLimit(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// setLane changes what a batch begins behind, of its phase. What Slurm has of it
+// is told so with the next letGo; what runs goes on.
+func (c *campaign) setLane(k *batch, behind string) error {
+	if k.Behind == behind {
+		return nil
+	}
+	k.Behind = behind
+	if k.id == "" {
+		return nil
+	}
+	k.wide = true
+	return k.note("wide", "it is told its own, with its place in a lane")
+}
+
 // setThrottle changes an array's own part. scontrol(1), ArrayTaskThrottle; 0 =
 // no limit.
 func (c *campaign) setThrottle(ctx context.Context, k *batch, n int) error {
-	if k.Array && k.id != "" && n != k.Cap {
+	if n == k.Cap {
+		return nil
+	}
+	if k.Array && k.id != "" {
 		if err := c.cluster.Scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(n)); err != nil && !cluster.Gone(err) {
 			return fmt.Errorf("change how many of %s may run: %w", k.Name, err)
 		}
 	}
 	k.Cap = n
+	return k.noteLimit()
+}
+
+// noteLimit keeps what may run of a batch, where it was changed.
+func (b *batch) noteLimit() error {
+	if err := b.note("limit", fmt.Sprintf("%d %d %s", b.Limit, b.Cap, b.Behind)); err != nil {
+		return fmt.Errorf("note how many of %s may run: %w", b.Name, err)
+	}
 	return nil
+}
+
+// readLimit is the opposite of noteLimit.
+func (b *batch) readLimit() {
+	f := append(strings.Fields(b.noted("limit")), "")
+	if len(f) < 3 {
+		return
+	}
+	limit, err := strconv.Atoi(f[0])
+	part, err2 := strconv.Atoi(f[1])
+	if err == nil && err2 == nil {
+		b.Limit, b.Cap, b.Behind = limit, part, f[2]
+	}
 }

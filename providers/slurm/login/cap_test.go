@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/providers"
 )
 
 // TestCapOverArrays: a phase's limit holds over the arrays that it takes, and
@@ -50,5 +52,41 @@ func TestLanes(t *testing.T) {
 	}
 	if want := []string{"", "", "afterany:1"}; !slices.Equal(got, want) || !strings.Contains(k.f.sent()[0], "--hold") {
 		t.Errorf("dependencies are %q, want %q; sent %q", got, want, k.f.sent())
+	}
+}
+
+// TestCapChanged: another limit reaches the arrays that Slurm has, once; a muster
+// that comes later knows of it. Where fewer may run than there are arrays, one
+// comes behind the other.
+func TestCapChanged(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	jobs := k.jobs("a", 20, nil)
+	for i := range jobs {
+		jobs[i].Cap = 6
+		jobs[i].Shape.CPUs = 1 + i%2
+	}
+	k.submit("batch0123456789", append(jobs, k.jobs("b", 3, nil)...)...)
+	const throttle = "scontrol update JobId=%d ArrayTaskThrottle=%d"
+	for _, tt := range []struct {
+		limit int
+		want  []string
+	}{
+		{6, nil},
+		{4, []string{fmt.Sprintf(throttle, 1, 2), fmt.Sprintf(throttle, 2, 2)}},
+		{4, nil},
+		{10, []string{fmt.Sprintf(throttle, 1, 5), fmt.Sprintf(throttle, 2, 5)}},
+		{1, []string{fmt.Sprintf(throttle, 1, 1), fmt.Sprintf(throttle, 2, 1), "scontrol update JobId=2 Dependency=afterany:1"}},
+		{-1, []string{fmt.Sprintf(throttle, 1, 0), fmt.Sprintf(throttle, 2, 0), "scontrol update JobId=2 Dependency="}},
+		{-1, nil},
+	} {
+		k.f.calls = nil
+		if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Phases: map[string]int{"a": tt.limit, "b": -1, "none": 3}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := k.f.told(); !slices.Equal(got, tt.want) {
+			t.Errorf("with a limit of %d Slurm is told %q, want %q", tt.limit, got, tt.want)
+		}
+		k.restart()
 	}
 }

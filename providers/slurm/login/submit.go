@@ -444,7 +444,7 @@ func (c *campaign) narrow(ctx context.Context, k *batch) error {
 	var order []string
 	for _, i := range k.Indexes {
 		j := k.jobs[i]
-		if j == nil || j.ended {
+		if j == nil || j.ended || j.last.Status == offer.Running {
 			continue
 		}
 		terms, ready := c.dependency(j)
