@@ -123,18 +123,8 @@ func TestIDsGivenOutAgain(t *testing.T) {
 	if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Hold: &hold}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(k.spool(), "missing"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, token := range []string{"a0", "a1"} {
-		path, at := filepath.Join(k.spool(), "missing", token), time.Now().Add(-time.Hour)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
-	}
+	k.claims("1", "a0", "a1")
+	k.missing("a0", "a1")
 	if o := k.found("a0"); o.Status != offer.Lost {
 		t.Errorf("what is gone under another's id is %+v", o)
 	}
@@ -151,6 +141,78 @@ func TestIDsGivenOutAgain(t *testing.T) {
 	}
 }
 
+// claims has elements of an array claim their tokens, in order.
+func (k *bench) claims(array string, tokens ...string) {
+	k.Helper()
+	for i, token := range tokens {
+		dir := filepath.Join(k.spool(), "claims", token)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			k.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "id"), fmt.Appendf(nil, "%s_%d\n", array, i), 0o600); err != nil {
+			k.Fatal(err)
+		}
+	}
+}
+
+// missing has jobs be found nowhere for an hour.
+func (k *bench) missing(tokens ...string) {
+	k.Helper()
+	if err := os.MkdirAll(filepath.Join(k.spool(), "missing"), 0o700); err != nil {
+		k.Fatal(err)
+	}
+	for _, token := range tokens {
+		path, at := filepath.Join(k.spool(), "missing", token), time.Now().Add(-time.Hour)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			k.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			k.Fatal(err)
+		}
+	}
+}
+
+// TestLostBeforeItBegan: what the controller forgot before it came to run has
+// lost nothing: it is submitted again, under its token, with what comes after it,
+// a few times at most. What had begun counts as lost.
+func TestLostBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	jobs := append(k.jobs("a", 3, nil), k.jobs("b", 3, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)
+	k.submit("batch0123456789", jobs...)
+	k.f.answer = func(argv []string) *cluster.Result {
+		if argv[0] != "sacct" {
+			return nil
+		}
+		return &cluster.Result{Out: printed(argv)}
+	}
+	k.claims("1", "a0")
+	for n := range launchTries {
+		k.missing("a0", "a1", "a2", "b0", "b1", "b2")
+		k.restart()
+		if o := k.found("a0"); o.Status != offer.Lost {
+			t.Errorf("what had begun is %+v", o)
+		}
+		if o := k.found("b2"); o.Status != offer.Queued || o.Handle != "" || !strings.Contains(o.Reason, "lost it before it began") {
+			t.Errorf("lost for the %d. time it is %+v", n+1, o)
+		}
+		k.f.scripts = nil
+		k.restart()
+		id := 3 + 2*n
+		if out := k.submit("batch0123456789", jobs[1], jobs[2], jobs[4], jobs[5]); out[1].Handle != fmt.Sprintf("%d_2", id) || out[3].Handle != fmt.Sprintf("%d_2", id+1) {
+			t.Errorf("submitted again they are %+v", out)
+		}
+		if len(k.f.scripts) != 2 || directive(k.f.scripts[0], "array") != "1-2" || directive(k.f.scripts[1], "dependency") != fmt.Sprintf("aftercorr:%d", id) {
+			t.Errorf("sent: %q", k.f.scripts)
+		}
+	}
+	k.missing("a1")
+	k.restart()
+	if o := k.found("a1"); o.Status != offer.Lost {
+		t.Errorf("lost once more it is %+v", o)
+	}
+}
+
 // TestEachLookGoesOnFromTheLast: a job that neither the queue nor accounting has
 // is not lost at the first look. Who only looks in now and then, as a scheduled
 // `apply -once` does, concludes from what an earlier look noted: a minute later
@@ -159,6 +221,7 @@ func TestEachLookGoesOnFromTheLast(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+	k.claims("1", "a0", "a1")
 	k.f.answer = func(argv []string) *cluster.Result {
 		if argv[0] != "sacct" {
 			return nil

@@ -103,11 +103,19 @@ func (c *campaign) load() error {
 	slices.SortFunc(c.batches, func(a, b *batch) int { // parts before what they were taken out of
 		return cmp.Or(a.Seq-b.Seq, strings.Compare(b.Of, a.Of), a.Made.Compare(b.Made), len(a.Name)-len(b.Name), strings.Compare(a.Name, b.Name))
 	})
+	holder := map[string]*batch{} // by token: a part keeps its files when a later one takes jobs out of it
+	for _, b := range c.batches {
+		for _, e := range elements[b] {
+			if h := holder[e.Job.Token]; h == nil || b.part() > h.part() {
+				holder[e.Job.Token] = b
+			}
+		}
+	}
 	for _, b := range c.batches {
 		b.Indexes = nil
 		for i := range elements[b] {
 			e := &elements[b][i]
-			if c.jobs[e.Job.Token] == nil {
+			if holder[e.Job.Token] == b {
 				c.adopt(b, e.Index, &e.Job)
 				b.Indexes = append(b.Indexes, e.Index)
 			}

@@ -263,8 +263,13 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 	}
 	acct := cluster.Histories(rows)
 	known := known(gone, acct)
+	var vanished []*job
 	for _, j := range gone {
 		o, ok := c.ending(j, acct[j.place()], j.row(by), known[j.batch])
+		if ok && (o.Status == offer.Lost || o.Reason == offer.Blocked && c.lostBefore(j, vanished)) && c.mayReturnToSpool(j) {
+			vanished = append(vanished, j)
+			continue
+		}
 		if ok {
 			c.count(j, o)
 			list = append(list, o)
@@ -274,7 +279,8 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 			return nil, err
 		}
 	}
-	return list, nil
+	back, err := c.returnToSpool(vanished)
+	return append(list, back...), err
 }
 
 // accountRest is how long accounting is left alone in a watch that has asked

@@ -160,7 +160,7 @@ func (c *campaign) split(k *batch, indexes []int) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := &batch{Of: cmp.Or(k.Of, k.Name), Seq: k.Seq, Phase: k.Phase, Pool: k.Pool, Limit: k.Limit, Cap: min(k.Cap, len(indexes)), Behind: k.Behind, Array: true,
+	part := &batch{Of: cmp.Or(k.Of, k.Name), Seq: k.Seq, Phase: k.Phase, Pool: k.Pool, Limit: k.Limit, Cap: min(k.Cap, len(indexes)), Behind: k.Behind, Array: k.Array,
 		Made: k.Made, Indexes: slices.Clone(indexes), jobs: map[int]*job{}}
 	part.Name = c.partName(part.Of)
 	part.dir = node.Batch(c.path("batches", part.Name))

@@ -1,0 +1,59 @@
+package login
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A controller that is killed forgets what it took in since it last saved its
+// state, and what accounting has of that may be nothing. A job that was lost so
+// before it claimed its token has run nothing: it waits on the spool again, and
+// the next hand-over submits it, under its token. Should the controller come to
+// know of it again, one of the two gets the claim.
+
+// mayReturnToSpool reports whether a job that is lost was never begun, and has
+// not been lost too often: it counts each time.
+func (c *campaign) mayReturnToSpool(j *job) bool {
+	return !c.claimed(j) && !exists(c.path("cancels", j.token)) && c.mayRelaunch(j)
+}
+
+// lostBefore reports whether something that a job comes after is submitted again,
+// or among those that will be: nobody has dropped it for a failure.
+func (c *campaign) lostBefore(j *job, lost []*job) bool {
+	return slices.ContainsFunc(j.after, func(t string) bool {
+		p := c.jobs[c.heir(t)]
+		return p != nil && !p.ended && (p.batch.id == "" || slices.Contains(lost, p))
+	})
+}
+
+// returnToSpool takes jobs back from the batches that Slurm has lost. What comes
+// after them is pointed at their new ids where it is still there.
+func (c *campaign) returnToSpool(lost []*job) (list []offer.Observation, err error) {
+	by := map[*batch][]int{}
+	var order []*batch
+	for _, j := range lost {
+		if by[j.batch] == nil {
+			order = append(order, j.batch)
+		}
+		by[j.batch] = append(by[j.batch], j.index)
+	}
+	for _, k := range order {
+		slices.Sort(by[k])
+		part, err := c.split(k, by[k])
+		if err != nil {
+			return list, err
+		}
+		for _, i := range part.Indexes {
+			j := part.jobs[i]
+			c.back(j)
+			c.unpointed[j.token] = true
+			o := j.last
+			o.Status, o.Handle, o.Expected = offer.Queued, "", time.Time{}
+			o.Reason = "Slurm has lost it before it began; it is submitted again"
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
