@@ -295,3 +295,39 @@ func TestSweep(t *testing.T) {
 		t.Errorf("Slurm was told %q", got)
 	}
 }
+
+// TestLaunchedTwice: the exit of a second launch of what had begun, which its
+// claim refused, is not that of the job: the first one tells its own, unless it
+// has had all of its time.
+func TestLaunchedTwice(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+	k.f.answer = func(argv []string) *cluster.Result {
+		if argv[0] != "sacct" {
+			return nil
+		}
+		var rows []values
+		for _, id := range []string{"1_0", "1_1"} {
+			rows = append(rows, values{"JobID": id, "JobName": k.first(), "State": "FAILED", "ExitCode": fmt.Sprintf("%d:0", node.ExitRefused), "Submit": fmt.Sprint(time.Now().Unix()),
+				"Start": fmt.Sprint(time.Now().Unix()), "End": fmt.Sprint(time.Now().Unix())})
+		}
+		return &cluster.Result{Out: printed(argv, rows...)}
+	}
+	k.claims("1", "a0", "a1")
+	k.starts(node.Begin{Token: "a0", ID: "1_0", At: time.Now(), Node: "cpu1"})
+	k.starts(node.Begin{Token: "a1", ID: "1_1", At: time.Now().Add(-2 * time.Hour), Node: "cpu1"})
+	k.missing("a0", "a1")
+	k.restart()
+	if o := k.found("a0"); o.Status != offer.Running {
+		t.Errorf("what may go on is %+v", o)
+	}
+	if o := k.found("a1"); o.Status != offer.Lost {
+		t.Errorf("what has had all of its time is %+v", o)
+	}
+	k.record("a0", node.End{Begin: node.Begin{Token: "a0", ID: "1_0"}, Final: true, Seen: offer.Observation{Token: "a0", Presence: offer.Found, Handle: "1_0", Status: offer.Completed, Attempt: 1}})
+	k.restart()
+	if o := k.found("a0"); o.Status != offer.Completed {
+		t.Errorf("what has told its end is %+v", o)
+	}
+}

@@ -333,6 +333,11 @@ func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow, kno
 	switch {
 	case r != nil && r.Final() && time.Since(r.End) < recordLag && time.Since(j.asked) < recordLag:
 		return o, false // its own record may be on its way
+	case r != nil && r.Final() && c.forgotten(j, r):
+		if b := c.lastBegin(j); j.walltime <= 0 || time.Since(b.At) < j.walltime+lostAfter {
+			return o, false // the start that holds the claim may go on
+		}
+		o.Usage = h.Usage(r)
 	case r != nil && r.Final():
 		state, exit, sig = r.State, r.Exit, r.Signal
 		o.Usage = h.Usage(r)

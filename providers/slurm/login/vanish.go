@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/node"
 )
 
 // A controller that is killed forgets what it took in since it last saved its
@@ -56,4 +58,29 @@ func (c *campaign) returnToSpool(lost []*job) (list []offer.Observation, err err
 		}
 	}
 	return list, nil
+}
+
+// forgotten reports whether a row is of a second launch of what had begun, under
+// the same id and number: a controller that was killed had forgotten the first.
+// The second was refused its claim; what the first came to it writes down itself.
+func (c *campaign) forgotten(j *job, r *cluster.AccountRow) bool {
+	if r.Exit != node.ExitRefused || cluster.StateWord(r.State) != "FAILED" {
+		return false
+	}
+	b := c.lastBegin(j)
+	if b.ID != j.elementID() {
+		return false
+	}
+	_, err := node.Spool(c.spool).ReadEnd(j.token, b.Restart)
+	return err != nil
+}
+
+// lastBegin is what the latest start of a job wrote down of itself.
+func (c *campaign) lastBegin(j *job) node.Begin {
+	for n := j.last.Attempt - j.base; n >= 0; n-- {
+		if b, err := node.Spool(c.spool).ReadBegin(j.token, n); err == nil {
+			return b
+		}
+	}
+	return node.Begin{}
 }

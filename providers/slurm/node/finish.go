@@ -19,7 +19,9 @@ import (
 // finish records an end, has Slurm start the job again if its policy says so,
 // and gives the status for Slurm.
 func (s *start) finish(e End, v failure.Verdict) (int, error) {
-	os.RemoveAll(string(s.folder))
+	if s.folder != "" {
+		os.RemoveAll(string(s.folder))
+	}
 	next := e
 	again := e.Seen.Status == offer.Failed && !e.Outside && s.retries(&next, v)
 	stopped := ""

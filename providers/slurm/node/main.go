@@ -74,7 +74,7 @@ func run(batch Batch, p place) (int, error) {
 	}
 	spool := Spool(filepath.Dir(filepath.Dir(string(batch))))
 	s := &start{spool: spool, batch: batch, job: j, place: p,
-		begin: Begin{Token: j.Token, ID: p.id(), Restart: p.restart, At: time.Now(), Node: p.node, Pool: p.partition, GPUs: devices()}}
+		begin: Begin{Token: j.Token, ID: p.id(), Restart: p.restart, At: time.Now(), Node: p.node, Pool: p.partition, GPUs: devices(), Process: self(os.Getpid())}}
 	return s.run()
 }
 

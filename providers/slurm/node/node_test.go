@@ -285,9 +285,12 @@ func TestNotLaunchedBefore(t *testing.T) {
 	if e, ok := w.spool.LastEnd(j.Token); !ok || !e.Completed() {
 		t.Errorf("its last end is %+v", e)
 	}
-	for _, p := range []place{{job: "5", restart: 2}, {job: "5", restart: 3}, {job: "6", restart: 2}} {
-		if code, _ := w.run(j, p); code != ExitRefused || w.ran() != 1 {
-			t.Errorf("start %d of %s: status %d, and it ran %d times", p.restart, p.job, code, w.ran())
+	for _, again := range []struct {
+		place
+		want int
+	}{{place{job: "5", restart: 2}, 0}, {place{job: "5", restart: 3}, 0}, {place{job: "6", restart: 2}, ExitRefused}} {
+		if code, _ := w.run(j, again.place); code != again.want || w.ran() != 1 {
+			t.Errorf("start %d of %s: status %d, want %d, and it ran %d times", again.restart, again.job, code, again.want, w.ran())
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	proc "github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
@@ -53,6 +54,8 @@ type Begin struct {
 	Node    string    `json:"node"`
 	GPUs    []string  `json:"gpus,omitempty"`
 	Pool    string    `json:"pool,omitempty"`
+	// Process is the one that runs the job on its node; nil = not known.
+	Process *proc.ID `json:"process,omitempty"`
 }
 
 // An End is how one start ended.

@@ -74,8 +74,11 @@ func (s *start) run() (int, error) {
 	case err != nil:
 		return exitBroken, err
 	case got == duplicate:
-		return ExitRefused, s.spool.recordDuplicate(s.begin)
+		return s.besides()
 	case got == over:
+		if e, ok := s.spool.LastEnd(s.begin.Token); ok && e.Completed() {
+			return 0, nil // Slurm had not heard of it: what comes after it goes on
+		}
 		return ExitRefused, nil
 	}
 	s.before, s.lost = s.spool.earlier(s.begin)
