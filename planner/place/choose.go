@@ -27,6 +27,7 @@ var (
 		return "costs more"
 	}}
 	soonest   = criterion{byWait, func(o, _ option) string { return "starts later: about " + units.ShortDuration(o.wait) }}
+	free      = criterion{func(a, b option) int { return cmp.Compare(b2i(crowded(a)), b2i(crowded(b))) }, saying("nothing is free there now, and when it would start is not known")}
 	asWritten = criterion{func(a, b option) int { return cmp.Compare(a.order, b.order) }, saying("stands later in candidates")}
 	sparing   = criterion{func(a, b option) int { return cmp.Compare(idles(a), idles(b)) }, saying("would idle its GPUs")}
 	standing  = criterion{func(a, b option) int { return cmp.Compare(b2i(a.rental), b2i(b.rental)) }, saying("is rented; the production pool comes first")}
@@ -45,20 +46,20 @@ func saying(s string) func(o, best option) string { return func(o, best option) 
 func (in Input) order(use string, pressed bool) ranking {
 	switch use {
 	case useOrder:
-		return ranking{asWritten, sparing, cheapest, soonest, forTests, surest, byName}
+		return ranking{asWritten, sparing, cheapest, free, soonest, forTests, surest, byName}
 	case useSoonest:
-		return ranking{sparing, soonest, cheapest, asWritten, forTests, surest, byName}
+		return ranking{sparing, free, soonest, cheapest, asWritten, forTests, surest, byName}
 	case useRentalIfPressed:
 		if pressed {
-			return ranking{rented, sparing, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, byName}
+			return ranking{rented, sparing, free, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, byName}
 		}
-		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, surest, byName}
+		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
 	case useProduction:
-		return ranking{standing, sparing, cheapest, soonest, asWritten, forTests, surest, byName}
+		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
 	case useCheapest, useCheapestSoonest:
-		return ranking{sparing, cheapest, soonest, asWritten, forTests, surest, byName}
+		return ranking{sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
 	}
-	return ranking{named(use), sparing, cheapest, soonest, asWritten, forTests, surest, byName}
+	return ranking{named(use), sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
 }
 
 // soonestUnlessRented ranks pools with a queue by their wait: rentals start
@@ -116,6 +117,10 @@ func byCost(a, b option) int {
 	}
 	return 0
 }
+
+// crowded reports whether nothing of a pool is free, and nobody says when it is:
+// an unknown wait counts as none, but not where there is a queue.
+func crowded(o option) bool { return o.wait < 0 && o.pool.Total > 0 && o.pool.Idle == 0 }
 
 func byWait(a, b option) int { return cmp.Compare(counted(a.wait), counted(b.wait)) }
 

@@ -41,13 +41,29 @@ func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) 
 		asked := g.Shape
 		asked.Options = string(g.Options[typ]) // as its backend was asked for it
 		key := ShapeKey(asked)
+		first := len(out)
+		var said []offer.Quote
 		for _, p := range in.Pools {
 			if p.Backend == name {
-				out = append(out, in.option(g, p, order, quotes[quoteKey(p.Backend, p.Name, key)]))
+				q := quotes[quoteKey(p.Backend, p.Name, key)]
+				out, said = append(out, in.option(g, p, order, q)), append(said, q)
+			}
+		}
+		if alike(said) {
+			for i := range out[first:] { // what its pools lack besides is beside the point
+				out[first+i].bad = &misfit{why: said[0].Why, would: said[0].Would}
 			}
 		}
 	}
 	return out
+}
+
+// alike reports whether a backend says one thing of all its pools: then what is
+// asked for is wrong whichever it is, and a shorter walltime would not help.
+func alike(said []offer.Quote) bool {
+	return len(said) > 1 && said[0].Why != "" && !slices.ContainsFunc(said, func(q offer.Quote) bool {
+		return q.Fits || q.Passing || q.MaxTime > 0 || q.Why != said[0].Why
+	})
 }
 
 // option joins a pool's facts with its live quote; the quote wins where it

@@ -120,6 +120,10 @@ func reasons(options []option) (lines []string) {
 	}
 	for _, g := range groups {
 		why := g.why
+		of := func(o option) bool { return o.pool.Backend == g.backend && !slices.Contains(g.pools, o.pool.Name) }
+		if len(g.pools) > 1 && why == first[g.backend+"\x00"+g.why] && !slices.ContainsFunc(options, of) {
+			g.pools = nil // it is said of the backend
+		}
 		if len(g.pools) == 1 {
 			why = first[g.backend+"\x00"+g.why]
 		}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +48,7 @@ type bounds struct {
 	maxWall time.Duration // 0 = no limit
 
 	perJob, perNode, perUser, perAccount, group, least amounts
+	typed                                              [5]map[string]int // GPUs of a type, in the order of spans
 }
 
 // free are bounds that limit nothing.
@@ -82,7 +82,11 @@ var spans = []span{
 	{"a user", func(b *bounds) amounts { return b.perUser }},
 	{"an account", func(b *bounds) amounts { return b.perAccount }},
 	{"all its jobs together", func(b *bounds) amounts { return b.group }},
+	{"a job on each node", func(b *bounds) amounts { return b.perNode }},
 }
+
+// onNodes is the span of what each node of a job gives it.
+const onNodes = 4
 
 // A measure is one resource of a limit.
 type measure struct {
@@ -142,13 +146,55 @@ func beyond(list []bounds, shape offer.Shape) (why, would string) {
 			would = fmt.Sprintf("ask for at most %s = %s", m.name, m.value(most))
 			return true
 		}
-		if slices.ContainsFunc(spans, func(s span) bool { return over(s, m.get(asks(shape, false))) }) ||
-			over(span{"a job on each node", func(b *bounds) amounts { return b.perNode }}, m.get(asks(shape, true))) {
-			return why, would
+		for i, s := range spans {
+			if over(s, m.get(asks(shape, i == onNodes))) {
+				return why, would
+			}
 		}
 		if by, least := stated(list, func(b *bounds) int64 { return m.get(b.least) }); by != nil && m.get(asks(shape, false)) < least && !(m.name == "memory" && shape.Memory == 0) {
 			return fmt.Sprintf("%s takes jobs of %s %s or more, %s are asked for", by.who, m.text(least), m.word, m.text(m.get(asks(shape, false)))),
 				fmt.Sprintf("ask for %s = %s", m.name, m.value(least))
+		}
+	}
+	return "", ""
+}
+
+// limitTypes reads limits on GPUs of a type, "gres/gpu:a100=2", of the texts of
+// each span.
+func (b *bounds) limitTypes(texts ...string) {
+	for i, text := range texts {
+		for name, value := range parseTRES(text) {
+			model, ok := strings.CutPrefix(name, "gres/gpu:")
+			n, err := strconv.Atoi(value)
+			if !ok || err != nil || n < 0 {
+				continue
+			}
+			if b.typed[i] == nil {
+				b.typed[i] = map[string]int{}
+			}
+			b.typed[i][model] = n
+		}
+	}
+}
+
+// beyondType says which limit on GPUs of a type a shape passes that asks for
+// them by this type; "" if none, or where it asks for any. Only who names a type
+// is held to its limits. resource_limits.html, Specific Limits Over GRES.
+func beyondType(list []bounds, shape offer.Shape, model string) (why, would string) {
+	if model == "" {
+		return "", ""
+	}
+	for i, s := range spans {
+		asked := asks(shape, i == onNodes).gpus
+		for _, b := range list {
+			most, ok := b.typed[i][model]
+			if !ok {
+				continue
+			}
+			if asked > most {
+				return fmt.Sprintf("%s gives %s %s of type %s at most, %d are asked for", b.who, s.of, units.Count(most, "GPU"), model, asked), fmt.Sprintf("ask for at most gpus = %d, or for another model", most)
+			}
+			break // the first that states it holds
 		}
 	}
 	return "", ""

@@ -23,9 +23,11 @@ type Facts struct {
 	// AccountingStorageEnforce.
 	Enforced     bool
 	MaxArray     int            // elements of one array; 0 = not known
+	resume       time.Duration  // in which a node that is powered down comes up; 0 = not known
 	maxJobs      int            // that the controller keeps, of all users; 0 = not known
 	licenses     map[string]int // nil = not known
 	reservations *[]reservation // nil = not known
+	host         string         // from which jobs are submitted; "" = not known
 	groups       []string       // of this user; nil = not known, or all may be used
 	// defaultAccount is the one under which the user's jobs run that name none; ""
 	// = not known.
@@ -52,6 +54,7 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 		s.RequeueExits = requeueExits(config)
 		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
 		s.Enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
+		s.resume = seconds(config["ResumeTimeout"])
 		s.MaxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
 	}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "nodes"); err == nil {
@@ -67,7 +70,7 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 		list := parseReservations(string(out))
 		s.reservations = &list
 	}
-	s.groups = groupNames()
+	s.groups, s.host = groupNames(), thisHost()
 	qos, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "qos", "format="+strings.Join(qosFields, ","))
 	if err == nil {
 		s.qos = parseQoS(string(qos))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -17,13 +18,17 @@ type nodeFacts struct {
 	gpus     map[string]int // by type
 	features []string
 	down     bool // until somebody mends it: it is down, drained or does not answer
+	ready    bool // it takes jobs now, and has a core idle
+	asleep   bool // it is powered down, and started for a job
 }
 
 // addNode notes a node, by sinfo's fields.
 func (p *Partition) addNode(f []string) {
 	n := nodeFacts{name: f[0], gpus: parseGres(f[5]), features: nameList(f[7]), down: gone(f[2])}
-	if cpus := strings.Split(f[3], "/"); len(cpus) == 4 {
+	n.asleep = takesJobs(f[2]) && strings.Contains(f[2], "~")
+	if cpus := strings.Split(f[3], "/"); len(cpus) == 4 { // allocated/idle/other/total
 		n.cpus, _ = strconv.Atoi(cpus[3])
+		n.ready = takesJobs(f[2]) && !n.asleep && (number(cpus[1]) > 0 || strings.HasPrefix(f[2], completing))
 	}
 	if mib, err := strconv.ParseInt(f[4], 10, 64); err == nil {
 		n.memory = mib << 20
@@ -47,19 +52,20 @@ func gone(state string) bool {
 }
 
 // has reports whether a node has what each node of a job must have at once.
-func (n *nodeFacts) has(each amounts, models, wanted []string) bool {
+// named says that the site has the models by these names.
+func (n *nodeFacts) has(each amounts, models []string, named bool, wanted []string) bool {
 	if n.cpus > 0 && each.cpus > n.cpus || n.memory > 0 && each.memory > n.memory {
 		return false
 	}
-	if each.gpus > 0 && !n.hasGPUs(each.gpus, models) {
+	if each.gpus > 0 && !n.hasGPUs(each.gpus, models, named) {
 		return false
 	}
 	return !slices.ContainsFunc(wanted, func(f string) bool { return !slices.Contains(n.features, f) })
 }
 
 // hasGPUs reports whether a node has so many GPUs of one of some models, as far
-// as their type tells: a site may call them otherwise.
-func (n *nodeFacts) hasGPUs(count int, models []string) bool {
+// as their type tells: a site may call them otherwise, where none is named so.
+func (n *nodeFacts) hasGPUs(count int, models []string, named bool) bool {
 	sum := 0
 	for model, has := range n.gpus {
 		sum += has
@@ -67,7 +73,17 @@ func (n *nodeFacts) hasGPUs(count int, models []string) bool {
 			return true
 		}
 	}
-	return sum >= count && (len(models) == 0 || len(n.gpus) == 1)
+	return sum >= count && (len(models) == 0 || len(n.gpus) == 1 && !named || n.all(models))
+}
+
+// all reports whether each GPU of a node is of one of some models.
+func (n *nodeFacts) all(models []string) bool {
+	for model := range n.gpus {
+		if !slices.ContainsFunc(models, func(m string) bool { return SameGPU(m, model) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // SameGPU reports whether a model as people write it, "A100", is one of a
@@ -82,8 +98,9 @@ func SameGPU(model, gres string) bool {
 
 // together are the nodes of a partition that have all that a job needs of each.
 func (l *Partition) together(shape offer.Shape, constraint string) (list []*nodeFacts) {
+	named := slices.ContainsFunc(shape.GPU.Models, l.HasGPU)
 	for i := range l.nodes {
-		if n := &l.nodes[i]; n.has(asks(shape, true), shape.GPU.Models, required(constraint)) {
+		if n := &l.nodes[i]; n.has(asks(shape, true), shape.GPU.Models, named, required(constraint)) {
 			list = append(list, n)
 		}
 	}
@@ -126,7 +143,7 @@ func (l *Partition) Lacks(shape offer.Shape, constraint string) string {
 	case n == 0:
 		return fmt.Sprintf("no node of partition %s has %s at once", l.Name, needs(shape, constraint))
 	}
-	return fmt.Sprintf("partition %s has %d nodes with %s, %d are asked for", l.Name, n, needs(shape, constraint), want)
+	return fmt.Sprintf("partition %s has %s with %s, %d are asked for", l.Name, units.Count(n, "node"), needs(shape, constraint), want)
 }
 
 // needs is what each node of a job must have, in words.
@@ -134,8 +151,16 @@ func needs(shape offer.Shape, constraint string) string {
 	var words []string
 	each := asks(shape, true)
 	for _, m := range measures[:3] {
-		if n := m.get(each); n > 0 {
+		n := m.get(each)
+		switch {
+		case n <= 0:
+		case m.name == "memory":
 			words = append(words, m.text(n)+" "+m.word)
+		default:
+			words = append(words, units.Count(int(n), strings.TrimSuffix(m.word, "s")))
+		}
+		if m.name == "gpus" && n > 0 && len(shape.GPU.Models) > 0 {
+			words[len(words)-1] += " of model " + strings.Join(shape.GPU.Models, " or ")
 		}
 	}
 	for _, f := range required(constraint) {

@@ -16,14 +16,35 @@ func Gres(l *Partition, s offer.Shape) string {
 	}
 	nodes := max(s.Nodes, 1)
 	each := strconv.Itoa((s.GPUs + nodes - 1) / nodes)
-	if l != nil && len(l.GPUs) > 1 {
+	if model := gpuType(l, s); model != "" {
+		return "gpu:" + model + ":" + each
+	}
+	return "gpu:" + each
+}
+
+// gpuType is the type by which a partition is asked for the GPUs of a shape, ""
+// where any of its would do. Of several types that would, the one is taken whose
+// model is named first and of which a node has enough.
+func gpuType(l *Partition, s offer.Shape) string {
+	if l == nil || len(l.GPUs) < 2 || s.GPUs <= 0 {
+		return ""
+	}
+	var would []string
+	for _, m := range s.GPU.Models {
 		for _, model := range slices.Sorted(maps.Keys(l.GPUs)) {
-			if model != "" && slices.ContainsFunc(s.GPU.Models, func(m string) bool { return SameGPU(m, model) }) {
-				return "gpu:" + model + ":" + each
+			if model != "" && SameGPU(m, model) && !slices.Contains(would, model) {
+				would = append(would, model)
 			}
 		}
 	}
-	return "gpu:" + each
+	if len(would) == 0 || len(would) == len(l.GPUs) {
+		return ""
+	}
+	nodes := max(s.Nodes, 1)
+	if i := slices.IndexFunc(would, func(model string) bool { return l.GPUs[model] >= (s.GPUs+nodes-1)/nodes }); i > 0 {
+		return would[i]
+	}
+	return would[0]
 }
 
 // HasGPU reports whether a partition has GPUs of a model, by the types that the

@@ -3,6 +3,7 @@ package cluster
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // A QoS is a quality of service; zero is no limit.
@@ -66,6 +67,7 @@ func parseQoS(out string) (list []QoS) {
 			over: strings.Contains(r["Flags"], "OverPartQOS"), longer: strings.Contains(r["Flags"], "PartitionTimeLimit")}
 		q.maxWall, q.perJob, q.perNode, q.perUser = parseLimit(r["MaxWall"]), parseAmounts(r["MaxTRES"]), parseAmounts(r["MaxTRESPerNode"]), parseAmounts(r["MaxTRESPU"])
 		q.perAccount, q.group, q.least = parseAmounts(r["MaxTRESPA"]), parseAmounts(r["GrpTRES"]), parseAmounts(r["MinTRES"])
+		q.limitTypes(r["MaxTRES"], r["MaxTRESPU"], r["MaxTRESPA"], r["GrpTRES"], r["MaxTRESPerNode"])
 		list = append(list, q)
 	}
 	return list
@@ -79,6 +81,7 @@ func parseAssoc(out string) (list []Association) {
 		a := Association{Account: r["Account"], partition: r["Partition"], qos: nameList(r["QOS"]), defaultQoS: r["DefaultQOS"], bounds: free("account " + r["Account"]),
 			maxSubmit: Least(number(r["MaxSubmit"]), number(r["GrpSubmit"])), none: noneOf(r, "MaxSubmit", "GrpSubmit", "MaxJobs", "GrpJobs")}
 		a.maxWall, a.group, a.perJob, a.perNode = parseLimit(r["MaxWall"]), parseAmounts(r["GrpTRES"]), parseAmounts(r["MaxTRES"]), parseAmounts(r["MaxTRESPerNode"])
+		a.limitTypes(r["MaxTRES"], "", "", r["GrpTRES"], r["MaxTRESPerNode"])
 		list = append(list, a)
 	}
 	return list
@@ -99,6 +102,12 @@ func parseConfig(out string) map[string]string {
 		}
 	}
 	return config
+}
+
+// seconds reads "600 sec"; 0 if it is none.
+func seconds(text string) time.Duration {
+	n, _, _ := strings.Cut(text, " ")
+	return time.Duration(number(n)) * time.Second
 }
 
 // requeueExits are RequeueExit and RequeueExitHold: "99", "1-3,98". slurm.conf(5).

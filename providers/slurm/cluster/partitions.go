@@ -29,7 +29,8 @@ type Partition struct {
 	groups            []string // nil = all
 	Exclusive         bool     // a job has its nodes for itself
 	rootOnly          bool
-	reserved          bool // it takes jobs of a reservation alone
+	reserved          bool   // it takes jobs of a reservation alone
+	from              string // machines that may submit to it, as a host list; "" = all
 	state             string
 	maxCPUs           int   // of one node, for a job; 0 = no limit
 	maxMem            int64 // of one node, for a job; 0 = no limit
@@ -58,6 +59,9 @@ func parsePartitions(out string) (list []Partition) {
 			groups: nameList(f["AllowGroups"]), weights: parseWeights(f["TRESBillingWeights"]), GPUs: map[string]int{}}
 		p.deniedAccounts, p.rootOnly, p.reserved, p.state = nameList(f["DenyAccounts"]), f["RootOnly"] == "YES", f["ReqResv"] == "YES", f["State"]
 		p.maxCPUs, p.maxMem = number(f["MaxCPUsPerNode"]), int64(number(f["MaxMemPerNode"]))<<20
+		if from := f["AllocNodes"]; nameList(from) != nil {
+			p.from = from
+		}
 		p.Exclusive = f["OverSubscribe"] == "EXCLUSIVE"
 		p.maxMemCPU = int64(number(f["MaxMemPerCPU"])) << 20
 		p.MaxNodes, _ = strconv.Atoi(f["MaxNodes"])

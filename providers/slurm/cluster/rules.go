@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -90,6 +91,9 @@ func (s *Facts) Forbids(account, qos string, booked bool, shape offer.Shape, l *
 	if l.rootOnly && s.groups != nil {
 		return fmt.Sprintf("only root may use partition %s", l.Name), ""
 	}
+	if s.host != "" && l.from != "" && !hostIn(l.from, s.host) {
+		return fmt.Sprintf("partition %s takes jobs from %s only, this is %s", l.Name, l.from, s.host), "submit from there: name one as host in the ssh block"
+	}
 	if l.reserved && !booked {
 		return fmt.Sprintf("partition %s takes jobs of a reservation alone", l.Name), `set reservation in options "slurm"`
 	}
@@ -105,7 +109,10 @@ func (s *Facts) Forbids(account, qos string, booked bool, shape offer.Shape, l *
 	if by, most := wall(list); by != nil && shape.Walltime > most {
 		return by.ends(most), s.LongerQoS(account, l, shape.Walltime)
 	}
-	return beyond(list, shape)
+	if why, would := beyond(list, shape); why != "" {
+		return why, would
+	}
+	return beyondType(list, shape, gpuType(l, shape))
 }
 
 // wall is the walltime that holds of some bounds.
@@ -162,7 +169,27 @@ func (s *Facts) LongerQoS(account string, l *Partition, walltime time.Duration) 
 }
 
 func setQoS(names []string) string {
+	if len(names) == 0 {
+		return "take qos out"
+	}
 	return "set qos = \"" + strings.Join(names, `" or "`) + `" in options "slurm"`
+}
+
+// Unasked says why a user cannot ask for a qos under an account, "" for any, and
+// what to ask for instead; "" if he can, or it is not known.
+func (s *Facts) Unasked(account, qos string) (why, would string) {
+	mine := s.QoSNames(account)
+	if s.Closed || slices.Contains(mine, qos) {
+		return "", ""
+	}
+	if why = fmt.Sprintf("qos %s is not yours", qos); s.Quality(qos) == nil {
+		why = fmt.Sprintf("there is no qos %s here", qos)
+	}
+	mine = slices.DeleteFunc(mine, func(name string) bool { q := s.Quality(name); return q != nil && q.none })
+	if near := diag.Suggest(qos, mine); near != "" {
+		return why + "; did you mean " + near + "?", setQoS([]string{near})
+	}
+	return why, setQoS(mine)
 }
 
 // otherQoS says which of the user's qualities of service a partition takes.

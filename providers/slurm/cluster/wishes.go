@@ -26,7 +26,10 @@ type reservation struct {
 	start, end time.Time
 	users      []string
 	accounts   []string
+	groups     []string
 	partition  string
+	nodes      int  // 0 = not told
+	flexible   bool // its jobs may run beyond its nodes and times
 }
 
 // parseReservations reads scontrol -o show reservation, with times in seconds.
@@ -37,7 +40,8 @@ func parseReservations(out string) (list []reservation) {
 			continue
 		}
 		list = append(list, reservation{name: f["ReservationName"], start: epoch(f["StartTime"]), end: epoch(f["EndTime"]), users: nameList(f["Users"]),
-			accounts: nameList(f["Accounts"]), partition: f["PartitionName"]})
+			accounts: nameList(f["Accounts"]), groups: nameList(f["Groups"]), partition: f["PartitionName"], nodes: number(f["NodeCnt"]),
+			flexible: slices.Contains(strings.Split(f["Flags"], ","), "FLEX")})
 	}
 	return list
 }
@@ -53,25 +57,19 @@ func parseLicenses(out string) map[string]int {
 	return list
 }
 
-// Unmet says why what a user's job of a shape wishes for cannot be had on a
+// Unmet says why what a user's job of a shape wishes for cannot be had on any
 // partition, and what would help: features, licenses and reservations that are
-// not there. "" if it can, or if the site does not tell.
-func (s *Facts) Unmet(me string, shape offer.Shape, o Wishes, l *Partition) (why, would string) {
+// not there, or not for this. "" if it can, or if the site does not tell. An
+// account of "" is any of the user's.
+func (s *Facts) Unmet(me, account string, shape offer.Shape, o Wishes) (why, would string) {
+	var all []string
+	for _, p := range s.Partitions {
+		all = append(all, p.features...)
+	}
 	for _, feature := range features(o.Constraint) {
-		if slices.Contains(l.features, feature) {
-			continue
+		if !slices.Contains(all, feature) { // refused even beside others that are there
+			return fmt.Sprintf("no node here has feature %s; %s", feature, Meant("features", feature, all)), ""
 		}
-		var where, all []string
-		for _, p := range s.Partitions {
-			if slices.Contains(p.features, feature) {
-				where = append(where, p.Name)
-			}
-			all = append(all, p.features...)
-		}
-		if len(where) > 0 {
-			return fmt.Sprintf("no node of partition %s has feature %s", l.Name, feature), "choose partition " + strings.Join(where, " or ")
-		}
-		return fmt.Sprintf("no node here has feature %s; %s", feature, Meant("features", feature, all)), ""
 	}
 	for name, n := range licenses(o.Licenses) {
 		total, ok := s.licenses[name]
@@ -80,36 +78,134 @@ func (s *Facts) Unmet(me string, shape offer.Shape, o Wishes, l *Partition) (why
 		case !ok:
 			return fmt.Sprintf("there is no license %s here; %s", name, Meant("licenses", name, slices.Collect(maps.Keys(s.licenses)))), ""
 		case n > total:
-			return fmt.Sprintf("there are %d licenses %s, %d are asked for", total, name, n), ""
+			return fmt.Sprintf("there are %d licenses %s, %d are asked for", total, name, n), fmt.Sprintf("ask for at most licenses = \"%s:%d\"", name, total)
 		}
 	}
 	if o.Reservation != "" && s.reservations != nil {
-		return s.reserved(me, shape, o.Reservation, l)
+		return s.reserved(me, account, shape, o.Reservation)
 	}
 	return "", ""
 }
 
-// reserved says why a job cannot run in a reservation.
-func (s *Facts) reserved(me string, shape offer.Shape, name string, l *Partition) (why, would string) {
-	var names []string
-	for _, r := range *s.reservations {
-		names = append(names, r.name)
-		switch {
-		case r.name != name:
-		case !r.end.IsZero() && !r.end.After(time.Now()):
-			return fmt.Sprintf("reservation %s ended %s", name, r.end.Format("2006-01-02 15:04")), ""
-		case !r.end.IsZero() && time.Until(r.end) < shape.Walltime:
-			left := time.Until(r.end).Truncate(time.Minute)
-			return fmt.Sprintf("reservation %s ends in %s, the walltime is %s", name, units.FormatDuration(left), units.FormatDuration(shape.Walltime)), "shorten walltime"
-		case r.partition != "" && r.partition != "(null)" && r.partition != l.Name:
-			return fmt.Sprintf("reservation %s is of partition %s", name, r.partition), "choose partition " + r.partition
-		case len(r.users) > 0 && len(r.accounts) == 0 && !slices.Contains(r.users, me) && !strings.HasPrefix(r.users[0], "-"):
-			return fmt.Sprintf("reservation %s is for users %s", name, strings.Join(r.users, ", ")), ""
-		default:
-			return "", ""
+// UnmetOn is Unmet for one partition, of what there is elsewhere.
+func (s *Facts) UnmetOn(l *Partition, o Wishes) (why, would string) {
+	if lacking := l.lacking(o.Constraint); lacking != "" {
+		var where []string
+		for i := range s.Partitions {
+			if p := &s.Partitions[i]; p.lacking(o.Constraint) == "" {
+				where = append(where, p.Name)
+			}
+		}
+		would := ""
+		if len(where) > 0 {
+			would = "choose partition " + strings.Join(where, " or ")
+		}
+		return fmt.Sprintf("no node of partition %s has feature %s", l.Name, lacking), would
+	}
+	if r := s.reservation(o.Reservation); r != nil && r.partition != "" && r.partition != "(null)" && r.partition != l.Name {
+		return fmt.Sprintf("reservation %s is of partition %s", r.name, r.partition), "choose partition " + r.partition
+	}
+	return "", ""
+}
+
+// lacking are the features of a constraint that no node of a partition has, ""
+// if it has those of all of it, or of one of the choices that it offers.
+func (l *Partition) lacking(constraint string) string {
+	var missing []string
+	for _, choice := range choices(constraint) {
+		lacks := slices.DeleteFunc(features(choice), func(f string) bool { return slices.Contains(l.features, f) })
+		if len(lacks) == 0 {
+			return ""
+		}
+		if !slices.Contains(missing, lacks[0]) {
+			missing = append(missing, lacks[0])
 		}
 	}
-	return fmt.Sprintf("there is no reservation %s here, it may have expired; %s", name, Meant("reservations", name, names)), ""
+	return strings.Join(missing, " or ")
+}
+
+// choices are the alternatives of a constraint, "a100|h100&ib": where they are
+// within parentheses each word of it may be one.
+func choices(constraint string) []string {
+	if strings.Contains(constraint, "|") && strings.ContainsAny(constraint, "[(") {
+		return features(constraint)
+	}
+	return strings.Split(constraint, "|")
+}
+
+// reservation is that of a name; nil if there is none, or it is not told.
+func (s *Facts) reservation(name string) *reservation {
+	if s == nil || s.reservations == nil || name == "" {
+		return nil
+	}
+	for i := range *s.reservations {
+		if r := &(*s.reservations)[i]; r.name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// Opens is when a reservation begins that has not begun; the zero time if it
+// has, or is not known.
+func (s *Facts) Opens(name string) time.Time {
+	if r := s.reservation(name); r != nil && !r.flexible && r.start.After(time.Now()) {
+		return r.start
+	}
+	return time.Time{}
+}
+
+// reserved says why a job cannot run in a reservation.
+func (s *Facts) reserved(me, account string, shape offer.Shape, name string) (why, would string) {
+	r := s.reservation(name)
+	if r == nil {
+		var names []string
+		for _, r := range *s.reservations {
+			names = append(names, r.name)
+		}
+		return fmt.Sprintf("there is no reservation %s here, it may have expired; %s", name, Meant("reservations", name, names)), ""
+	}
+	if !r.end.IsZero() && !r.end.After(time.Now()) {
+		return fmt.Sprintf("reservation %s ended %s", name, r.end.Format("2006-01-02 15:04")), ""
+	}
+	if why := r.others(me, account, s.Accounts()); why != "" {
+		return why, ""
+	}
+	left, from := time.Until(r.end).Truncate(time.Minute), "ends in"
+	if !s.Opens(name).IsZero() {
+		left, from = r.end.Sub(r.start), "lasts"
+	}
+	if most := max(left, time.Minute); !r.end.IsZero() && !r.flexible && shape.Walltime > most {
+		return fmt.Sprintf("reservation %s %s %s, the walltime is %s", name, from, units.FormatDuration(left), units.FormatDuration(shape.Walltime)),
+			fmt.Sprintf("walltime = %q at most", units.ShortDuration(most))
+	}
+	if nodes := max(shape.Nodes, 1); r.nodes > 0 && !r.flexible && nodes > r.nodes {
+		return fmt.Sprintf("reservation %s has %s, %d are asked for", name, units.Count(r.nodes, "node"), nodes), fmt.Sprintf("ask for at most nodes = %d", r.nodes)
+	}
+	return "", ""
+}
+
+// others says whose a reservation is that is not this user's: it is for those
+// whom it names, or whose account. One that names whom it is not for, by a
+// minus, or groups, is left to Slurm.
+func (r *reservation) others(me, account string, accounts []string) string {
+	except := func(list []string) bool { return len(list) > 0 && strings.HasPrefix(list[0], "-") }
+	if account != "" {
+		accounts = []string{account}
+	}
+	mine := func(a string) bool { return slices.Contains(r.accounts, a) }
+	switch {
+	case len(r.users)+len(r.accounts) == 0, len(r.groups) > 0, except(r.users), except(r.accounts):
+	case slices.Contains(r.users, me), slices.ContainsFunc(accounts, mine):
+	case len(r.accounts) > 0 && len(accounts) == 0: // whose they are is not told
+	case len(r.accounts) == 0:
+		return fmt.Sprintf("reservation %s is for users %s", r.name, strings.Join(r.users, ", "))
+	case len(r.users) == 0:
+		return fmt.Sprintf("reservation %s is for accounts %s", r.name, strings.Join(r.accounts, ", "))
+	default:
+		return fmt.Sprintf("reservation %s is for users %s and accounts %s", r.name, strings.Join(r.users, ", "), strings.Join(r.accounts, ", "))
+	}
+	return ""
 }
 
 // features are the words of a constraint: "intel&gpu", "[rack1*2&rack2*4]",

@@ -3,6 +3,7 @@ package login
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +47,16 @@ func (b *backend) siteWithin(ctx context.Context, age time.Duration) (*cluster.F
 
 // qosName is the quality of service under which a job would run.
 func (b *backend) qosName(s *cluster.Facts, l *cluster.Partition, own string) string {
-	return cmp.Or(own, b.config.QoS, s.DefaultQoS(b.config.Account, l.Name))
+	asked := b.config.QoS
+	if !b.mine(s, asked) {
+		asked = "" // preflight says so, once
+	}
+	return cmp.Or(own, asked, s.DefaultQoS(b.config.Account, l.Name))
+}
+
+// mine reports whether a qos is one that the user may ask for, as far as is told.
+func (b *backend) mine(s *cluster.Facts, qos string) bool {
+	return qos == "" || s.Closed || slices.Contains(s.QoSNames(b.config.Account), qos)
 }
 
 // longest is how many elements one array may have here; 0 = not known.

@@ -22,6 +22,7 @@ type fitter struct {
 	o     script.Options
 	all   []offer.Pool
 	found map[string]misfit // by partition, whichever the options name
+	wrong misfit            // what is wrong with what is asked for, whatever the partition
 }
 
 // A misfit is why a shape cannot run on a partition; the zero one that it can.
@@ -35,6 +36,7 @@ func (b *backend) fitter(live *cluster.Facts, shape offer.Shape, o script.Option
 	for _, p := range all {
 		f.found[p.Name] = f.misfit(f.shape, p)
 	}
+	f.wrong = f.nowhere()
 	return f
 }
 
@@ -42,7 +44,9 @@ func (b *backend) fitter(live *cluster.Facts, shape offer.Shape, o script.Option
 func (f *fitter) quote(p offer.Pool) offer.Quote {
 	q := offer.Quote{Backend: f.Name, Pool: p.Name, Price: p.Price, Wait: -1}
 	m := f.found[p.Name]
-	if f.o.Partition != "" && f.o.Partition != p.Name {
+	if f.wrong.why != "" {
+		m = f.wrong
+	} else if f.o.Partition != "" && f.o.Partition != p.Name {
 		m = f.elsewhere()
 	} else if p.Testing && !f.shape.Smoke {
 		m = misfit{why: fmt.Sprintf("partition %s is for tests only", p.Name), would: f.choices(p.Name)}
@@ -60,10 +64,44 @@ func (f *fitter) quote(p offer.Pool) offer.Quote {
 	return q
 }
 
+// nowhere says what is wrong with what is asked for on any partition, so that one
+// mistake is told once.
+func (f *fitter) nowhere() (m misfit) {
+	if f.live == nil {
+		return m
+	}
+	switch name := f.o.Partition; {
+	case len(f.all) == 1 && f.all[0].Name == "":
+		return misfit{why: f.all[0].Notes[0], would: "correct partitions or exclude_partitions of the backend block"}
+	case name != "" && f.live.Partition(name) == nil:
+		return misfit{why: noPartition(name, f.live), would: f.choices("")}
+	}
+	if f.o.QoS != "" {
+		m.why, m.would = f.live.Unasked(f.config.Account, f.o.QoS)
+	}
+	if m.why == "" {
+		m.why, m.would = f.live.Unmet(f.cluster.User, f.config.Account, f.shape, wishes(f.o))
+	}
+	return m
+}
+
+// noPartition says that a partition is not there, and which was meant.
+func noPartition(name string, live *cluster.Facts) string {
+	var names []string
+	for i := range live.Partitions {
+		names = append(names, live.Partitions[i].Name)
+	}
+	return fmt.Sprintf("there is no partition %s here; %s", name, cluster.Meant("partitions", name, names))
+}
+
+func wishes(o script.Options) cluster.Wishes {
+	return cluster.Wishes{Constraint: o.Constraint, Reservation: o.Reservation, Licenses: o.Licenses}
+}
+
 // worth reports whether it is worth asking the scheduler about a partition: jobs
 // go there, and preflight has nothing to say of what is asked for.
 func (f *fitter) worth(p offer.Pool) bool {
-	return (f.o.Partition == "" || f.o.Partition == p.Name) && (!p.Testing || f.shape.Smoke) &&
+	return f.wrong.why == "" && f.mine(f.live, f.config.QoS) && (f.o.Partition == "" || f.o.Partition == p.Name) && (!p.Testing || f.shape.Smoke) &&
 		script.OwnOption(f.o.Extra) == "" && (f.live.Closed || f.config.Account == "" || slices.Contains(f.live.Accounts(), f.config.Account))
 }
 
@@ -76,7 +114,7 @@ func (f *fitter) elsewhere() misfit {
 	case f.live.Partition(name) != nil:
 		return misfit{why: fmt.Sprintf("the backend block keeps partition %s out, by partitions or exclude_partitions", name), would: f.choices("")}
 	}
-	return misfit{why: fmt.Sprintf("there is no partition %s here; %s", name, cluster.Meant("partitions", name, poolNames(f.all))), would: f.choices("")}
+	return misfit{why: fmt.Sprintf("profile %s knows no partition %s; %s", f.profile.Name, name, cluster.Meant("partitions", name, poolNames(f.all))), would: f.choices("")}
 }
 
 // choices names the partitions but one that would do, with their longest
@@ -252,14 +290,8 @@ func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o script.Options, 
 		return "", ""
 	}
 	name := b.qosName(s, l, o.QoS)
-	if asked := o.QoS + b.config.QoS; asked != "" && !s.Closed && s.Quality(name) == nil {
-		return fmt.Sprintf("there is no qos %s here; %s", name, cluster.Meant("qos", name, s.QoSNames(b.config.Account))), "yours are " + strings.Join(s.QoSNames(b.config.Account), ", ")
-	}
-	if o.QoS != "" && !s.Closed && !slices.Contains(s.QoSNames(b.config.Account), o.QoS) {
-		return fmt.Sprintf("qos %s is not yours", o.QoS), "yours are " + strings.Join(s.QoSNames(b.config.Account), ", ")
-	}
 	if why, would := s.Forbids(b.config.Account, name, o.Reservation != "", shape, l); why != "" {
 		return why, would
 	}
-	return s.Unmet(b.cluster.User, shape, cluster.Wishes{Constraint: o.Constraint, Reservation: o.Reservation, Licenses: o.Licenses}, l)
+	return s.UnmetOn(l, wishes(o))
 }

@@ -3,11 +3,13 @@ package login
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
@@ -42,6 +44,9 @@ func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
 	all = b.chosen(all)
 	if err == nil {
 		forTests(all)
+	}
+	if err == nil && len(all) == 0 {
+		all = append(all, b.none(live))
 	}
 	return all, nil
 }
@@ -123,6 +128,19 @@ func (b *backend) chosen(all []offer.Pool) (out []offer.Pool) {
 	return out
 }
 
+// none stands for the partitions of a backend whose block leaves none: its note
+// says why nothing fits there.
+func (b *backend) none(live *cluster.Facts) offer.Pool {
+	why := "the backend block leaves no partition"
+	for _, name := range b.config.Partitions {
+		if live.Partition(name) == nil {
+			why = "the backend block leaves no partition: " + noPartition(name, live)
+			break
+		}
+	}
+	return offer.Pool{Backend: b.Name, Wait: -1, Source: live.Source(), Notes: []string{why}}
+}
+
 // pool is one partition, the live facts over those of the profile.
 func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: offer.Price{Known: true}, Source: s.Source()}
@@ -168,6 +186,13 @@ func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	programs.Note(&p, l.Archs)
 	if s.Old() {
 		p.Notes = append(slices.Clone(p.Notes), "Slurm "+s.Version+" is older than any that muster is held against (20.11): what it does not tell is unknown")
+	}
+	if n, of := l.Asleep(); n > 0 {
+		note := fmt.Sprintf("%d of its %d nodes are powered down until a job needs them", n, of)
+		if d := s.ResumeTime(); d > 0 {
+			note += ", and may take " + units.FormatDuration(d) + " to come up"
+		}
+		p.Notes = append(slices.Clone(p.Notes), note)
 	}
 	if !l.Up {
 		p.Notes = append(slices.Clone(p.Notes), "the partition is closed now")

@@ -82,8 +82,9 @@ func (b *backend) preflightSite(s *cluster.Facts, tell func(int, string, string,
 	for i, p := range s.Partitions {
 		names[i] = p.Name
 	}
+	there := func(p string) bool { return slices.Contains(names, p) }
 	for _, p := range b.config.Partitions {
-		if !slices.Contains(names, p) {
+		if !there(p) && slices.ContainsFunc(b.config.Partitions, there) { // where none is there, no place fits, and it says so
 			tell(-1, "There is no such partition", "backend.%s names %s; %s", b.Name, p, cluster.Meant("partitions", p, slices.Clone(names)))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -41,6 +42,7 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 		}
 		f := b.fitter(live, shape, o, pools)
 		tests := max(testsMost/len(shapes), testsEach)
+		var denied []int // quotes of what Slurm refused
 		for _, p := range pools {
 			q := f.quote(p)
 			q.Shape = i
@@ -56,12 +58,15 @@ func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 				if q.Wait, err = b.wait(ctx, segment, o, p.Name); err != nil {
 					q.Fits, q.MaxTime = false, 0
 					q.Why, q.Would = refused(err)
+					f.found[p.Name] = misfit{why: q.Why}
+					denied = append(denied, len(out))
 				}
 			}
+			q.Wait = f.awake(p, q)
 			out = append(out, q)
 		}
-		if len(pools) == 0 {
-			out = append(out, offer.Quote{Backend: name, Shape: i, Wait: -1, Why: "the cluster has none of the partitions that the backend block names"})
+		for _, k := range denied {
+			out[k].Would = f.another(out[k].Would, out[k].Pool)
 		}
 	}
 	return out, nil
@@ -116,6 +121,38 @@ func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, poo
 		return -1, err
 	}
 	return max(time.Until(at).Round(time.Second), 0), nil
+}
+
+// another is what to do about a refusal, with the partitions that would do but
+// the one that refused.
+func (f *fitter) another(hint, but string) string {
+	const vague = "choose another partition"
+	would := f.choices(but)
+	switch {
+	case would == "":
+		return strings.Replace(hint, vague, "no other partition here would do", 1)
+	case strings.Contains(hint, vague):
+		return strings.Replace(hint, vague, would, 1)
+	}
+	return either(hint, would)
+}
+
+// awake is how long a shape waits on a partition at least, of what the scheduler
+// does not reckon with: nodes that are powered down come up first, and a
+// reservation begins when it does.
+func (f *fitter) awake(p offer.Pool, q offer.Quote) time.Duration {
+	l := f.live.Partition(p.Name)
+	if l == nil || !q.Fits {
+		return q.Wait
+	}
+	least := f.live.Resumes(l, f.shape, f.o.Constraint)
+	if opens := f.live.Opens(f.o.Reservation); !opens.IsZero() {
+		least = max(least, time.Until(opens).Round(time.Second))
+	}
+	if least == 0 {
+		return q.Wait
+	}
+	return max(q.Wait, least)
 }
 
 // refused is why Slurm would not take a shape, and what to do.

@@ -25,7 +25,7 @@ func TestQuoteTooLong(t *testing.T) {
 		"of the qos":       {"normal|0|06:00:00||||||\n", "c|u|me||normal|normal|||||\n", offer.Shape{Walltime: 30 * time.Hour}, 6 * time.Hour, "ends jobs at"},
 		"of the account":   {"normal|0|||||||\n", "c|u|me||normal|normal|||03:00:00||\n", offer.Shape{Walltime: 20 * time.Hour}, 3 * time.Hour, "account u ends jobs at 3h"},
 		"has no GPUs, too": {"normal|0|06:00:00||||||\n", "c|u|me||normal|normal|||||\n", offer.Shape{Walltime: 30 * time.Hour, GPUs: 1}, 0, "ends jobs at"},
-		"not this qos":     {"other|0|||||||\n", "c|u|me||other|other|||||\n", offer.Shape{Walltime: 30 * time.Hour, Options: `{"qos": "secret"}`}, 0, "ends jobs at"},
+		"not this qos":     {"other|0|||||||\n", "c|u|me||other|other|||||\n", offer.Shape{Walltime: 30 * time.Hour, Options: `{"qos": "secret"}`}, 0, "there is no qos secret here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
