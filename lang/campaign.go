@@ -121,7 +121,6 @@ type Input struct {
 type (
 	Output     = output.Output
 	OutputKind = output.Kind
-	Verify     = output.Verify
 	Metric     = output.Metric
 )
 
@@ -185,7 +184,6 @@ type Precondition struct {
 // What the campaign allows: its rules and limits, and its budgets.
 type (
 	Policy    = policy.Policy
-	Rule      = policy.Rule
 	RuleScope = policy.Scope // what a rule's condition sees
 	Budget    = policy.Budget
 )

@@ -24,7 +24,7 @@ func (m *maker) arrange() {
 		w.first = slices.Clone(w.pp.Kind)
 	}
 	diags := m.diags
-	m.plan.Keep(plan.Live{Hash: m.hash, Pools: m.in.Pools, Faster: m.faster, Assumed: m.forecastInput})
+	m.plan.Keep(plan.Live{Hash: m.hash, Faster: m.faster, Assumed: m.forecastInput})
 	m.overflows = !m.hasDeadline()
 	m.arrangeOnce()
 	if !m.overflows && m.late() {

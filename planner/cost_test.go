@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
@@ -137,8 +138,8 @@ func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 	in := rented(input(c, nil), "1")
 	in.Pools = append(in.Pools, offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 8, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "2.5"}})
 	p := planned(t, in)
-	got, known := p.JobCeiling("a", 0)
-	if got["usd"] != "15" || !known {
+	got, known := launches.Ceiling(p.Phases[0].Decision(0), p.Phases[0].Phase.Retry, in.Pools)
+	if got["usd"].String() != "15" || !known {
 		t.Errorf("2 h on 1 GPU at $2.50, 3 launches: got %v", got)
 	}
 	if p.Phases[0].Decision(0).Backend != "local.local" {

@@ -114,7 +114,7 @@ func newMaker(in Input) *maker {
 		Campaign: in.Campaign.Name, About: in.Campaign.Description, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
 		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly,
 	}
-	m.plan.Keep(plan.Live{Hash: m.hash, Pools: in.Pools})
+	m.plan.Keep(plan.Live{Hash: m.hash})
 	for _, p := range in.Campaign.Phases {
 		w := &work{p: p, reqs: p.Requests(lang.Run), pp: &PhasePlan{Phase: p, Details: map[int]Detail{}}}
 		n := p.Len()

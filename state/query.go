@@ -15,17 +15,6 @@ func (s *State) Job(address string) *Job { return s.Jobs[address] }
 // Addresses are the keys of Jobs, sorted.
 func (s *State) Addresses() []string { return slices.Sorted(maps.Keys(s.Jobs)) }
 
-// Held is the hold that covers an address: one for it, or one for everything.
-// For selections that are patterns see the caller's matcher; nil is no hold.
-func (s *State) Held(address string) *Hold {
-	for i := range s.Holds {
-		if h := &s.Holds[i]; h.Address == "" || h.Address == address {
-			return h
-		}
-	}
-	return nil
-}
-
 // InFlight are the jobs that may be running or may yet start by themselves,
 // sorted by key: those with an active status, and held ones whose last attempt
 // a backend may still have.

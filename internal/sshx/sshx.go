@@ -59,9 +59,6 @@ func New(t Target, o Options) *Client {
 	return c
 }
 
-// Host is the host as the campaign names it.
-func (c *Client) Host() string { return c.target.Host }
-
 // Notes are what ~/.ssh/config says for this host and muster does not follow,
 // with file and line.
 func (c *Client) Notes() []string {

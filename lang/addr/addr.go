@@ -112,16 +112,6 @@ func JoinKey(pairs []Pair) string {
 	return string(buf)
 }
 
-// ParseBackend reads backend.TYPE.NAME and returns TYPE.NAME.
-func ParseBackend(s string) (string, error) {
-	rest, ok := strings.CutPrefix(s, "backend.")
-	typ, name, two := strings.Cut(rest, ".")
-	if !ok || !two || !ValidName(typ) || !ValidName(name) {
-		return "", fmt.Errorf("%q is not a backend's address: write backend.TYPE.NAME", clip(s))
-	}
-	return rest, nil
-}
-
 // clip shortens foreign text for a message.
 func clip(s string) string {
 	const most = 80 // characters shown of a foreign text

@@ -133,18 +133,6 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestParseBackend(t *testing.T) {
-	t.Parallel()
-	if got, err := ParseBackend("backend.slurm.alpine"); got != "slurm.alpine" || err != nil {
-		t.Error(got, err)
-	}
-	for _, bad := range []string{"slurm.alpine", "backend.slurm", "backend.a.b.c", "backend..x", ""} {
-		if _, err := ParseBackend(bad); err == nil {
-			t.Errorf("%q is accepted", bad)
-		}
-	}
-}
-
 func FuzzAddress(f *testing.F) {
 	for _, s := range []string{`phase.a["N=1"]`, `phase.a["s=\"x\""]`, `seed=42`, `phase.*[*`, `a=",`, "phase.a[\"s=\\\"\\u0000\\\"\"]"} {
 		f.Add(s)

@@ -259,8 +259,8 @@ func TestReads(t *testing.T) {
 	if ds.HasErrors() {
 		t.Fatal(ds.Err())
 	}
-	got := fmt.Sprintln(tm.Axes(), tm.Params(), len(tm.Symbols()), tm.Sensitive()[0], tm.Constant())
-	if want := "[0 1] [a b] 2 var.token false\n"; got != want {
+	got := fmt.Sprintln(tm.Axes(), tm.Params(), len(tm.Symbols()), tm.Sensitive()[0])
+	if want := "[0 1] [a b] 2 var.token\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -130,10 +130,6 @@ func (t *Template) Symbols() []Symbol { return t.symbols }
 // Sensitive are the sensitive values it reads.
 func (t *Template) Sensitive() []Symbol { return t.secret }
 
-// Constant reports whether every cell has the same text: no axis is read and
-// no symbol.
-func (t *Template) Constant() bool { return len(t.axes) == 0 && len(t.symbols) == 0 }
-
 // Range is where the expression stands.
 func (t *Template) Range() hcl.Range { return t.at }
 

@@ -94,14 +94,6 @@ func (g *Grid) AppendKey(buf []byte, i int) []byte {
 // Key is the key of cell i; "" in the grid of one cell.
 func (g *Grid) Key(i int) string { return string(g.AppendKey(nil, i)) }
 
-// First is the least cell; -1 in an empty grid.
-func (g *Grid) First() int {
-	if g.n == 0 {
-		return -1
-	}
-	return 0
-}
-
 // Ends are the least and the greatest cell, one of them when they are the same.
 func (g *Grid) Ends() []int {
 	switch g.n {

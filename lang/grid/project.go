@@ -95,9 +95,6 @@ func (p *Projection) compare(x, y int) int {
 // Len is the number of combinations.
 func (p *Projection) Len() int { return p.n }
 
-// Axes are the axes projected on.
-func (p *Projection) Axes() []int { return p.axes }
-
 // Of is the combination of cell i.
 func (p *Projection) Of(i int) int {
 	switch {

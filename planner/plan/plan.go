@@ -13,7 +13,6 @@ import (
 	"github.com/muster-run/muster/planner/heads"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/planner/transfers"
-	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -54,7 +53,6 @@ type Plan struct {
 // lives that made it. A plan that was read from a file has none of it.
 type Live struct {
 	Hash    *result.Hasher
-	Pools   []offer.Pool
 	Faster  func() []faster.Way // what would make it end sooner
 	Assumed func() forecast.Input
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -115,7 +116,7 @@ func TestReadGivesBackWhatWasWritten(t *testing.T) {
 	if got.ID != p.ID || got.Counts != p.Counts || !reflect.DeepEqual(got.Ceiling, p.Ceiling) || f.Options().Reason != "why not" {
 		t.Errorf("head %+v", f.Head)
 	}
-	if a, k := got.JobCeiling("a", 0); !k || a["usd"] != "1" {
+	if a, k := launches.Ceiling(got.Phases[0].Decision(0), got.Phases[0].Phase.Retry, nil); !k || a["usd"].String() != "1" {
 		t.Errorf("ceiling of a bound plan: %v", a)
 	}
 	info, err := os.Stat(path)

@@ -58,7 +58,6 @@ func submit(t testing.TB, p providers.Provider, backend string, n int) []provide
 func TestProviderIsOneProcessPerType(t *testing.T) {
 	t.Parallel()
 	l := newLauncher(t, Options{})
-	l.Start("fake", "other")
 	provider(t, l, "fake")
 	provider(t, l, "fake")
 	provider(t, l, "other")

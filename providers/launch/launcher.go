@@ -91,16 +91,6 @@ func New(o Options) *Launcher {
 // LockPath is where the lock file lies, whether it exists or not.
 func (l *Launcher) LockPath() string { return filepath.Join(l.opts.Dir, LockName) }
 
-// Start starts the types in the background, all at once. What goes wrong is
-// told by Provider.
-func (l *Launcher) Start(types ...string) {
-	for _, typ := range types {
-		if r, err := l.remote(typ); err == nil {
-			go func() { _, _ = r.instance(l.ctx) }()
-		}
-	}
-}
-
 // Provider returns the provider of a type, started. It may be called from
 // many goroutines; the same type is the same process. The provider has
 // Release and Clean (providers.Releaser, providers.Cleaner) if the process

@@ -100,8 +100,5 @@ func (w *Writer) Acked() uint64 { return w.acked }
 // Size is how many bytes are durable.
 func (w *Writer) Size() int64 { return w.size }
 
-// Err is what stopped the writer, or nil.
-func (w *Writer) Err() error { return w.err }
-
 // Close closes the file. What is queued and not synced is lost.
 func (w *Writer) Close() error { return w.f.Close() }

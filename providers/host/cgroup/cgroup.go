@@ -72,17 +72,6 @@ func (g Group) Take(pid int) error {
 	return os.WriteFile(g.file("cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 }
 
-// Members are the processes in the group.
-func (g Group) Members() (pids []int) {
-	text, _ := os.ReadFile(g.file("cgroup.procs"))
-	for _, f := range strings.Fields(string(text)) {
-		if pid, err := strconv.Atoi(f); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
 // Remove removes the group, if nothing is left in it.
 func (g Group) Remove() error {
 	if g == "" {
