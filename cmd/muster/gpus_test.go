@@ -199,7 +199,7 @@ phase "p" {
     command = "start=$(date +%%s%%N); %s; echo $CUDA_VISIBLE_DEVICES $start $(date +%%s%%N) >> ${output.x}"
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
     output "x" { path = "out/${cell.i}" }
   }

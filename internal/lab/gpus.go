@@ -32,7 +32,8 @@ func (h *Host) UUID(index int) string {
 // function ends it.
 func (h *Host) Hold(index, mib int) (pid int, release func()) {
 	h.t.Helper()
-	out := h.Exec("setsid setpriv --reuid=bob --regid=bob --clear-groups sleep 100000 </dev/null >/dev/null 2>&1 & echo $!")
+	out := h.Exec("setsid setpriv --reuid=bob --regid=bob --clear-groups sleep 100000 </dev/null >/dev/null 2>&1 & " +
+		"until grep -qs sleep /proc/$!/comm; do sleep 0.02; done; echo $!") // it is his from then on
 	pid, err := strconv.Atoi(strings.TrimSpace(out))
 	if err != nil {
 		h.t.Fatalf("hold a GPU: %q", out)

@@ -26,7 +26,7 @@ phase "first" {
       path   = "first/${cell.i}"
       verify = "nonempty"
     }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
   retry {
     on           = ["killed", "node_failure", "unknown"]
@@ -46,7 +46,7 @@ phase "second" {
       path   = "second/${cell.i}"
       verify = "nonempty"
     }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
   retry {
     on           = ["killed", "node_failure", "unknown"]
@@ -65,7 +65,7 @@ phase "last" {
       path   = "all"
       verify = "nonempty"
     }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
   retry {
     on           = ["killed", "node_failure", "unknown"]

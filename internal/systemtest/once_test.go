@@ -27,7 +27,7 @@ phase "p" {
       path   = "out/${cell.i}"
       verify = "nonempty"
     }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 `, n, work)

@@ -27,7 +27,7 @@ phase "stays" {
   job {
     command = "echo stays >> RECORD; echo ${cell.i} > ${output.x}"
     output "x" { path = "out/${cell.i}" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "goes" {
@@ -36,7 +36,7 @@ phase "goes" {
   job {
     command = "echo goes >> RECORD; echo ${cell.i} > ${output.x}"
     output "x" { path = "out/${cell.i}" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 `

@@ -32,7 +32,7 @@ phase "read" {
     command = ["sh", "-c", "for f in ./* ./..x; do cat \"$f\"; done | sort > \"$1\"; printf '%s\\n' \"$BACKEND\" \"$SETUP\" > \"$2\"", "-", output.all, output.said]
     output "all" { path = "out/it's $(touch owned) größe/-all *" }
     output "said" { path = "-said ` + "`touch owned`" + `" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "moved" {
@@ -42,7 +42,7 @@ phase "moved" {
     command = ["sh", "-c", "cat -- \"$1\" > \"$2\"", "-", input.all, output.copy]
     input "all" { from = phase.read.output.all }
     output "copy" { path = "copy $HOME; touch owned" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 `

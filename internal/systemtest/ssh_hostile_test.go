@@ -41,7 +41,7 @@ phase "values" {
       path   = "out/${cell.key}"
       verify = "nonempty"
     }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "words" {
@@ -53,7 +53,7 @@ phase "words" {
       path   = "words/${cell.key}"
       verify = "nonempty"
     }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "names" {
@@ -66,7 +66,7 @@ phase "names" {
       path   = "names/-$${PWD} ${cell.value}/-x"
       verify = "nonempty"
     }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 `

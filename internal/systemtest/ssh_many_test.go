@@ -36,10 +36,11 @@ phase "p" {
   place { candidates = [backend.ssh.lab] }
   job {
     command = "echo ${cell.i} >> RECORD"
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 `, shortJobs))
+	r.patient()
 	before := h.Connections()
 	began := time.Now()
 	f := r.follow("apply", "-auto-approve")

@@ -33,7 +33,7 @@ phase "healthy" {
   job {
     command = "for i in 1 2 3 4; do sleep 1; done; echo healthy >> RECORD; echo done > ${output.x}"
     output "x" { path = "healthy" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "failing" {
@@ -41,7 +41,7 @@ phase "failing" {
   job {
     command = ": > ${output.x}; exit 7"
     output "x" { path = "failing" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "after" {
@@ -49,7 +49,7 @@ phase "after" {
   depends_on = [phase.failing]
   job {
     command = "echo after >> RECORD"
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "stale" {
@@ -57,7 +57,7 @@ phase "stale" {
   job {
     command = "sleep 2; echo stale >> RECORD; echo new > ${output.x}"
     output "x" { path = "stale" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "untouched" {
@@ -65,7 +65,7 @@ phase "untouched" {
   job {
     command = "echo untouched >> RECORD; echo ${output.x}"
     output "x" { path = "untouched" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "recovered" {
@@ -75,7 +75,7 @@ phase "recovered" {
     output "x" { path = "recovered" }
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
   retry { on = ["oom"] }
@@ -86,7 +86,7 @@ phase "wordy" {
     command = "echo wordy $CUDA_VISIBLE_DEVICES >> RECORD; echo '${local.oom}' >&2; yes 'and much more' | head -n 1500 >&2; exit 1"
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
   retry {
@@ -98,7 +98,7 @@ phase "plain" {
   place { candidates = [backend.ssh.lab] }
   job {
     command = "true"
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 phase "hanging" {
@@ -108,7 +108,7 @@ phase "hanging" {
     output "x" { path = "hanging" }
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
 }
@@ -118,7 +118,7 @@ phase "both" {
     command = "echo first $CUDA_VISIBLE_DEVICES && echo second $CUDA_VISIBLE_DEVICES"
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
 }
@@ -128,7 +128,7 @@ phase "logged" {
     command = "echo this is attempt $MUSTER_ATTEMPT; test $MUSTER_ATTEMPT = 2 || { echo '${local.oom}' >&2; exit 1; }"
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
   retry { on = ["oom"] }
@@ -218,7 +218,7 @@ phase "new" {
   place { candidates = [backend.ssh.lab] }
   job {
     command = "echo new >> RECORD"
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 `)
@@ -251,7 +251,7 @@ phase "p" {
     command = "echo $CUDA_VISIBLE_DEVICES >> RECORD; echo 'torch.OutOfMemoryError: CUDA out of memory' >&2; exit 1"
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
   retry {

@@ -32,7 +32,7 @@ phase "shell" {
   job {
     command = "printf '%s\\n' \"$FROM_SHELL\" > ${shellquote(output.x)}"
     output "x" { path = "shell" }
-    resources { walltime = "1m" }
+    resources { walltime = "10m" }
   }
 }
 `, 1))

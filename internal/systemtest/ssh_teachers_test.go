@@ -38,7 +38,7 @@ phase "teachers" {
     }
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
 }
@@ -54,7 +54,7 @@ phase "students" {
     }
     resources {
       gpus     = 1
-      walltime = "1m"
+      walltime = "10m"
     }
   }
   retry {

@@ -20,6 +20,8 @@ type remote struct {
 	folder string    // on every host
 }
 
+const shortLimits = "ServerAliveInterval 1\nServerAliveCountMax 3\nConnectTimeout 3\n"
+
 // newRemote makes a world whose ssh knows the hosts by name, and whose limits
 // for a silent link are short. FOLDER and RECORD in the campaign are paths.
 func newRemote(t *testing.T, hosts []*lab.Host, campaign string) *remote {
@@ -39,13 +41,26 @@ func newRemote(t *testing.T, hosts []*lab.Host, campaign string) *remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := "ServerAliveInterval 1\nServerAliveCountMax 3\nConnectTimeout 3\n"
-	if err := os.WriteFile(filepath.Join(home, ".ssh", "config"), append([]byte(limits), config...), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".ssh", "config"), append([]byte(shortLimits), config...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("SSH_AUTH_SOCK", "")
 	return r
+}
+
+// patient takes the short limits away, for a test in which no link is to be lost:
+// on a machine that has much to do a host may be mute for so long.
+func (r *remote) patient() {
+	r.t.Helper()
+	file := filepath.Join(os.Getenv("HOME"), ".ssh", "config")
+	config, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(strings.TrimPrefix(string(config), shortLimits)), 0o600)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func (r *remote) paths(s string) string {

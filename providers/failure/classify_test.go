@@ -231,10 +231,12 @@ func FuzzClassify(f *testing.F) {
 	f.Add([]byte(strings.Repeat("loss is nan error ", 4000)), 1, "", "")
 	own, _ := Compile([]Rule{{Name: "own", Match: `(a+)+b|\bloss (\w+ ){3}`}})
 	f.Fuzz(func(t *testing.T, tail []byte, code int, signal, state string) {
-		begun := time.Now()
-		v := own.Classify(Evidence{Exit: &code, Signal: signal, Scheduler: state, Tail: tail, OOMKills: -1})
-		if d := time.Since(begun); d > 5*time.Second {
-			t.Errorf("took %s", d)
+		e := Evidence{Exit: &code, Signal: signal, Scheduler: state, Tail: tail, OOMKills: -1}
+		v := own.Classify(e)
+		for late := 0; took(func() { own.Classify(e) }) > 5*time.Second; late++ {
+			if late == 2 { // a machine that stood still does not do so each time
+				t.Fatal("it takes more than 5 s")
+			}
 		}
 		if !utf8.ValidString(v.Line) || strings.ContainsAny(v.Line, "\x1b\n\r\x00") || !utf8.ValidString(v.Signature) {
 			t.Errorf("unclean: %+v", v)
@@ -243,6 +245,12 @@ func FuzzClassify(f *testing.F) {
 			t.Errorf("exit %d %q: %+v", code, signal, v)
 		}
 	})
+}
+
+func took(f func()) time.Duration {
+	begun := time.Now()
+	f()
+	return time.Since(begun)
 }
 
 func BenchmarkClassifyLongLog(b *testing.B) {

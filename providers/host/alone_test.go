@@ -254,13 +254,14 @@ func TestAlonePhaseCap(t *testing.T) {
 // A walltime that was hit is tried again as long as the checkpoint moves.
 func TestWalltimeIsRetriedIfTheCheckpointMoved(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j := w.job(`[ "$MUSTER_ATTEMPT" = 3 ] || echo "$MUSTER_ATTEMPT" > "$MUSTER_CHECKPOINT"; echo > at.$MUSTER_ATTEMPT; sleep 100`, "out")
-	j.Checkpoint = providers.Checkpoint{Path: "ck/latest"}
-	j.Shape.Walltime = 1500 * time.Millisecond // it has that long to write its checkpoint
-	j.Retry = providers.Retry{On: []string{"walltime"}, Max: 9}
-	w.alone("at.3", j)
-	if o := w.wait(j)[0]; o.Class != "walltime" || o.Attempt != 3 || !strings.Contains(o.Reason, "no checkpoint has moved") {
+	_, o := inTime(t, []string{"at.1", "at.2"}, func(w *world, limit time.Duration) providers.Job {
+		j := w.job(`[ "$MUSTER_ATTEMPT" = 3 ] || echo "$MUSTER_ATTEMPT" > "$MUSTER_CHECKPOINT"; echo > at.$MUSTER_ATTEMPT; sleep 100`, "out")
+		j.Checkpoint = providers.Checkpoint{Path: "ck/latest"}
+		j.Shape.Walltime = limit
+		j.Retry = providers.Retry{On: []string{"walltime"}, Max: 9}
+		return j
+	})
+	if o.Class != "walltime" || o.Attempt != 3 || !strings.Contains(o.Reason, "no checkpoint has moved") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -106,6 +107,26 @@ func (w *world) submit(jobs ...providers.Job) {
 	for _, r := range res {
 		if r.Err != nil {
 			w.t.Fatal(r.Err)
+		}
+	}
+}
+
+// inTime is a world in which a job has ended that has a limit, once its program had
+// made some files. A machine that was too busy to let it make them within the limit
+// shows nothing of what the limit does: the job gets longer then.
+func inTime(t *testing.T, files []string, job func(w *world, limit time.Duration) providers.Job) (*world, offer.Observation) {
+	t.Helper()
+	for limit := 1500 * time.Millisecond; ; limit *= 3 {
+		w := newWorld(t)
+		j := job(w, limit)
+		w.submit(j)
+		o := w.wait(j)[0]
+		late := slices.ContainsFunc(files, func(f string) bool {
+			_, err := os.Stat(w.path(f))
+			return err != nil
+		})
+		if !late || limit > 10*time.Second {
+			return w, o
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/program"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -62,16 +63,17 @@ func TestQueueOutlivesItsStarterJob(t *testing.T) {
 func TestCheckpointSignalReachesTheProgram(t *testing.T) {
 	t.Parallel()
 	text := "#!/bin/sh\ntrap 'echo saved > out; exit 0' USR1\necho up > up\nwhile :; do sleep 0.05; done\n"
-	for _, command := range []string{"./program", "./program; exit $?", "exec ./program", "trap 'echo saved > out; exit 0' USR1; while :; do sleep 0.05; done"} {
+	for _, command := range []string{"./program", "./program; exit $?", "exec ./program", "trap 'echo saved > out; exit 0' USR1; echo up > up; while :; do sleep 0.05; done"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			program.Write(t, w.path("program"), text)
-			j := w.job(command, "out")
-			j.Shape.Walltime = time.Minute
-			j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", time.Minute-5*time.Second // the program has that long to listen
-			w.submit(j)
-			if o := w.wait(j)[0]; o.Status != offer.Completed {
+			_, o := inTime(t, []string{"up"}, func(w *world, limit time.Duration) providers.Job {
+				program.Write(t, w.path("program"), text)
+				j := w.job(command, "out")
+				j.Shape.Walltime = limit + time.Minute
+				j.Checkpoint.Signal, j.Checkpoint.Grace = "USR1", time.Minute
+				return j
+			})
+			if o.Status != offer.Completed {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -85,12 +87,13 @@ func TestGraceIsTheProgramsToo(t *testing.T) {
 	for _, command := range []string{"./program", "true && ./program; exit $?", `(exec ./program)`, `echo $$ > /dev/null; ./program`} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			program.Write(t, w.path("program"), "#!/bin/sh\ntrap 'sleep 0.7; echo saved > saved; exit 0' TERM\nwhile :; do sleep 0.05; done\n")
-			j := w.job(command, "out")
-			j.Shape.Walltime, j.Grace = 1500*time.Millisecond, 20*time.Second // the program has that long to listen
-			w.submit(j)
-			if o := w.wait(j)[0]; o.Class != "walltime" {
+			w, o := inTime(t, []string{"up"}, func(w *world, limit time.Duration) providers.Job {
+				program.Write(t, w.path("program"), "#!/bin/sh\ntrap 'sleep 0.7; echo saved > saved; exit 0' TERM\necho > up\nwhile :; do sleep 0.05; done\n")
+				j := w.job(command, "out")
+				j.Shape.Walltime, j.Grace = limit, 20*time.Second
+				return j
+			})
+			if o.Class != "walltime" {
 				t.Errorf("%+v", o)
 			}
 			if got := w.read("saved"); got != "saved\n" {

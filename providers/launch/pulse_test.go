@@ -18,7 +18,7 @@ import (
 // other, for calls that answer once and for a watch.
 func TestStoppedProviderIsReplaced(t *testing.T) {
 	t.Parallel()
-	l := newLauncher(t, Options{Pulse: 300 * time.Millisecond})
+	l := newLauncher(t, Options{Pulse: time.Second})
 	p := provider(t, l, "fake")
 	backend, _ := configured(t, p)
 	before := submit(t, p, backend, 1)[0].Handle
@@ -31,7 +31,12 @@ func TestStoppedProviderIsReplaced(t *testing.T) {
 			return nil
 		})
 	}()
-	for <-seen != "20" { // from here on it waits for more
+	for last := ""; last != "20"; { // from here on it waits for more
+		select {
+		case last = <-seen:
+		case err := <-watched:
+			t.Fatalf("the watch ended before the process was stopped: %v", err)
+		}
 	}
 	freeze(t, l.PIDs()["fake"])
 	if after := submit(t, p, backend, 1)[0].Handle; after == before {
