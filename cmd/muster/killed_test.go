@@ -77,7 +77,10 @@ func TestKilledBetweenSubmitAndRecord(t *testing.T) {
 	seeds := "1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 42"
 	campaign := func(seeds, epochs string) string {
 		return fmt.Sprintf(`campaign "killed" {}
-backend "local" "local" { slots = 2 }
+backend "local" "local" {
+  slots = 2
+  cpus  = 2
+}
 phase "train" {
   grid {
     axes = {

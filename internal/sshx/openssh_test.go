@@ -43,8 +43,7 @@ func says(t *testing.T, c *Client, command string) string {
 func TestOpenSSH(t *testing.T) {
 	hosts := lab.Hosts(t, 2, "LAB_MAXSESSIONS=2")
 	a, b := hosts[0], hosts[1]
-	c := over(t, a, "ServerAliveInterval 2\nServerAliveCountMax 3\nConnectTimeout 6\n")
-
+	c := over(t, a, "")
 	before := a.Connections()
 	var work sync.WaitGroup
 	for i := range 30 {
@@ -59,6 +58,7 @@ func TestOpenSSH(t *testing.T) {
 		t.Errorf("%d connections", n)
 	}
 
+	c = over(t, a, "ServerAliveInterval 2\nServerAliveCountMax 3\nConnectTimeout 6\n")
 	for name, step := range map[string][2]func(){"cut": {a.Cut, a.Heal}, "freeze": {a.Freeze, a.Thaw}, "sshd": {a.StopSSHD, a.StartSSHD}, "crash": {a.Crash, a.Start}} {
 		st, err := c.Open(context.Background(), "sleep 100")
 		if err != nil {

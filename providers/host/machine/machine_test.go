@@ -144,6 +144,7 @@ func TestPreflight(t *testing.T) {
 	}
 	shared := filepath.Join(dir, "shared")
 	os.Mkdir(shared, 0o755)
+	os.Chmod(shared, 0o755) // whatever the umask
 	for spool, want := range map[string]string{filepath.Join(dir, "to", "be", "made"): "", ro: "is not a directory", shared: "chmod 0700 " + shared} {
 		if got := unusable(spool); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("spool %s: %q, want %q", spool, got, want)
