@@ -112,6 +112,12 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
+	corner := func(w *world) {
+		for i := range 10 {
+			w.did("train", i, with(func(d *deed) { d.usage.MaxRSS = 7 * gb }), with(func(d *deed) { d.usage.MaxRSS = 7 * gb }))
+		}
+		w.did("train", 9, with(func(d *deed) { d.class, d.usage.MaxRSS = "oom_host", 8*gb }), plain)
+	}
 	for name, c := range map[string]struct {
 		job, rest string
 		did       func(*world)
@@ -151,13 +157,19 @@ func TestRules(t *testing.T) {
 			},
 			[]string{`memory: memory = "8GB" → memory = "10GB"`}, "3 of 6 launches ran out of memory", "cpu_hours 3 that the 3 killed launches took"},
 		"a corner of the grid ran out of memory": {
-			resources(`memory = "8GB"`), "", func(w *world) {
-				for i := range 10 {
-					w.did("train", i, with(func(d *deed) { d.usage.MaxRSS = 7 * gb }), with(func(d *deed) { d.usage.MaxRSS = 7 * gb }))
-				}
-				w.did("train", 9, with(func(d *deed) { d.class, d.usage.MaxRSS = "oom_host", 8*gb }), plain)
-			},
+			resources(`memory = "8GB"`), "", corner,
 			[]string{"retry:  → retry {\n  on = [\"oom\"]\n  scale \"oom_host\" { memory = 1.5 }\n}"}, "1 of 20 launches ran out of memory, all where i=10", ""},
+		"a corner, and a retry of other failures": {
+			resources(`memory = "8GB"`), "  retry {\n    on = [\"preempted\"] # the market's\n  }\n", corner,
+			[]string{"retry: on = [\"preempted\"] # the market's → on = [\"preempted\", \"oom\"] # the market's\nscale \"oom_host\" { memory = 1.5 }"}, "1 of 20 launches", ""},
+		"a corner, and a retry that scales nothing": {
+			resources(`memory = "8GB"`), "  retry {\n    on = [\"oom\"]\n  }\n", corner,
+			[]string{`retry:  → scale "oom_host" { memory = 1.5 }`}, "1 of 20 launches", ""},
+		"a corner, and a scale for what is not retried": {
+			resources(`memory = "8GB"`), "  retry {\n    on = [\"preempted\", ]\n    scale \"oom_host\" { memory = 2 }\n  }\n", corner,
+			[]string{`retry: on = ["preempted", ] → on = ["preempted", "oom"]`}, "1 of 20 launches", ""},
+		"a corner that gets more already": {
+			resources(`memory = "8GB"`), "  retry {\n    on = [\"oom_host\"]\n    scale \"oom_host\" { memory = 2 }\n  }\n", corner, nil, "", ""},
 		"a walltime of twelve hours for one": {
 			resources(`walltime = "12h"`), "", all(4, plain),
 			[]string{`walltime: walltime = "12h" → walltime = "1h30m"`}, "12h asked for, and the longest of 4 jobs took 1h", "cpu_hours 63 of the 6 jobs left at most"},

@@ -190,8 +190,16 @@ func (a *adviser) sizeText(g *group, name string, asked float64) string {
 // old is the text of what a phase asks for.
 func (a *adviser) old(g *group, name string) string {
 	at, ok := g.phase.Asks[name]
+	if !ok {
+		return ""
+	}
+	return a.text(at)
+}
+
+// text is what is written at a range, "" where there is no such place.
+func (a *adviser) text(at hcl.Range) string {
 	src := a.source(at.Filename)
-	if !ok || at.End.Byte > len(src) || at.Start.Byte > at.End.Byte {
+	if at.End.Byte > len(src) || at.Start.Byte > at.End.Byte {
 		return ""
 	}
 	return src[at.Start.Byte:at.End.Byte]

@@ -2,8 +2,11 @@ package advice
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
@@ -52,12 +55,9 @@ func (a *adviser) moreMemory(c *class, killed []launch, used float64) []Proposal
 	share := float64(len(killed)) / float64(len(c.launches))
 	why := fmt.Sprintf("%d of %s ran out of memory%s.", len(killed), count(len(c.launches), "launch", "launches"), a.at(c.group, killed))
 	if share < often {
-		if c.phase.Retry.Scale[oomHost].Memory > 1 {
+		e, ok := a.scaleMemory(c.phase)
+		if !ok {
 			return nil // the next launch of each gets more
-		}
-		e := a.add(c.phase, "retry {\n  on = [\"oom\"]\n  scale \"oom_host\" { memory = 1.5 }\n}")
-		if at, ok := a.block(c.phase, "retry"); ok {
-			e = Edit{File: at.Filename, Line: at.Start.Line, After: `scale "oom_host" { memory = 1.5 }`}
 		}
 		return []Proposal{{Phase: c.phase.Name, Kind: "retry", Title: "Give the few jobs that run out of memory more, and no others", Jobs: c.who(), Edit: e, Why: why + " That is a corner of the grid, not the phase."}}
 	}
@@ -72,6 +72,39 @@ func (a *adviser) moreMemory(c *class, killed []launch, used float64) []Proposal
 	}
 	return []Proposal{{Phase: c.phase.Name, Kind: "memory", Title: "Ask for more memory", Jobs: c.who(), Edit: a.asked(c.group, "memory", quoted(value)), Why: why, Margin: memoryMargin,
 		Saves: t.list("that the "+count(len(killed), "killed launch", "killed launches")+" took", false)}}
+}
+
+// scaleMemory is the edit by which the next launch of a job that ran out of
+// memory gets more; false where it does already. A scale for a class that is not
+// retried would be none.
+func (a *adviser) scaleMemory(p *lang.Phase) (Edit, bool) {
+	const scale = `scale "oom_host" { memory = 1.5 }`
+	scales, retries := p.Retry.Scale[oomHost].Memory > 1, retried(p, oomHost)
+	at, written := a.block(p, "retry")
+	switch {
+	case scales && retries:
+		return Edit{}, false
+	case !written:
+		return a.add(p, "retry {\n  on = [\"oom\"]\n  "+scale+"\n}"), true
+	case retries:
+		return Edit{File: at.Filename, Line: at.Start.Line, After: scale}, true
+	}
+	on, _ := a.attr(p, "on", "retry")
+	list, more := a.text(on), `concat(`+a.text(on)+`, ["oom"])`
+	if inner, ok := strings.CutPrefix(list, "["); ok {
+		more = "[" + strings.TrimRight(strings.TrimSuffix(inner, "]"), ", \n\t") + `, "oom"]`
+	}
+	e := a.edit(on, more)
+	e.After = strings.Replace(e.Before, list, more, 1)
+	if !scales {
+		e.After += "\n" + scale
+	}
+	return e, true
+}
+
+// retried reports whether a phase launches a job again that failed with a class.
+func retried(p *lang.Phase, class string) bool {
+	return slices.ContainsFunc(p.Retry.On, func(on string) bool { return on == class || on == "oom" && strings.HasPrefix(class, "oom_") })
 }
 
 // at says where in the grid launches are, "" where that is everywhere.
