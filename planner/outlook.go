@@ -55,7 +55,9 @@ func (m *maker) forecastPhase(w *work) forecast.Phase {
 		}
 	}
 	if model, ok := m.fit(w); ok {
-		model.Split(&out, func(i int) bool { return w.pp.Kind[i].Starts() })
+		model.Split(&out, func(i int) bool {
+			return w.pp.Kind[i].Starts() || out.Of[i] != forecast.Never && out.Groups[out.Of[i]].Queued
+		})
 	}
 	if g := w.pp.Smoke; g != nil && w.pp.Hold == "" && len(g.Run) > 0 && g.Place.Backend != "" {
 		out.Smoke, out.Parallel = g.Run, w.p.Smoke.Parallel
@@ -83,18 +85,27 @@ func retryDelay(p *lang.Phase, ev *evidence.Evidence, d place.Decision, turn tim
 	return max(p.Retry.Delay, ev.Again-max(d.Wait, turn, 0))
 }
 
-// A flight is what running jobs that are alike share: where, what, and how
-// long already, in twentieths of the walltime, so that groups stay few.
+// What a job has waited in a queue counts in steps, so that groups stay few, and
+// of more than a week no more.
+const (
+	waitedStep = 30 * time.Minute
+	mostWaited = 7 * 24 * time.Hour
+)
+
+// A flight is what jobs share that are with a backend and alike: where, what,
+// and how long they run already, in twentieths of the walltime, so that groups
+// stay few, or how long they have waited.
 type flight struct {
 	backend, pool string
 	request       int
 	usd           string // set aside for a launch
 	asked         [3]int // cores, GPUs and nodes, as it was launched
 	step          int
+	waits         bool // in a queue: it has not started
 	unknown       bool // its backend cannot be asked
 }
 
-// inFlight is the group of a job that runs already. It counts at its ceiling.
+// inFlight is the group of a job that is with a backend already.
 func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[flight]uint16) uint16 {
 	job := w.record(i)
 	at := job.Last()
@@ -112,7 +123,11 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	was, recorded := place.Launched(at)
 	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], asked: [3]int{was.CPUs, was.GPUs, was.Nodes}, unknown: w.pp.Kind[i] == UnknownAt}
 	step := limit / 20
-	if !started.IsZero() && step > 0 {
+	f.waits = started.IsZero() && !f.unknown
+	switch since := at.Queued; {
+	case f.waits && !since.IsZero():
+		f.step = int(min(max(m.in.Now.Sub(since), 0), mostWaited) / waitedStep)
+	case !started.IsZero() && step > 0:
 		f.step = int(min(max(m.in.Now.Sub(started), 0), limit) / step)
 	}
 	if g, ok := flights[f]; ok {
@@ -136,7 +151,14 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	if f.unknown { // nobody can say how far it is: it counts at its ceiling
 		g.Runtime = forecast.Whole(limit)
 	}
-	g.Running, g.InFlight = time.Duration(f.step)*step, true
+	if f.waits && d.Backend != "" {
+		g = g.StillQueued(time.Duration(f.step) * waitedStep)
+	} else {
+		g.InFlight = true
+		if !f.waits {
+			g.Running = time.Duration(f.step) * step
+		}
+	}
 	flights[f] = uint16(len(*groups))
 	*groups = append(*groups, g)
 	return flights[f]

@@ -169,7 +169,7 @@ func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (ou
 			more.Phases[i].Groups = slices.Clone(in.Phases[i].Groups)
 			for k := range more.Phases[i].Groups {
 				g := &more.Phases[i].Groups[k]
-				if g.Decision.Backend != "" && !g.InFlight {
+				if g.Decision.Backend != "" && !g.InFlight && !g.Queued {
 					g.Decision, g.Dearest = moved(g.Decision, to), place.Decision{}
 				}
 			}

@@ -84,11 +84,22 @@ type Group struct {
 	// Aside is what was set aside for a launch, by unit, of jobs whose place
 	// cannot be asked what it charges; nil elsewhere.
 	Aside map[string]string
-	// InFlight says that the jobs are with their backend: they hold what they
-	// take, and wait for no gate and no producer.
-	InFlight bool
+	// InFlight says that the jobs run on their backend: they hold what they
+	// take, and wait for no gate and no producer. Queued says that their backend
+	// has them, and they wait: for their turn, room, and what they read.
+	InFlight, Queued bool
 
 	alike float64 // of how many jobs of its phase the runtimes average out
+}
+
+// StillQueued is a group whose jobs have waited in their backend's queue for so
+// long. What the site bills for the wait stays the whole of it.
+func (g Group) StillQueued(waited time.Duration) Group {
+	g.Queued = true
+	if !g.Decision.Price.BillsWhileQueued && g.Decision.Wait > 0 {
+		g.Decision.Wait = max(g.Decision.Wait-waited, 0)
+	}
+	return g
 }
 
 // A Runtime is how long one launch takes, and how that is known.
