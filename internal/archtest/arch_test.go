@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -35,6 +36,8 @@ var rules = []struct {
 
 type pkg struct {
 	ImportPath string
+	Name       string
+	Doc        string
 	Imports    []string
 }
 
@@ -137,6 +140,45 @@ func TestPureRooms(t *testing.T) {
 	}
 }
 
+// TestRoomsAreDescribed: every package says in its comment what it is, and the
+// page about the architecture names it, so that whoever is new finds it.
+func TestRoomsAreDescribed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		switch {
+		case name == "internal/archtest", name == "internal/systemtest": // tests alone
+		case strings.HasSuffix(name, "/pb"): // generated
+		case p.Doc == "":
+			t.Errorf("%s has no package comment", name)
+		}
+		if p.Name == "main" && !within(name, "cmd/muster") || strings.HasPrefix(name, "examples/") || strings.HasSuffix(name, "/pb") {
+			continue
+		}
+		if !named(string(page), name) {
+			t.Errorf("docs/architecture.md does not name %s", name)
+		}
+	}
+}
+
+// named reports whether a page has a room in backticks, by as much of its path
+// as stands there.
+func named(page, room string) bool {
+	for at := room; ; {
+		if strings.Contains(page, "`"+at+"`") {
+			return true
+		}
+		_, rest, ok := strings.Cut(at, "/")
+		if !ok {
+			return false
+		}
+		at = rest
+	}
+}
+
 func ruleFor(name string) ([]string, bool) {
 	for _, r := range rules {
 		if within(name, r.room) {
@@ -165,7 +207,7 @@ func within(name, room string) bool {
 
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Doc,Imports", module+"...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {

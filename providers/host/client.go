@@ -1,3 +1,5 @@
+// Package host is the queue of one machine as others meet it: a client that
+// starts it where none runs and asks it, and the main function of its process.
 package host
 
 import (

@@ -1,3 +1,7 @@
+// Package queue runs the jobs of one user on one machine: what may start and
+// fits is started, watched, checked and tried again as its policy says, and
+// every step is in a log before it is told, so that a queue which is killed
+// goes on where it was.
 package queue
 
 import (
