@@ -156,6 +156,9 @@ func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 	diags.Append(file.CheckProviders(w.versions)...)
 	plan, more := file.Bind(c)
 	diags.Append(more...)
+	if !diags.HasErrors() {
+		diags.Append(planfile.Reprice(plan, w.plan, c.Policy)...)
+	}
 	if err := a.report(diags); err != nil {
 		w.close()
 		return nil, err

@@ -104,3 +104,56 @@ phase "a" {
 		})
 	}
 }
+
+// TestALoweredBudgetHoldsForWhatWasNeverSent: an intent that was cut off before
+// its submission is sent again only if the budget of now covers it.
+func TestALoweredBudgetHoldsForWhatWasNeverSent(t *testing.T) {
+	t.Parallel()
+	const hcl = `
+budget "b" { limits = { usd = LIMIT } }
+phase "a" {
+  grid { axes = { n = [1, 2, 3] } }
+  job {
+    command = "train ${cell.n}"
+    resources { walltime = "1h" }
+  }
+}`
+	for limit, want := range map[string]string{
+		"9": "end done=3 failed=0 held=0 blocked=0 left=0",
+		"1": "budget done=1 failed=0 held=0 blocked=0 left=2",
+	} {
+		t.Run(limit, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, strings.Replace(hcl, "LIMIT", "9", 1))
+			s.world.price = offer.Price{USDPerHour: "1"}
+			s.world.result = func(providers.Job, int) result { return result{lasted: time.Hour} }
+			ctx, die := context.WithCancel(t.Context())
+			s.conf = func(c *Config) {
+				c.Provider = func(string) (providers.Provider, error) { return cutOff{&fake{world: s.world}, die}, nil }
+			}
+			if _, err := s.apply(ctx, nil); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(s.state().InFlight()); n != 3 {
+				t.Fatalf("%d jobs are in flight", n)
+			}
+			s.conf = nil
+			s.write(strings.Replace(hcl, "LIMIT", limit, 1))
+			s.check(s.must(t.Context()), want)
+			if spent, _ := s.state().Spent(nil); spent["usd"] != map[string]string{"9": "3", "1": "1"}[limit] {
+				t.Errorf("spent $%s of $%s", spent["usd"], limit)
+			}
+		})
+	}
+}
+
+// A cutOff provider takes nothing, and its muster dies as it tries.
+type cutOff struct {
+	*fake
+	die context.CancelFunc
+}
+
+func (c cutOff) Submit(context.Context, providers.SubmitRequest) ([]providers.Submitted, error) {
+	c.die()
+	return nil, providers.Errorf(providers.Unreachable, "the line is cut")
+}

@@ -133,6 +133,10 @@ func (e *engine) resubmit(f *flight) {
 			return
 		}
 	}
+	if !e.budgets.Covers(&f.tab, e.Clock()) {
+		e.withdraw(f, e.budgets.Why)
+		return
+	}
 	e.fleet.Mint(&f.Flight)
 }
 

@@ -39,6 +39,14 @@ type Launch struct {
 // Open sets aside what is left of a tab; Close takes it away.
 func (bs *Books) Open(t *Tab) { bs.fly(t.Item, t.Rest(), 1) }
 
+// Covers reports whether what is set aside on a tab still fits into every account
+// that counts it: a limit may have been lowered since.
+func (bs *Books) Covers(t *Tab, now time.Time) bool {
+	bs.fly(t.Item, t.Rest(), -1)
+	defer bs.fly(t.Item, t.Rest(), 1)
+	return bs.Afford(t.Item, t.Address, t.Dues, now)
+}
+
 // Close ends a tab.
 func (bs *Books) Close(t *Tab) {
 	bs.fly(t.Item, t.Rest(), -1)

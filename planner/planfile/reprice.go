@@ -1,0 +1,101 @@
+package planfile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/place"
+)
+
+// Reprice has a plan that was saved go by what its places charge today, as a
+// plan of today found it: what starts is held against the ceiling that was
+// approved at what it costs now, wherever it goes. A place that costs more at
+// most than price_tolerance allows is refused by name.
+func Reprice(p, today *planner.Plan, policy lang.Policy) (l diag.List) {
+	tolerance := decimal.NewFromFloat(1 + policy.PriceTolerance)
+	for _, pp := range p.Phases {
+		now := today.Phase(pp.Phase.Name)
+		if now == nil {
+			continue
+		}
+		offers := asked(now)
+		pp.Placements = slices.Clone(pp.Placements)
+		said := map[string]bool{}
+		for i := range pp.Placements {
+			d := &pp.Placements[i]
+			was := *d
+			reprice(d, offers)
+			if text := dearer(was, *d, tolerance); text != "" && !said[d.Where()] {
+				said[d.Where()] = true
+				l.Append(diag.Diagnostic{Summary: "A price rose since the plan was made", Address: "phase." + pp.Phase.Name,
+					Detail: fmt.Sprintf("On %s: %s. That is more than price_tolerance (%s %%) allows; plan again.", d.Where(), text, decimal.NewFromFloat(100*policy.PriceTolerance).Round(1))})
+			}
+		}
+		if pp.Smoke != nil {
+			g := *pp.Smoke
+			reprice(&g.Place, offers)
+			pp.Smoke = &g
+		}
+	}
+	return l
+}
+
+// asked are the places of a plan of today, by what is asked of them and where.
+func asked(pp *planner.PhasePlan) map[string]place.Candidate {
+	out := map[string]place.Candidate{}
+	add := func(d *place.Decision) {
+		for _, c := range d.Candidates {
+			out[site(d, c.Backend, c.Pool)] = c
+		}
+	}
+	for i := range pp.Placements {
+		add(&pp.Placements[i])
+	}
+	if pp.Smoke != nil {
+		add(&pp.Smoke.Place)
+	}
+	return out
+}
+
+func site(d *place.Decision, backend, pool string) string {
+	return place.ShapeKey(d.Shape) + "\x00" + backend + "\x00" + pool
+}
+
+// reprice gives a decision and its candidates what is charged today; what is
+// not offered today stays as it was.
+func reprice(d *place.Decision, offers map[string]place.Candidate) {
+	if c, ok := offers[site(d, d.Backend, d.Pool)]; ok {
+		d.Price, d.WholeNode, d.Wait, d.Boot, d.Hold = c.Price, c.WholeNode, c.Wait, c.Boot, c.Hold
+	}
+	d.Candidates = slices.Clone(d.Candidates)
+	for i := range d.Candidates {
+		if c, ok := offers[site(d, d.Candidates[i].Backend, d.Candidates[i].Pool)]; ok {
+			o := &d.Candidates[i]
+			o.Price, o.WholeNode, o.Wait, o.Boot, o.Hold = c.Price, c.WholeNode, c.Wait, c.Boot, c.Hold
+		}
+	}
+}
+
+// dearer says what a launch costs more at most than it did, "" where that is
+// within the tolerance. The wait is no price, and is not compared.
+func dearer(was, is place.Decision, tolerance decimal.Decimal) string {
+	if was.Price.Known && !is.Price.Known && !is.Price.BillsWhileQueued {
+		return "the price is no longer known"
+	}
+	then, _ := place.AtMost(was.Shape, was.Price, was.WholeNode, was.Boot, was.Hold)
+	now, _ := place.AtMost(is.Shape, is.Price, is.WholeNode, is.Boot, is.Hold)
+	var out []string
+	for _, unit := range slices.Sorted(maps.Keys(now)) {
+		if now[unit].GreaterThan(then[unit].Mul(tolerance)) {
+			out = append(out, fmt.Sprintf("%s of a launch were %s at most and are %s", unit, then[unit], now[unit]))
+		}
+	}
+	return strings.Join(out, ", ")
+}
