@@ -3,9 +3,13 @@ package apply
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -156,4 +160,85 @@ type cutOff struct {
 func (c cutOff) Submit(context.Context, providers.SubmitRequest) ([]providers.Submitted, error) {
 	c.die()
 	return nil, providers.Errorf(providers.Unreachable, "the line is cut")
+}
+
+// A late clock is as much ahead as a test sets it.
+type late struct {
+	clock.Clock
+	by atomic.Int64
+}
+
+func (l *late) Now() time.Time { return l.Clock.Now().Add(time.Duration(l.by.Load())) }
+
+// TestAWaitThatIsBilledPassesNoCeiling: what a job has waited beyond what was
+// quoted is set aside as it grows; where the ceiling does not cover it any more the
+// job is taken back, and what it waited is in the ledger.
+func TestAWaitThatIsBilledPassesNoCeiling(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, `
+phase "a" {
+  grid { axes = { n = [1, 2] } }
+  job {
+    command = "train ${cell.n}"
+    resources { walltime = "1h" }
+  }
+}`)
+	s.world.price = offer.Price{USDPerHour: "1", BillsWhileQueued: true}
+	s.world.can.HostQueue, s.world.can.Retries = false, false
+	s.world.stall = true
+	s.world.result = func(providers.Job, int) result { return result{lasted: time.Hour} }
+	now := &late{Clock: clock.Wall}
+	over := make(chan standing.Outcome, 1)
+	queued, n := make(chan struct{}), 0
+	s.conf = func(c *Config) {
+		c.Time = now
+		c.Event = func(ev state.Event) {
+			if _, ok := ev.(state.Submitted); ok {
+				if n++; n == 2 {
+					close(queued)
+				}
+			}
+		}
+	}
+	go func() { over <- s.must(t.Context()) }()
+	<-queued
+	// An hour each is approved, and what one has waited in vain leaves it to the other.
+	now.by.Store(int64(15 * time.Minute))
+	for o := (standing.Outcome{}); o.Total == 0; {
+		s.world.mu.Lock()
+		for _, token := range s.world.order { // any news has the engine look
+			s.world.tell(offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: time.Now().String()})
+		}
+		for _, j := range s.world.jobs {
+			if j.status == offer.Cancelled {
+				s.world.stall = false // the other one starts
+			}
+		}
+		s.world.mu.Unlock()
+		select {
+		case o = <-over:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	cancelled, idle := 0, ""
+	st := s.state()
+	for _, j := range st.Jobs {
+		if j.Status == state.Cancelled {
+			cancelled++
+			if !strings.Contains(j.Reason, `its wait is billed, and the approved ceiling does not cover`) {
+				t.Errorf("taken back since %q", j.Reason)
+			}
+			for _, en := range st.Ledger {
+				if en.Address == j.Address {
+					idle = en.Spent["usd"]
+				}
+			}
+		}
+	}
+	if cancelled != 1 || !strings.HasPrefix(idle, "0.25") {
+		t.Errorf("%d taken back; 15 minutes of waiting cost $%s\n%s", cancelled, idle, s.story())
+	}
+	if spent, _ := st.Spent(nil); amount.Of(spent["usd"]).GreaterThan(amount.Of("2")) {
+		t.Errorf("$%s of $2 spent", spent["usd"])
+	}
 }

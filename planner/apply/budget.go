@@ -2,9 +2,11 @@ package apply
 
 import (
 	"errors"
+	"time"
 
 	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/relaunch"
@@ -83,8 +85,8 @@ func (e *engine) afford(f *flight) bool {
 
 // bill enters what a launch really cost, once.
 func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
-	if n <= f.tab.Paid || !e.ran(f, o, n) {
-		return nil // counted already, or it never ran
+	if n <= f.tab.Paid || !e.ran(f, o, n) && (!f.tab.Queued() || f.Handle == "") {
+		return nil // counted already, or nothing was billed: it never ran
 	}
 	entries := e.budgets.Bill(&f.tab, e.launched(f, o, n), e.Clock())
 	last := len(entries) - 1
@@ -128,12 +130,14 @@ func (e *engine) warnOfBudgets() {
 // launched is what is known of a launch that is over.
 func (e *engine) launched(f *flight, o *offer.Observation, n int) ledger.Launch {
 	l := ledger.Launch{N: n, Seen: o, Waited: sheet.Waited(e.st.Jobs[f.Key], f.Token, o.Started, n)}
-	switch {
-	case f.asked != nil:
-		l.Shape = e.grown(f, *f.asked, f.First, n)
-	case f.where != nil:
-		l.Shape = e.shapeAt(f, f.where.Shape, n)
+	if l.Idle = !e.ran(f, o, n); l.Idle {
+		l.Waited = sheet.Waited(e.st.Jobs[f.Key], f.Token, e.Clock(), n)
 	}
+	from := f.First
+	if f.asked == nil {
+		from = 1 // where it is placed says nothing of retries
+	}
+	l.Shape = e.grown(f, f.size(), from, n)
 	l.Limit = l.Shape.Walltime
 	return l
 }
@@ -145,4 +149,39 @@ func (e *engine) ran(f *flight, o *offer.Observation, n int) bool {
 		return true
 	}
 	return sheet.Ran(e.st.Jobs[f.Key], f.Token, n)
+}
+
+// watchWaits sets aside what jobs have waited beyond what was quoted where that
+// is billed, and takes back from its queue what no account covers any more.
+func (e *engine) watchWaits() {
+	now := e.Clock()
+	if e.waits.IsZero() || e.waits.After(now) {
+		return
+	}
+	e.waits = time.Time{}
+	for _, f := range e.flights {
+		if !f.tab.Queued() || f.End != fleet.Stays || f.Status != cells.Queued && f.Status != cells.Submitting {
+			continue
+		}
+		waited := sheet.Waited(e.st.Jobs[f.Key], f.Token, now, f.N)
+		e.waits = earliest(e.waits, now.Add(e.budgets.Await(&f.tab, f.size(), max(waited, 0))))
+		if waited > 0 && !e.budgets.Covers(&f.tab, now) {
+			f.by = "muster: its wait is billed, and " + e.budgets.Why
+			f.EndAs(fleet.Hold)
+			e.budgets.TakeBack(&f.tab, f.size())
+			e.report.Note(f.Addr, f.Addr+" is taken back from its queue: its wait is billed, and "+e.budgets.Why, true)
+		}
+	}
+	e.fleet.Cancel()
+}
+
+// size is what a flight's first launch asked for.
+func (f *flight) size() (s offer.Shape) {
+	switch {
+	case f.asked != nil:
+		s = *f.asked
+	case f.where != nil:
+		s = f.where.Shape
+	}
+	return s
 }

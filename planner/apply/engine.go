@@ -72,6 +72,7 @@ type engine struct {
 	err       error
 	unsynced  time.Time // when the oldest unsynced event was appended; zero = none
 	wake      time.Time // earliest timer
+	waits     time.Time // when waits that are billed are looked at again; zero = never
 	glance    time.Time // when volumes are looked at again; no run waits for it
 	cancelled int
 	deletion  *deletion.Run // of outputs, by a destroy
@@ -183,6 +184,8 @@ func (e *engine) turn() {
 		e.wakeAt(wake)
 		e.glance = glance
 	}
+	e.watchWaits()
+	e.glance = earliest(e.glance, e.waits)
 	e.dispatch()
 	if e.handingOver() {
 		e.handOver()

@@ -44,6 +44,9 @@ func (e *engine) adopt(f *flight) {
 		f.p.inflight++
 	}
 	e.budgets.Open(&f.tab)
+	if f.tab.Queued() {
+		e.waits = e.Clock()
+	}
 }
 
 // land takes a flight out: its attempt is over, or never was.

@@ -10,20 +10,28 @@ type Dues struct {
 	Left int64
 	// Steps are the launches where retries scale, first to last; nil: Each.
 	Steps []Amounts
+	// Waited is what the launch at hand may cost more, since it waits for longer
+	// than was quoted where that is billed.
+	Waited Amounts
 	// Open are the units in which nothing bounds a launch.
 	Open [len(units)]bool
 }
 
 // Next is what the next launch may cost.
-func (d *Dues) Next() Amounts {
+func (d *Dues) Next() (a Amounts) {
+	a = d.Each
 	if at := len(d.Steps) - int(d.Left); d.Steps != nil && at >= 0 && at < len(d.Steps) {
-		return d.Steps[at]
+		a = d.Steps[at]
 	}
-	return d.Each
+	a.Add(d.Waited, 1)
+	return a
 }
 
 // Rest is what all that are left may cost.
 func (d *Dues) Rest() (a Amounts) {
+	if d.Left > 0 {
+		a = d.Waited
+	}
 	if d.Steps == nil || int(d.Left) > len(d.Steps) {
 		a.Add(d.Each, d.Left)
 		return a

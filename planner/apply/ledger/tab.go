@@ -23,6 +23,7 @@ type Tab struct {
 	// guessed are launches that were entered at their ceiling, for nothing was
 	// heard of their end.
 	guessed map[int]Amounts
+	covered time.Duration // of the wait of the launch at hand, beyond what was quoted
 }
 
 // A Launch is one that is over, as far as it is known.
@@ -33,6 +34,7 @@ type Launch struct {
 	// Waited is how long it was queued before it ran; less than 0 where that is
 	// not known.
 	Waited time.Duration
+	Idle   bool // it never ran: all that is billed of it is its wait
 	Seen   *offer.Observation
 }
 
@@ -114,6 +116,7 @@ func (bs *Books) landOne(t *Tab) (most Amounts) {
 	most = t.Next()
 	t.Left--
 	bs.fly(t.Item, most, -1)
+	t.Waited, t.covered = Amounts{}, 0
 	return most
 }
 
@@ -133,6 +136,8 @@ func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
 	switch {
 	case t.Tariff == nil:
 		spent, known = most, measured && len(t.One) == 0
+	case l.Idle && l.Waited >= 0:
+		spent, known = t.Tariff.Waiting(l.Shape, l.Waited), true
 	case !measured:
 		spent = most
 	default:

@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// waitStep is for how much longer a wait that is billed is set aside each time.
+const waitStep = time.Minute
+
+// Queued reports whether the wait of a launch is billed, at a price that is known.
+func (t *Tab) Queued() bool {
+	return t.Tariff != nil && t.Tariff.Price.BillsWhileQueued && t.Tariff.Price.Known && t.Left > 0
+}
+
+// Await sets aside what the launch at hand has waited beyond what was quoted, and
+// some more. It says for how long that does.
+func (bs *Books) Await(t *Tab, s offer.Shape, waited time.Duration) time.Duration {
+	covered := max(t.Tariff.Around-t.Tariff.Boot, t.covered)
+	if waited < covered {
+		return covered - waited
+	}
+	t.covered = waited + waitStep
+	longer := *t.Tariff
+	longer.Around = t.Tariff.Boot + t.covered
+	bs.fly(t.Item, t.Rest(), -1)
+	t.Waited = Parse(longer.Ceiling(s))
+	t.Waited.Add(Parse(t.Tariff.Ceiling(s)), -1)
+	bs.fly(t.Item, t.Rest(), 1)
+	return waitStep
+}
+
+// TakeBack sets aside nothing for a launch that is taken back from its queue but
+// what its wait may have cost by then.
+func (bs *Books) TakeBack(t *Tab, s offer.Shape) {
+	bs.fly(t.Item, t.Rest(), -1)
+	wait := t.Tariff.Waiting(s, max(t.Tariff.Around-t.Tariff.Boot, t.covered))
+	t.Dues = Dues{One: wait.Text(), Each: wait, Left: 1}
+	bs.fly(t.Item, t.Rest(), 1)
+}
+
+// Waiting is what a launch takes that waits, and never runs.
+func (t Tariff) Waiting(s offer.Shape, waited time.Duration) Amounts {
+	t.Boot = 0
+	a, _ := t.Took(s, 0, waited)
+	return a
+}
