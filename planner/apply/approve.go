@@ -12,7 +12,7 @@ import (
 // begun. A begun plan goes on; a finished one is refused; -once goes on under
 // the approval that it finds.
 func (e *engine) approve() error {
-	e.begun()
+	e.emit(approval.Began(e.Plan, e.Campaign, e.st.Lineage, mint(), e.Variables, e.Muster, e.Clock()))
 	if e.Mode == Once {
 		e.continueApproval()
 		return e.err
@@ -24,24 +24,6 @@ func (e *engine) approve() error {
 	e.emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling,
 		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved}})
 	return e.err
-}
-
-// begun notes the campaign, its variables and what is needed to reach its
-// backends when they have left it. Nothing is noted that is known already.
-func (e *engine) begun() {
-	ev := state.Began{Campaign: e.Campaign.Name, Muster: e.Muster, At: e.Clock()}
-	if e.st.Lineage == "" {
-		if ev.Lineage = e.Plan.Lineage; ev.Lineage == "" {
-			ev.Lineage = mint()
-		}
-	}
-	lineage := e.st.Lineage + ev.Lineage
-	if ev.Variables = e.Variables; ev.Variables == nil {
-		ev.Variables = approval.Variables(e.Campaign, lineage)
-	}
-	ev.Backends = approval.Backends(e.Campaign, lineage)
-	ev.Protected, ev.Unprotected = e.Plan.Protected(), e.Plan.Unprotected()
-	e.emit(ev)
 }
 
 // conclude ends the approval when the plan has come to its end.

@@ -133,11 +133,10 @@ func (e *engine) launched(f *flight, o *offer.Observation, n int) ledger.Launch 
 	if l.Idle = !e.ran(f, o, n); l.Idle {
 		l.Waited = sheet.Waited(e.st.Jobs[f.Key], f.Token, e.Clock(), n)
 	}
-	from := f.First
-	if f.asked == nil {
-		from = 1 // where it is placed says nothing of retries
+	l.Shape = e.grown(f, f.size(), f.First, n)
+	if f.asked == nil { // where it is placed says nothing of retries
+		l.Shape = e.grown(f, f.size(), 1, n)
 	}
-	l.Shape = e.grown(f, f.size(), from, n)
 	l.Limit = l.Shape.Walltime
 	return l
 }
@@ -155,10 +154,11 @@ func (e *engine) ran(f *flight, o *offer.Observation, n int) bool {
 // is billed, and takes back from its queue what no account covers any more.
 func (e *engine) watchWaits() {
 	now := e.Clock()
-	if e.waits.IsZero() || e.waits.After(now) {
+	if e.waits.IsZero() || e.waits.After(now) || e.fleet.Unanswered > 0 {
 		return
 	}
 	e.waits = time.Time{}
+	back := false
 	for _, f := range e.flights {
 		if !f.tab.Queued() || f.End != fleet.Stays || f.Status != cells.Queued && f.Status != cells.Submitting {
 			continue
@@ -168,11 +168,14 @@ func (e *engine) watchWaits() {
 		if waited > 0 && !e.budgets.Covers(&f.tab, now) {
 			f.by = "muster: its wait is billed, and " + e.budgets.Why
 			f.EndAs(fleet.Hold)
+			back = true
 			e.budgets.TakeBack(&f.tab, f.size())
 			e.report.Note(f.Addr, f.Addr+" is taken back from its queue: its wait is billed, and "+e.budgets.Why, true)
 		}
 	}
-	e.fleet.Cancel()
+	if back {
+		e.fleet.Cancel()
+	}
 }
 
 // size is what a flight's first launch asked for.

@@ -114,11 +114,8 @@ func (e *engine) scaled(f *flight, s offer.Shape) offer.Shape {
 	if f.where != nil {
 		s = relaunch.Segment(s, f.where.Segments)
 	}
-	return e.shapeAt(f, s, f.N)
+	return e.grown(f, s, 1, f.N)
 }
-
-// shapeAt is what launch n of a flight asked for, grown from that of the first.
-func (e *engine) shapeAt(f *flight, s offer.Shape, n int) offer.Shape { return e.grown(f, s, 1, n) }
 
 // grown is what launch n of a flight asked for, grown from that of an earlier one.
 func (e *engine) grown(f *flight, s offer.Shape, from, n int) offer.Shape {

@@ -9,7 +9,6 @@ import (
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/evidence"
-	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -210,20 +209,7 @@ func (e *engine) environment(p *phase, cell int32) string {
 	if d == nil {
 		return ""
 	}
-	return e.environmentOn(d.Backend, d.Pool, d.Shape)
-}
-
-func (e *engine) environmentOn(backend, pool string, s offer.Shape) string {
-	c := e.fleet.Contacts[backend]
-	if c == nil || s.GPUs == 0 {
-		return backend
-	}
-	if p, ok := c.Pools[pool]; ok {
-		if family := place.Family(p, c.Offers); family != "" {
-			return backend + "/" + family
-		}
-	}
-	return backend
+	return e.fleet.Environment(d.Backend, d.Pool, d.Shape)
 }
 
 func (e *engine) invalidate(p *phase, cell int32, message string, a *state.Attempt) {

@@ -13,11 +13,7 @@ func (e *engine) moveFiles(p *phase, cell int32, address string) {
 	if rec == nil || rec.Status != state.Completed {
 		return
 	}
-	here := func(backend string) bool {
-		b := e.fleet.Contacts[backend]
-		return backend == "local.local" || b != nil && !b.Can.Remote && b.Conf.Type == "local"
-	}
-	if seen := haul.Follow(p.Phase, int(cell), rec.Outputs, here); len(seen) > 0 {
+	if seen := haul.Follow(p.Phase, int(cell), rec.Outputs, e.fleet.Here); len(seen) > 0 {
 		e.emit(state.OutputsSeen{Address: address, Outputs: seen, At: e.Clock()})
 	}
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -205,20 +206,7 @@ func (e *engine) cappedAll(b *fleet.Backend, under line.Throttle) bool {
 	if limit <= 0 || e.fleet.With(b, under) <= limit {
 		return false
 	}
-	return !e.handingOver() || !b.Can.HostQueue || e.queuesInUse() > 1
-}
-
-// queuesInUse counts the queues that this run may hand jobs to.
-func (e *engine) queuesInUse() int {
-	n := 0
-	for _, c := range e.fleet.Contacts {
-		if c.Splits() {
-			n += len(c.Offers)
-		} else {
-			n++
-		}
-	}
-	return n
+	return !e.handingOver() || !b.Can.HostQueue || e.fleet.InUse() > 1
 }
 
 // capped applies the cap of a phase. A host queue keeps it, and is fed beyond
@@ -229,27 +217,11 @@ func (e *engine) capped(p *phase, b *fleet.Backend) bool {
 	switch {
 	case limit <= 0 || p.inflight < limit:
 		return false
-	case e.spans(p):
+	case p.places.Moved() || e.fleet.Several(p.places.All()):
 		return true
 	}
 	// A scheduler's array keeps the cap by itself, however many are in it.
 	return !b.Can.Arrays && (!b.Can.HostQueue || b.Can.FeedSlots > 0) && e.Mode == Drive
-}
-
-// spans reports whether the jobs of a phase go to more than one queue.
-func (e *engine) spans(p *phase) bool {
-	var only *fleet.Backend
-	for d := range p.places.All() {
-		if e.fleet.Contacts[d.Backend] == nil {
-			continue
-		}
-		b := e.fleet.At(d.Backend, d.Pool)
-		if only != nil && only != b {
-			return true
-		}
-		only = b
-	}
-	return p.places.Moved()
 }
 
 func (e *engine) recordKey(p *phase, cell int32, smoke bool) string {
@@ -304,31 +276,16 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 // number decides which launch this is. It reports whether the attempts count
 // from 1 again.
 func (e *engine) number(f *flight) (fresh bool) {
-	f.N, f.max = 1, 1
-	if !f.smoke {
+	if f.max = 1; !f.smoke {
 		f.max = relaunch.Launches(f.p.Retry, f.segments())
 	}
-	rec := e.st.Jobs[f.Key]
-	last := rec.Last()
-	if last == nil {
-		f.First = 1
-		return true
+	kind := wish.Kind(f.p.plan, f.cell)
+	next := relaunch.Next(e.st.Jobs[f.Key], e.approval, f.p.resultText(f.cell, f.smoke), kind == planner.Run, kind == planner.Retry)
+	if f.smoke {
+		next = relaunch.Number{N: 1, Fresh: true}
 	}
-	// The plan gives a failed job that changed, or was asked for differently,
-	// its attempts anew; what this plan launched itself goes on counting.
-	anew := wish.Kind(f.p.plan, f.cell) == planner.Run && last.Plan != e.approval
-	want := f.p.resultText(f.cell, f.smoke)
-	if f.smoke || anew || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled || (rec.Result != "" && want != "" && rec.Result != want) {
-		f.First = 1
-		return true
-	}
-	if wish.Kind(f.p.plan, f.cell) != planner.Retry && last.Plan != "" {
-		f.plan = last.Plan // launched again under the approval that launched it first
-	}
-	f.N = last.N + 1
-	f.max = max(f.max, f.N)
-	f.First = f.N
-	return false
+	f.N, f.First, f.max, f.plan = next.N, next.N, max(f.max, next.N), cmp.Or(next.Again, f.plan)
+	return next.Fresh
 }
 
 // refuse holds a job that cannot be rendered: nothing was spent on it.

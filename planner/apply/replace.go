@@ -30,8 +30,8 @@ func (e *engine) takes(p *phase, cell int32, c *place.Candidate, d *place.Decisi
 	if !c.Fits || e.fleet.Contacts[c.Backend] == nil || e.fleet.At(c.Backend, c.Pool).Away() {
 		return false
 	}
-	there := e.environmentOn(c.Backend, c.Pool, d.Shape)
-	return p.Smoke == nil || there == e.environment(p, cell) || there == e.environmentOn(d.Backend, d.Pool, d.Shape)
+	there := e.fleet.Environment(c.Backend, c.Pool, d.Shape)
+	return p.Smoke == nil || there == e.environment(p, cell) || there == e.fleet.Environment(d.Backend, d.Pool, d.Shape)
 }
 
 // evade re-places a cell whose backend cannot be asked, if another approved

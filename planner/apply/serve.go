@@ -18,18 +18,7 @@ func (e *engine) serveRequests() {
 	if e.Requests == "" {
 		return
 	}
-	e.Spawn(func() {
-		request.Serve(e.Context(), e.Requests, func(r request.Request) (request.Answer, bool) {
-			got := make(chan request.Answer, 1)
-			e.Post(func() { e.handle(r, got) })
-			select {
-			case a := <-got:
-				return a, true
-			case <-e.Context().Done():
-				return request.Answer{}, false
-			}
-		})
-	})
+	e.Spawn(func() { request.InLoop(e.Context(), e.Requests, e.Post, e.handle) })
 }
 
 // handle does what a request asks, makes it durable, and answers.

@@ -1,15 +1,34 @@
 package approval
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/state"
 )
+
+// Began notes the campaign, its variables (nil: its own) and what is needed to
+// reach its backends when they have left it. A state without a lineage gets the
+// plan's, else a fresh one. Nothing is noted that is known already.
+func Began(p *planner.Plan, c *lang.Campaign, lineage, fresh string, variables map[string]state.Variable, muster string, now time.Time) state.Began {
+	ev := state.Began{Campaign: c.Name, Muster: muster, Variables: variables, Protected: p.Protected(), Unprotected: p.Unprotected(), At: now}
+	if lineage == "" {
+		ev.Lineage = cmp.Or(p.Lineage, fresh)
+		lineage = ev.Lineage
+	}
+	if ev.Variables == nil {
+		ev.Variables = Variables(c, lineage)
+	}
+	ev.Backends = Backends(c, lineage)
+	return ev
+}
 
 // Backends are the campaign's, as they are noted to reach them when they have
 // left it: without secrets.

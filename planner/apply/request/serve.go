@@ -192,3 +192,18 @@ func write(path string, v any) error {
 	}
 	return err
 }
+
+// InLoop serves what is asked in a loop that post hands closures to: handle
+// answers there.
+func InLoop(ctx context.Context, dir string, post func(func()), handle func(Request, chan<- Answer)) {
+	Serve(ctx, dir, func(r Request) (Answer, bool) {
+		got := make(chan Answer, 1)
+		post(func() { handle(r, got) })
+		select {
+		case a := <-got:
+			return a, true
+		case <-ctx.Done():
+			return Answer{}, false
+		}
+	})
+}
