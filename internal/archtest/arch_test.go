@@ -68,6 +68,8 @@ var walls = []struct {
 	// Nor do the script, the arrays and the programs.
 	{"providers/slurm/script", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
 	{"providers/slurm/arrays", []string{"providers/slurm/login", "providers/slurm/node", "providers/slurm/cluster"}},
+	// What a site offers is known without what is handed over to it.
+	{"providers/slurm/site", []string{"providers/slurm/login", "providers/slurm/node", "providers/slurm/arrays", "providers/ssh"}},
 	{"providers/slurm/programs", []string{"providers/slurm/login", "providers/slurm/node", "providers/ssh"}},
 	// Which GPUs a job gets, and what they are used for, is known without jobs.
 	{"providers/host/queue/devices", []string{"providers/host/attempt", "providers/host/journal", "providers/host/spool", "providers/host/wire", "providers/wrapper"}},

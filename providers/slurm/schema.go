@@ -5,14 +5,14 @@ package slurm
 
 import (
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/login"
 	"github.com/muster-run/muster/providers/slurm/profiles"
+	"github.com/muster-run/muster/providers/slurm/site"
 	"github.com/muster-run/muster/providers/ssh"
 )
 
 // Schema says what `backend "slurm"` and `options "slurm"` may hold.
 func Schema() offer.Schema {
-	s := login.Schema()
+	s := site.Schema()
 	s.Config.Blocks = []offer.NestedBlock{{
 		Name: "ssh", Doc: "How the login node is reached; without it, Slurm's commands are run on this machine.",
 		Block: offer.Block{Attrs: ssh.Connection()},

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/login"
 	"github.com/muster-run/muster/providers/slurm/programs"
+	"github.com/muster-run/muster/providers/slurm/site"
 	"github.com/muster-run/muster/providers/ssh"
 )
 
@@ -134,7 +135,7 @@ func (s *Slurm) known(name string, err error) []offer.Pool {
 	if b.Profile == "" {
 		return nil
 	}
-	return login.Known(b, e.Summary)
+	return site.Known(b, e.Summary)
 }
 
 // Quote says on which partitions shapes fit and how long they would wait. For
@@ -142,7 +143,7 @@ func (s *Slurm) known(name string, err error) []offer.Pool {
 func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
 	quotes, err := value(s, ctx, name, func(p providers.Provider) ([]offer.Quote, error) { return p.Quote(ctx, name, shapes) })
 	if s.known(name, err) != nil {
-		return login.KnownQuotes(s.reached(name), shapes)
+		return site.KnownQuotes(s.reached(name), shapes)
 	}
 	return quotes, err
 }

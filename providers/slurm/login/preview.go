@@ -7,13 +7,14 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/script"
+	"github.com/muster-run/muster/providers/slurm/site"
 )
 
 // Preview is the script that like jobs of a backend would be submitted with,
 // but for what is only known then: ids, and the paths of the spool. await says
 // that what they come after may come back under a new id.
 func Preview(b providers.Backend, like *providers.Job, count int, await bool) (string, error) {
-	var c settings
+	var c site.Settings
 	if len(b.Config) > 0 {
 		if err := json.Unmarshal(b.Config, &c); err != nil {
 			return "", err

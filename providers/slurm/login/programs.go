@@ -14,14 +14,10 @@ import (
 // otherAgents are the commands that run one element on the nodes of a partition
 // that have another processor, by that as uname names it.
 func (s *Slurm) otherAgents(b *backend, pool string) (map[string][]string, error) {
-	b.facts.mu.Lock()
 	var archs []string
-	if f := b.facts.site; f != nil {
-		if l := f.Partition(pool); l != nil {
-			archs = l.Archs
-		}
+	if l := b.Last().Partition(pool); l != nil {
+		archs = l.Archs
 	}
-	b.facts.mu.Unlock()
 	var out map[string][]string
 	for _, arch := range archs {
 		if arch == runtime.GOARCH {

@@ -35,7 +35,7 @@ func (b *backend) room(ctx context.Context, k *batch) (n int, why string, err er
 	if err := c.crowded(k); err != nil {
 		return 0, "", err
 	}
-	s, err := b.siteWithin(ctx, limitsLast)
+	s, err := b.Limits(ctx)
 	if err != nil {
 		return 0, "", err
 	}
@@ -44,7 +44,7 @@ func (b *backend) room(ctx context.Context, k *batch) (n int, why string, err er
 	if l == nil {
 		return n, why, nil
 	}
-	list := s.SubmitLimits(b.config.Account, b.qosName(s, l, k.options().QoS), l)
+	list := s.SubmitLimits(b.Config.Account, b.QoSName(s, l, k.options().QoS), l)
 	if len(list) == 0 {
 		return n, why, nil
 	}

@@ -6,7 +6,6 @@ package login
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/user"
@@ -18,8 +17,8 @@ import (
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
-	"github.com/muster-run/muster/providers/slurm/profiles"
 	"github.com/muster-run/muster/providers/slurm/programs"
+	"github.com/muster-run/muster/providers/slurm/site"
 )
 
 // Slurm is the provider of type slurm, on a machine that has Slurm's commands
@@ -52,22 +51,8 @@ type Options struct {
 
 // backend is one configured backend.
 type backend struct {
-	providers.Backend
-	config   settings
-	cluster  *cluster.Commands
+	*site.Site
 	campaign *campaign
-	facts    *cachedFacts
-	profile  *profiles.Profile
-}
-
-// settings are the backend block.
-type settings struct {
-	Account    string   `json:"account"`
-	Partitions []string `json:"partitions"`
-	Exclude    []string `json:"exclude_partitions"`
-	QoS        string   `json:"qos"`
-	InstallDir string   `json:"install_dir"`
-	Rate       int      `json:"submissions_per_minute"`
 }
 
 // NewWith makes a provider as the options say.
@@ -97,16 +82,15 @@ var (
 )
 
 // Schema says what the backend block and a job's options may hold.
-func (s *Slurm) Schema(context.Context) (offer.Schema, error) { return Schema(), nil }
+func (s *Slurm) Schema(context.Context) (offer.Schema, error) { return site.Schema(), nil }
 
 // Configure takes a backend in.
 func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
-	k := &backend{Backend: b}
-	if len(b.Config) > 0 {
-		if err := json.Unmarshal(b.Config, &k.config); err != nil {
-			return providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
-		}
+	at, err := site.New(b)
+	if err != nil {
+		return err
 	}
+	k := &backend{Site: at}
 	if k.Workdir == "" {
 		k.Workdir = b.Dir
 	}
@@ -115,22 +99,16 @@ func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
 		return providers.Errorf(providers.Invalid, "Workdir of %s: %v", b.Name, err)
 	}
 	k.Workdir = workdir
-	if b.Profile != "" {
-		p, err := profiles.Load(b.Profile, b.Name)
-		if err != nil {
-			return providers.Errorf(providers.Invalid, "%v", err)
-		}
-		k.profile = &p
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := userName()
 	spool := spoolDir(workdir, b.Lineage, b.Name)
 	if old := s.backends[b.Name]; old != nil && old.campaign.spool == spool {
-		k.campaign, k.cluster, k.facts = old.campaign, old.cluster, old.facts
+		k.campaign = old.campaign
+		k.Is(old.Site)
 	} else {
-		k.cluster = cluster.New(s.options.runner, name)
-		k.campaign, k.facts = newCampaign(spool, k.cluster), &cachedFacts{}
+		k.Cluster = cluster.New(s.options.runner, name)
+		k.campaign = newCampaign(spool, k.Cluster)
 	}
 	s.backends[b.Name] = k
 	return nil
@@ -151,6 +129,33 @@ func (s *Slurm) backend(name string) (*backend, error) {
 		return nil, providers.Errorf(providers.Invalid, "Backend %s has not been configured", name)
 	}
 	return b, nil
+}
+
+// Pools are the partitions of a backend's cluster.
+func (s *Slurm) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.Pools(ctx)
+}
+
+// Quote says where shapes would run, and when.
+func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.Quote(ctx, shapes)
+}
+
+// Preflight checks, for free, that jobs could run.
+func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
+	b, err := s.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.Preflight(ctx, checks)
 }
 
 // opened is a backend with its spool read, locked; the caller unlocks.
@@ -183,7 +188,7 @@ func (s *Slurm) ruled(name string, fence uint64, holder string) (*backend, func(
 // agent is the command that runs one element on a node: this very program,
 // copied once where nodes see it, under the name of its digest.
 func (s *Slurm) agent(b *backend) ([]string, error) {
-	dir := b.config.InstallDir
+	dir := b.Config.InstallDir
 	if dir == "" {
 		dir = filepath.Join(b.Workdir, ".muster", "bin")
 	} else {

@@ -577,9 +577,9 @@ func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (stri
 		return "", err
 	}
 	r := script.Request{Name: k.Name, Pool: k.Pool, Array: k.Array, Indexes: k.Indexes, Cap: k.Cap, Dir: string(k.dir), Job: jobs[0], Count: len(jobs), Campaign: b.Campaign,
-		Account: b.config.Account, QoS: o.QoS, Depend: e.common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: b.gres(k.Pool, o.Spread(jobs[0].Shape))}
+		Account: b.Config.Account, QoS: o.QoS, Depend: e.common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: b.gres(k.Pool, o.Spread(jobs[0].Shape))}
 	if r.QoS == "" {
-		r.QoS = b.config.QoS
+		r.QoS = b.Config.QoS
 	}
 	return r.Text()
 }
@@ -605,7 +605,7 @@ const submissionsPerMinute = 120
 
 // pace waits until another submission is allowed.
 func (c *campaign) pace(ctx context.Context, b *backend) error {
-	limit := b.config.Rate
+	limit := b.Config.Rate
 	if limit <= 0 {
 		limit = submissionsPerMinute
 	}

@@ -1,8 +1,7 @@
-package login
+package site
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -13,24 +12,15 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
-	"github.com/muster-run/muster/providers/slurm/profiles"
 	"github.com/muster-run/muster/providers/slurm/programs"
 )
 
 // Pools are the partitions: what the profile knows, and over it what the
 // cluster says now. A cluster that cannot be asked is planned for from its
 // profile.
-func (s *Slurm) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
-	b, err := s.backend(name)
-	if err != nil {
-		return nil, err
-	}
-	return b.pools(ctx)
-}
-
-func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
-	live, err := b.site(ctx)
-	if err != nil && b.profile == nil {
+func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
+	live, err := b.Facts(ctx)
+	if err != nil && b.Profile == nil {
 		return nil, err
 	}
 	var all []offer.Pool
@@ -52,11 +42,11 @@ func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
 }
 
 // known are the profile's partitions; why says that nobody else was asked.
-func (b *backend) known(why string) []offer.Pool {
-	all := slices.Clone(b.profile.Pools)
+func (b *Site) known(why string) []offer.Pool {
+	all := slices.Clone(b.Profile.Pools)
 	for i := range all {
 		all[i].Idle, all[i].Wait = -1, -1
-		if q := (&fitter{backend: b}).profiled(all[i].Name); q != nil {
+		if q := (&fitter{Site: b}).profiled(all[i].Name); q != nil {
 			all[i].MaxSubmit = q.MaxSubmit
 		}
 		all[i].Notes = append(slices.Clone(all[i].Notes), "the cluster could not be asked: "+why)
@@ -101,28 +91,23 @@ func KnownQuotes(b providers.Backend, shapes []offer.Shape) (out []offer.Quote, 
 }
 
 // offline is a backend of which only its profile is known; nil if it has none.
-func offline(b providers.Backend) *backend {
-	k := &backend{Backend: b}
-	if len(b.Config) > 0 && json.Unmarshal(b.Config, &k.config) != nil {
+func offline(b providers.Backend) *Site {
+	k, err := New(b)
+	if err != nil || k.Profile == nil {
 		return nil
 	}
-	p, err := profiles.Load(b.Profile, b.Name)
-	if err != nil {
-		return nil
-	}
-	k.profile = &p
 	return k
 }
 
 // chosen are the partitions that the backend block lets be used, in its order.
-func (b *backend) chosen(all []offer.Pool) (out []offer.Pool) {
+func (b *Site) chosen(all []offer.Pool) (out []offer.Pool) {
 	for _, p := range all {
-		if slices.Contains(b.config.Exclude, p.Name) || len(b.config.Partitions) > 0 && !slices.Contains(b.config.Partitions, p.Name) {
+		if slices.Contains(b.Config.Exclude, p.Name) || len(b.Config.Partitions) > 0 && !slices.Contains(b.Config.Partitions, p.Name) {
 			continue
 		}
 		out = append(out, p)
 	}
-	if order := b.config.Partitions; len(order) > 0 {
+	if order := b.Config.Partitions; len(order) > 0 {
 		slices.SortStableFunc(out, func(x, y offer.Pool) int { return slices.Index(order, x.Name) - slices.Index(order, y.Name) })
 	}
 	return out
@@ -130,9 +115,9 @@ func (b *backend) chosen(all []offer.Pool) (out []offer.Pool) {
 
 // none stands for the partitions of a backend whose block leaves none: its note
 // says why nothing fits there.
-func (b *backend) none(live *cluster.Facts) offer.Pool {
+func (b *Site) none(live *cluster.Facts) offer.Pool {
 	why := "the backend block leaves no partition"
-	for _, name := range b.config.Partitions {
+	for _, name := range b.Config.Partitions {
 		if live.Partition(name) == nil {
 			why = "the backend block leaves no partition: " + noPartition(name, live)
 			break
@@ -142,12 +127,12 @@ func (b *backend) none(live *cluster.Facts) offer.Pool {
 }
 
 // pool is one partition, the live facts over those of the profile.
-func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
+func (b *Site) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: offer.Price{Known: true}, Source: s.Source()}
-	if b.profile != nil {
-		if i := slices.IndexFunc(b.profile.Pools, func(p offer.Pool) bool { return p.Name == l.Name }); i >= 0 {
-			p = b.profile.Pools[i]
-			p.Source = s.Source() + ", and profile " + b.profile.Name
+	if b.Profile != nil {
+		if i := slices.IndexFunc(b.Profile.Pools, func(p offer.Pool) bool { return p.Name == l.Name }); i >= 0 {
+			p = b.Profile.Pools[i]
+			p.Source = s.Source() + ", and profile " + b.Profile.Name
 		}
 	}
 	if b.Price.Known {
@@ -176,11 +161,11 @@ func (b *backend) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 			p.GPUClass = p.GPUModel
 		}
 	}
-	qos := b.qosName(s, l, "")
+	qos := b.QoSName(s, l, "")
 	for _, q := range s.Qualities(qos, l) {
 		p.MaxJobs = cluster.Least(p.MaxJobs, q.MaxJobs)
 	}
-	for _, most := range s.SubmitLimits(b.config.Account, qos, l) {
+	for _, most := range s.SubmitLimits(b.Config.Account, qos, l) {
 		p.MaxSubmit = cluster.Least(p.MaxSubmit, most.Most)
 	}
 	programs.Note(&p, l.Archs)

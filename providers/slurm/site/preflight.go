@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"context"
@@ -23,18 +23,15 @@ import (
 
 // Preflight checks, for free, that jobs could run: Slurm answers, account and
 // partitions are ours, the workdir can be written to, files are there.
-func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
-	b, err := s.backend(name)
-	if err != nil {
-		return nil, err
-	}
+func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]providers.Finding, error) {
 	var out []providers.Finding
 	tell := func(check int, summary, format string, args ...any) {
 		out = append(out, providers.Finding{Check: check, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}
 	var live *cluster.Facts
+	var err error
 	if len(checks) == 0 || !slices.ContainsFunc(checks, roomOnly) {
-		live, err = b.site(ctx)
+		live, err = b.Facts(ctx)
 	}
 	if err != nil {
 		var pe *providers.Error
@@ -77,28 +74,28 @@ func roomOnly(c providers.Check) bool {
 }
 
 // preflightSite checks what the backend block names.
-func (b *backend) preflightSite(s *cluster.Facts, tell func(int, string, string, ...any)) {
+func (b *Site) preflightSite(s *cluster.Facts, tell func(int, string, string, ...any)) {
 	names := make([]string, len(s.Partitions))
 	for i, p := range s.Partitions {
 		names[i] = p.Name
 	}
 	there := func(p string) bool { return slices.Contains(names, p) }
-	for _, p := range b.config.Partitions {
-		if !there(p) && slices.ContainsFunc(b.config.Partitions, there) { // where none is there, no place fits, and it says so
+	for _, p := range b.Config.Partitions {
+		if !there(p) && slices.ContainsFunc(b.Config.Partitions, there) { // where none is there, no place fits, and it says so
 			tell(-1, "There is no such partition", "backend.%s names %s; %s", b.Name, p, cluster.Meant("partitions", p, slices.Clone(names)))
 		}
 	}
 	if s.Enforced && len(s.Associations) == 0 {
-		tell(-1, "You have no account here", "Slurm takes jobs of this cluster's accounts only, and user %s is in none; the site's support adds you to one", b.cluster.User)
+		tell(-1, "You have no account here", "Slurm takes jobs of this cluster's accounts only, and user %s is in none; the site's support adds you to one", b.Cluster.User)
 	}
 	if s.Closed {
 		return
 	}
-	if a, accounts := b.config.Account, s.Accounts(); a != "" && !slices.Contains(accounts, a) {
+	if a, accounts := b.Config.Account, s.Accounts(); a != "" && !slices.Contains(accounts, a) {
 		tell(-1, "The account is not yours", "backend.%s names account %s; %s", b.Name, a, yours(a, accounts))
 	}
-	if q := b.config.QoS; q != "" && !slices.Contains(s.QoSNames(b.config.Account), q) {
-		tell(-1, "The qos is not yours", "backend.%s names qos %s; %s", b.Name, q, yours(q, s.QoSNames(b.config.Account)))
+	if q := b.Config.QoS; q != "" && !slices.Contains(s.QoSNames(b.Config.Account), q) {
+		tell(-1, "The qos is not yours", "backend.%s names qos %s; %s", b.Name, q, yours(q, s.QoSNames(b.Config.Account)))
 	}
 }
 

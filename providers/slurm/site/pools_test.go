@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"slices"

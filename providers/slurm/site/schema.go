@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"github.com/muster-run/muster/providers/offer"

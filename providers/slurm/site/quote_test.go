@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"strings"
@@ -41,7 +41,7 @@ func TestQuoteTooLong(t *testing.T) {
 			}
 			k.restart()
 			tt.shape.CPUs, tt.shape.Nodes = 1, 1
-			got, err := k.s.Quote(t.Context(), k.b.Name, []offer.Shape{tt.shape})
+			got, err := k.s.Quote(t.Context(), []offer.Shape{tt.shape})
 			if err != nil || len(got) != 1 {
 				t.Fatalf("%+v, %v", got, err)
 			}

@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"github.com/shopspring/decimal"
@@ -49,9 +49,9 @@ func charged(p offer.Price, perBilling string, s *cluster.Facts, l *cluster.Part
 
 // perBilling is what the profile charges for an hour of one unit of billing on
 // a partition, "" if it says nothing.
-func (b *backend) perBilling(pool string) string {
-	if b.profile == nil {
+func (b *Site) perBilling(pool string) string {
+	if b.Profile == nil {
 		return ""
 	}
-	return b.profile.PerBilling[pool]
+	return b.Profile.PerBilling[pool]
 }

@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"os"
@@ -25,7 +25,7 @@ func TestImagesAreLookedFor(t *testing.T) {
 		"gone.sif":            {Summary: "A container image is not there"},
 		"pytorch/pytorch:2.4": {Warning: true, Summary: "An image comes from a registry"},
 	} {
-		found, err := k.s.Preflight(t.Context(), k.b.Name, []providers.Check{{Workdir: workdir, Image: image}})
+		found, err := k.s.Preflight(t.Context(), []providers.Check{{Workdir: workdir, Image: image}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestVolumesAreLookedAt(t *testing.T) {
 	t.Cleanup(func() { unix.Unmount(full, unix.MNT_DETACH) })
 	look := func(checks ...providers.Check) (out []providers.Finding) {
 		t.Helper()
-		found, err := k.s.Preflight(t.Context(), k.b.Name, checks)
+		found, err := k.s.Preflight(t.Context(), checks)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,10 +76,7 @@ func TestVolumesAreLookedAt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "all"), make([]byte, 2<<20), 0o600); err == nil {
 		t.Fatal("2 MiB fit into 1")
 	}
-	k.s = NewWith(k.s.options) // what it knows of the cluster is forgotten
-	if err := k.s.Configure(t.Context(), k.b); err != nil {
-		t.Fatal(err)
-	}
+	k.restart() // what it knows of the cluster is forgotten
 	before := len(k.f.calls)
 	if found := look(providers.Check{Workdir: full}); len(found) != 1 || !found[0].Warning || !found[0].Pauses {
 		t.Errorf("it is full: %+v", found)

@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"fmt"
@@ -36,20 +36,6 @@ func strictSite(t *testing.T, k *bench) {
 		return nil
 	}
 	k.restart()
-}
-
-// quotes is what is said of a shape, by partition.
-func (k *bench) quotes(s offer.Shape) map[string]offer.Quote {
-	k.Helper()
-	got, err := k.s.Quote(k.Context(), k.b.Name, []offer.Shape{s})
-	if err != nil {
-		k.Fatal(err)
-	}
-	by := map[string]offer.Quote{}
-	for _, q := range got {
-		by[q.Pool] = q
-	}
-	return by
 }
 
 // TestWrongCampaigns: what Slurm would refuse, or let wait for ever, does not
@@ -304,7 +290,7 @@ func TestToldOnce(t *testing.T) {
 		if sent := k.f.sent(); len(sent) > 0 {
 			t.Errorf("%s, %s: %v", config, options, sent)
 		}
-		found, err := k.s.Preflight(t.Context(), k.b.Name, []providers.Check{{Workdir: k.b.Workdir, Options: []byte(options)}})
+		found, err := k.s.Preflight(t.Context(), []providers.Check{{Workdir: k.b.Workdir, Options: []byte(options)}})
 		if err != nil || len(found) != 1 {
 			t.Errorf("%s, %s: %+v, %v", config, options, found, err)
 		}

@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"context"
@@ -21,16 +21,12 @@ const testsMost, testsEach = 32, 2
 
 // Quote says on which partitions shapes fit and how long they would wait, as
 // Slurm's own planning has it now. What Slurm would refuse does not fit.
-func (s *Slurm) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
-	b, err := s.backend(name)
+func (b *Site) Quote(ctx context.Context, shapes []offer.Shape) ([]offer.Quote, error) {
+	pools, err := b.Pools(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pools, err := b.pools(ctx)
-	if err != nil {
-		return nil, err
-	}
-	live, err := b.site(ctx)
+	live, err := b.Facts(ctx)
 	if err != nil {
 		live = nil
 	}
@@ -89,17 +85,17 @@ func optionsOf(text string) (script.Options, error) {
 
 // wait asks Slurm when a job would start that were submitted now; -1 = it
 // does not say. The error is for options that sbatch cannot read.
-func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, pool string) (time.Duration, error) {
+func (b *Site) wait(ctx context.Context, s offer.Shape, o script.Options, pool string) (time.Duration, error) {
 	argv := []string{"--partition=" + pool}
 	add := func(name, value string) {
 		if value != "" {
 			argv = append(argv, "--"+name+"="+value)
 		}
 	}
-	script.Request{Job: &providers.Job{Shape: s}, Gres: b.gres(pool, o.Spread(s))}.Resources(add, o)
-	add("account", b.config.Account)
+	script.Request{Job: &providers.Job{Shape: s}, Gres: cluster.Gres(b.Last().Partition(pool), o.Spread(s))}.Resources(add, o)
+	add("account", b.Config.Account)
 	if add("qos", o.QoS); o.QoS == "" {
-		add("qos", b.config.QoS)
+		add("qos", b.Config.QoS)
 	}
 	add("constraint", o.Constraint)
 	add("reservation", o.Reservation)
@@ -111,9 +107,9 @@ func (b *backend) wait(ctx context.Context, s offer.Shape, o script.Options, poo
 		argv = append(argv, "--exclusive")
 	}
 	argv = slices.DeleteFunc(argv, func(a string) bool { return script.Replaced(o.Extra, a) })
-	at, err := b.cluster.WouldStart(ctx, append(append(slices.Clone(argv), o.Extra...), "--wrap=true")...)
+	at, err := b.Cluster.WouldStart(ctx, append(append(slices.Clone(argv), o.Extra...), "--wrap=true")...)
 	if at.IsZero() && err == nil && len(o.Extra) > 0 {
-		if without, _ := b.cluster.WouldStart(ctx, append(argv, "--wrap=true")...); !without.IsZero() {
+		if without, _ := b.Cluster.WouldStart(ctx, append(argv, "--wrap=true")...); !without.IsZero() {
 			return -1, providers.Errorf(providers.Invalid, "no node of the partition would do with extra = %q, and one would without", o.Extra)
 		}
 	}

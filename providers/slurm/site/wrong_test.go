@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"encoding/json"
@@ -56,7 +56,7 @@ func TestBackendBlock(t *testing.T) {
 			k := newBench(t)
 			k.b.Config = json.RawMessage(config)
 			strictSite(t, k)
-			found, err := k.s.Preflight(t.Context(), k.b.Name, nil)
+			found, err := k.s.Preflight(t.Context(), nil)
 			if err != nil || len(found) > 1 || len(found) == 0 && want.finding != "" || len(found) == 1 && (want.finding == "" || !strings.Contains(found[0].Detail, want.finding)) {
 				t.Errorf("preflight: %+v, %v", found, err)
 			}
@@ -165,7 +165,7 @@ func TestWaitsForWhatIsNotThere(t *testing.T) {
 	if asleep, awake, half := got["halfdead"], got["small"], got["amilan"]; !asleep.Fits || !awake.Fits || !half.Fits || asleep.Wait != 10*time.Minute || awake.Wait > time.Minute || half.Wait > time.Minute {
 		t.Errorf("waits: asleep %v, awake %v, half of it %v", asleep.Wait, awake.Wait, half.Wait)
 	}
-	pools, err := k.s.Pools(t.Context(), k.b.Name)
+	pools, err := k.s.Pools(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"cmp"
@@ -16,10 +16,10 @@ import (
 // profile has it: the one that is asked for, else the one that is for this
 // partition, else the default; nil if it is not told.
 func (f *fitter) profiled(partition string) *profiles.QoS {
-	if f.profile == nil {
+	if f.Profile == nil {
 		return nil
 	}
-	list := f.profile.QoS
+	list := f.Profile.QoS
 	at := -1
 	if asked := f.askedQoS(); asked != "" {
 		at = slices.IndexFunc(list, func(q profiles.QoS) bool { return q.Name == asked })
@@ -32,21 +32,21 @@ func (f *fitter) profiled(partition string) *profiles.QoS {
 	return &list[at]
 }
 
-func (f *fitter) askedQoS() string { return cmp.Or(f.o.QoS, f.config.QoS) }
+func (f *fitter) askedQoS() string { return cmp.Or(f.o.QoS, f.Config.QoS) }
 
 // stated says why the profile's qualities of service forbid a shape on a
 // partition, for a cluster that does not tell its own.
 func (f *fitter) stated(shape offer.Shape, p offer.Pool) (why, would string) {
-	if f.profile == nil || len(f.profile.QoS) == 0 {
+	if f.Profile == nil || len(f.Profile.QoS) == 0 {
 		return "", ""
 	}
 	q := f.profiled(p.Name)
 	if asked := f.askedQoS(); q == nil && asked != "" {
 		var names []string
-		for _, q := range f.profile.QoS {
+		for _, q := range f.Profile.QoS {
 			names = append(names, q.Name)
 		}
-		return fmt.Sprintf("profile %s knows no qos %s; %s", f.profile.Name, asked, cluster.Meant("qos", asked, names)), ""
+		return fmt.Sprintf("profile %s knows no qos %s; %s", f.Profile.Name, asked, cluster.Meant("qos", asked, names)), ""
 	}
 	switch {
 	case q == nil:
@@ -63,7 +63,7 @@ func (f *fitter) stated(shape offer.Shape, p offer.Pool) (why, would string) {
 // on a partition; without one, what else to do.
 func (f *fitter) otherStated(shape offer.Shape, p offer.Pool, without string) string {
 	var names []string
-	for _, q := range f.profile.QoS {
+	for _, q := range f.Profile.QoS {
 		if (len(q.Only) == 0 || slices.Contains(q.Only, p.Name)) && (q.MaxTime == 0 || shape.Walltime <= q.MaxTime) {
 			names = append(names, q.Name)
 		}

@@ -1,4 +1,4 @@
-package login
+package site
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // A fitter says of one shape on which partitions it could run, and where it
 // could where it cannot.
 type fitter struct {
-	*backend
+	*Site
 	live  *cluster.Facts // nil = the cluster cannot be asked
 	shape offer.Shape    // with the nodes that the options ask for
 	o     script.Options
@@ -31,8 +31,8 @@ type misfit struct {
 	passing    bool // it is over when nodes or the partition are back
 }
 
-func (b *backend) fitter(live *cluster.Facts, shape offer.Shape, o script.Options, all []offer.Pool) *fitter {
-	f := &fitter{backend: b, live: live, shape: o.Spread(shape), o: o, all: all, found: map[string]misfit{}}
+func (b *Site) fitter(live *cluster.Facts, shape offer.Shape, o script.Options, all []offer.Pool) *fitter {
+	f := &fitter{Site: b, live: live, shape: o.Spread(shape), o: o, all: all, found: map[string]misfit{}}
 	for _, p := range all {
 		f.found[p.Name] = f.misfit(f.shape, p)
 	}
@@ -77,10 +77,10 @@ func (f *fitter) nowhere() (m misfit) {
 		return misfit{why: noPartition(name, f.live), would: f.choices("")}
 	}
 	if f.o.QoS != "" {
-		m.why, m.would = f.live.Unasked(f.config.Account, f.o.QoS)
+		m.why, m.would = f.live.Unasked(f.Config.Account, f.o.QoS)
 	}
 	if m.why == "" {
-		m.why, m.would = f.live.Unmet(f.cluster.User, f.config.Account, f.shape, wishes(f.o))
+		m.why, m.would = f.live.Unmet(f.Cluster.User, f.Config.Account, f.shape, wishes(f.o))
 	}
 	return m
 }
@@ -101,8 +101,8 @@ func wishes(o script.Options) cluster.Wishes {
 // worth reports whether it is worth asking the scheduler about a partition: jobs
 // go there, and preflight has nothing to say of what is asked for.
 func (f *fitter) worth(p offer.Pool) bool {
-	return f.wrong.why == "" && f.mine(f.live, f.config.QoS) && (f.o.Partition == "" || f.o.Partition == p.Name) && (!p.Testing || f.shape.Smoke) &&
-		script.OwnOption(f.o.Extra) == "" && (f.live.Closed || f.config.Account == "" || slices.Contains(f.live.Accounts(), f.config.Account))
+	return f.wrong.why == "" && f.mine(f.live, f.Config.QoS) && (f.o.Partition == "" || f.o.Partition == p.Name) && (!p.Testing || f.shape.Smoke) &&
+		script.OwnOption(f.o.Extra) == "" && (f.live.Closed || f.Config.Account == "" || slices.Contains(f.live.Accounts(), f.Config.Account))
 }
 
 // elsewhere is what to say of a partition that the job does not name.
@@ -114,7 +114,7 @@ func (f *fitter) elsewhere() misfit {
 	case f.live.Partition(name) != nil:
 		return misfit{why: fmt.Sprintf("the backend block keeps partition %s out, by partitions or exclude_partitions", name), would: f.choices("")}
 	}
-	return misfit{why: fmt.Sprintf("profile %s knows no partition %s; %s", f.profile.Name, name, cluster.Meant("partitions", name, poolNames(f.all))), would: f.choices("")}
+	return misfit{why: fmt.Sprintf("profile %s knows no partition %s; %s", f.Profile.Name, name, cluster.Meant("partitions", name, poolNames(f.all))), would: f.choices("")}
 }
 
 // choices names the partitions but one that would do, with their longest
@@ -158,7 +158,7 @@ func either(a, b string) string {
 // misfit says why a shape cannot run on a partition, whichever is named.
 func (f *fitter) misfit(shape offer.Shape, p offer.Pool) misfit {
 	p.MaxTime = f.longest(p)
-	if l := f.live.Partition(p.Name); l != nil && p.MaxTime > 0 && shape.Walltime > p.MaxTime && f.live.LongestTime(f.config.Account, f.qosName(f.live, l, f.o.QoS), l) != l.MaxTime {
+	if l := f.live.Partition(p.Name); l != nil && p.MaxTime > 0 && shape.Walltime > p.MaxTime && f.live.LongestTime(f.Config.Account, f.QoSName(f.live, l, f.o.QoS), l) != l.MaxTime {
 		if why, would := f.limits(f.live, shape, f.o, p); why != "" {
 			return misfit{why: why, would: would} // another limit than the partition's own
 		}
@@ -194,11 +194,11 @@ func (f *fitter) longest(p offer.Pool) time.Duration {
 	if l == nil {
 		return p.MaxTime
 	}
-	qos := f.qosName(f.live, l, f.o.QoS)
+	qos := f.QoSName(f.live, l, f.o.QoS)
 	if !f.live.Lifts(qos) {
 		return p.MaxTime
 	}
-	return f.live.LongestTime(f.config.Account, qos, l)
+	return f.live.LongestTime(f.Config.Account, qos, l)
 }
 
 // longer names the qualities of service of the user that would lift a
@@ -212,7 +212,7 @@ func (f *fitter) longer(shape offer.Shape, p offer.Pool) string {
 	if shape.Walltime = p.MaxTime; unfit(shape, p, l) != "" {
 		return ""
 	}
-	return f.live.LongerQoS(f.config.Account, l, asked)
+	return f.live.LongerQoS(f.Config.Account, l, asked)
 }
 
 // cut is the walltime with which a shape that does not fit a partition would, 0
@@ -225,7 +225,7 @@ func (f *fitter) cut(p offer.Pool) time.Duration {
 		}
 	}
 	if l := f.live.Partition(p.Name); l != nil {
-		lower(f.live.LongestTime(f.config.Account, f.qosName(f.live, l, f.o.QoS), l))
+		lower(f.live.LongestTime(f.Config.Account, f.QoSName(f.live, l, f.o.QoS), l))
 	}
 	if q := f.profiled(p.Name); q != nil && (f.live == nil || f.live.Closed) {
 		lower(q.MaxTime)
@@ -284,13 +284,13 @@ func poolNames(all []offer.Pool) (names []string) {
 }
 
 // limits says why a quality of service or a partition's rules forbid a shape.
-func (b *backend) limits(s *cluster.Facts, shape offer.Shape, o script.Options, p offer.Pool) (why, would string) {
+func (b *Site) limits(s *cluster.Facts, shape offer.Shape, o script.Options, p offer.Pool) (why, would string) {
 	l := s.Partition(p.Name)
 	if l == nil {
 		return "", ""
 	}
-	name := b.qosName(s, l, o.QoS)
-	if why, would := s.Forbids(b.config.Account, name, o.Reservation != "", shape, l); why != "" {
+	name := b.QoSName(s, l, o.QoS)
+	if why, would := s.Forbids(b.Config.Account, name, o.Reservation != "", shape, l); why != "" {
 		return why, would
 	}
 	return s.UnmetOn(l, wishes(o))
