@@ -1,0 +1,225 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A job is one submission, through all its launches.
+type job struct {
+	providers.Job
+	print   uint64 // of what was submitted
+	status  offer.Status
+	launch  int
+	waits   int  // tokens it comes after that have not completed
+	held    bool // by its token
+	fate    Fate
+	began   time.Time
+	factor  float64 // of its price
+	line    *line
+	turn    int               // counts what was foreseen of it: older events are void
+	seen    offer.Observation // how its last launch ended
+	decided bool              // it ended for good
+}
+
+// start begins a launch's work, after its machine came up.
+func (w *world) start(j *job) {
+	p := j.line.at
+	p.take(j.line.key, 1)
+	p.started++
+	w.running++
+	w.byPhase[j.Phase]++
+	j.status = offer.Running
+	j.began = w.now.Add(p.Boot)
+	j.factor = w.factor(p, p.started, w.now)
+	w.tell(j, offer.Observation{Status: offer.Running, Started: j.began})
+	w.foresee(j.began.Add(j.lasts()), itsEnd, j)
+}
+
+// factor is what the n-th launch on a pool is billed, which starts at a time,
+// beside what it was quoted.
+func (w *world) factor(p *place, n int, at time.Time) float64 {
+	f := 1.0
+	for _, c := range w.site.Prices {
+		if c.Pool != "" && c.Pool != p.Name || at.Sub(w.epoch) < c.After || c.Launches != nil && !slices.Contains(c.Launches, n) {
+			continue
+		}
+		f = c.Factor
+	}
+	return f
+}
+
+// lasts is how long a launch runs.
+func (j *job) lasts() time.Duration {
+	d := j.fate.Takes
+	if j.fate.Class != "" {
+		d = min(d, j.fate.After)
+	}
+	if limit := j.Shape.Walltime; limit > 0 {
+		d = min(d, limit)
+	}
+	return max(d, 0)
+}
+
+// class is why a launch failed, "" if it did not.
+func (j *job) class() string {
+	limit := j.Shape.Walltime
+	switch {
+	case j.fate.Class != "" && (limit == 0 || j.fate.After <= limit):
+		return j.fate.Class
+	case limit > 0 && j.fate.Takes > limit:
+		return failure.Walltime
+	}
+	return ""
+}
+
+// end ends a launch, well or not.
+func (w *world) end(j *job) {
+	w.free(j)
+	class := j.class()
+	o := j.over(w.now)
+	if class == "" {
+		zero := 0
+		o.Status, o.Exit, o.Outputs, o.Metrics = offer.Completed, &zero, w.outputs(j), j.metrics()
+		delete(w.left, j.Address)
+		w.lay(j, o.Outputs)
+		w.decide(j, o)
+		for _, n := range w.after[j.Token] {
+			if n.waits--; n.waits == 0 && !n.decided {
+				w.queue(n)
+			}
+		}
+		delete(w.after, j.Token)
+		return
+	}
+	o.Status, o.Class = offer.Failed, class
+	switch class {
+	case failure.NodeFailure, failure.Preempted, failure.Walltime, failure.GPULost:
+		o.Reason = "simulated"
+	default:
+		one := 1
+		o.Exit, o.Tail = &one, []string{"simulated: " + class}
+	}
+	w.keep(j)
+	if !w.retries(j, class) {
+		w.decide(j, o)
+		return
+	}
+	o.Status, o.Expected = offer.Waiting, w.now.Add(j.Retry.Delay)
+	w.tell(j, o)
+	j.grow(class)
+	j.launch++
+	j.status = offer.Waiting
+	w.foresee(o.Expected, itsRetry, j)
+}
+
+// keep notes what a launch with a checkpoint leaves to be done.
+func (w *world) keep(j *job) {
+	if j.Checkpoint.Path == "" || j.Smoke {
+		return
+	}
+	w.left[j.Address] = max(j.fate.Takes-w.now.Sub(j.began)+min(j.Checkpoint.Interval, w.now.Sub(j.began)), 0)
+	w.touched[absolute(j.Workdir, j.Checkpoint.Path)] = w.now
+}
+
+// retries reports whether the site launches a job again by itself.
+func (w *world) retries(j *job, class string) bool {
+	return w.site.Can.Retries && !j.Smoke && j.launch < j.Retry.Max && (class != failure.Walltime || j.Checkpoint.Path != "") &&
+		slices.ContainsFunc(j.Retry.On, func(on string) bool { return failure.Is(class, on) })
+}
+
+// grow gives the next launch more of what the policy says.
+func (j *job) grow(class string) {
+	for on, by := range j.Retry.Scale {
+		if !failure.Is(class, on) {
+			continue
+		}
+		times := func(v int, f float64) int {
+			if f <= 0 {
+				return v
+			}
+			return int(float64(v) * f)
+		}
+		j.Shape.CPUs, j.Shape.GPUs = times(j.Shape.CPUs, by.CPUs), times(j.Shape.GPUs, by.GPUs)
+		j.Shape.Memory, j.Shape.Walltime = int64(times(int(j.Shape.Memory), by.Memory)), time.Duration(times(int(j.Shape.Walltime), by.Walltime))
+	}
+}
+
+// free gives back what a running job took.
+func (w *world) free(j *job) {
+	j.line.at.take(j.line.key, -1)
+	w.running--
+	w.byPhase[j.Phase]--
+}
+
+// cancel ends a job that has not ended.
+func (w *world) cancel(j *job) {
+	o := offer.Observation{Status: offer.Cancelled}
+	if j.status == offer.Running {
+		w.free(j)
+		o = j.over(w.now)
+		o.Status = offer.Cancelled
+	}
+	w.decide(j, o)
+}
+
+// decide ends a job for good. Of what it was only its end is kept.
+func (w *world) decide(j *job, o offer.Observation) {
+	w.tell(j, o)
+	j.status, j.decided, j.line = o.Status, true, nil
+	j.turn++
+	j.Job = providers.Job{Token: j.Token, Address: j.Address, Smoke: j.Smoke, Name: j.Name}
+}
+
+// tell notes what happened to a job, for those who watch.
+func (w *world) tell(j *job, o offer.Observation) {
+	o.Token, o.Presence, o.Handle, o.Attempt = j.Token, offer.Found, handle(j.Token), j.launch
+	if o.Status == offer.Running || !o.Started.IsZero() {
+		o.Pool, o.Node = j.Pool, j.Pool+"-1"
+	}
+	j.seen = o
+	w.feed.add(o)
+}
+
+func handle(token string) string { return "sim-" + token[:min(8, len(token))] }
+
+// over is what a launch used.
+func (j *job) over(at time.Time) offer.Observation {
+	d := max(at.Sub(j.began), 0)
+	memory := j.fate.Memory
+	if memory == 0 {
+		memory = j.Shape.Memory / 2
+	}
+	if memory == 0 {
+		memory = -1
+	}
+	u := offer.Usage{Elapsed: d, CPU: d * time.Duration(max(j.Shape.CPUs, 1)), MaxRSS: memory, GPUSeconds: d.Seconds() * float64(j.Shape.GPUs)}
+	if j.factor != 1 {
+		u.Billed = billed(j.line.at.Price, j.Shape, d, j.factor)
+	}
+	return offer.Observation{Started: j.began, Ended: at, Usage: &u}
+}
+
+func (j *job) metrics() map[string]offer.Metric {
+	if len(j.Metrics) == 0 {
+		return nil
+	}
+	out := make(map[string]offer.Metric, len(j.Metrics))
+	for _, m := range j.Metrics {
+		text, ok := j.fate.Metrics[m.Name]
+		if !ok {
+			text = "1"
+		}
+		out[m.Name] = offer.Metric{Text: text}
+	}
+	return out
+}
+
+func fingerprint(j *providers.Job) uint64 {
+	return uint64(Uniform(0, append([]string{j.Address, j.Phase, j.Pool, j.Workdir, j.Shell, j.ResultHash, strconv.Itoa(j.Attempt)}, j.Argv...)...) * (1 << 53))
+}
