@@ -70,7 +70,7 @@ func (l *loader) distinctVariables(p *phaseBuild) {
 	for _, kind := range []string{"input", "output"} {
 		seen := map[string]string{}
 		for _, b := range p.job.All(kind) {
-			v := VariableName(kind, b.Name())
+			v := variableName(kind, b.Name())
 			if first, ok := seen[v]; ok {
 				l.Sure.Errorat(b.Range, "Two names for one variable", "The %ss %q and %q would both be %s in the job. Rename one.", kind, first, b.Name(), v)
 			}
@@ -79,8 +79,8 @@ func (l *loader) distinctVariables(p *phaseBuild) {
 	}
 }
 
-// VariableName is the environment variable that tells a job where an input or
+// variableName is the environment variable that tells a job where an input or
 // an output lies: MUSTER_INPUT_NAME, MUSTER_OUTPUT_NAME.
-func VariableName(kind, name string) string {
+func variableName(kind, name string) string {
 	return "MUSTER_" + strings.ToUpper(kind) + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }

@@ -127,7 +127,7 @@ type renderer struct {
 func (r *renderer) outputPath(k int) string {
 	rel := path.Clean(plain(r.f.outputs[k], r.cell))
 	if r.site.Variant == SmokeRun {
-		return path.Join(SmokeDir(r.p.Name, r.p.Key(r.cell)), rel)
+		return path.Join(smokeDir(r.p.Name, r.p.Key(r.cell)), rel)
 	}
 	return rel
 }
@@ -138,7 +138,7 @@ func (r *renderer) checkpoint() string {
 	}
 	rel := plain(r.f.checkpoint, r.cell)
 	if r.site.Variant == SmokeRun && !path.IsAbs(rel) && !strings.HasPrefix(rel, "~") {
-		rel = path.Join(SmokeDir(r.p.Name, r.p.Key(r.cell)), rel)
+		rel = path.Join(smokeDir(r.p.Name, r.p.Key(r.cell)), rel)
 	}
 	return below(r.site.Workdir, rel)
 }

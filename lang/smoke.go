@@ -12,11 +12,11 @@ import (
 // smokeKeyBytes is how long the folder of a smoke's cell may be.
 const smokeKeyBytes = 100
 
-// SmokeDir is the folder below the workdir that a cell's smoke writes to:
+// smokeDir is the folder below the workdir that a cell's smoke writes to:
 // .muster/smoke/PHASE/KEY, so that a smoke can never overwrite or feed a run.
 // In KEY, bytes other than [A-Za-z0-9._+=,-] stand as %XX; one over 100 bytes
 // is cut and ended by a hash; without a grid it is _.
-func SmokeDir(phase, key string) string {
+func smokeDir(phase, key string) string {
 	return path.Join(".muster", "smoke", phase, smokeKey(key))
 }
 

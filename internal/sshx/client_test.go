@@ -99,10 +99,10 @@ func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
 	}
 	io.ReadFull(st, make([]byte, 6))
 	s.cut()
-	if _, err := io.ReadAll(st); !IsUnreachable(err) {
+	if _, err := io.ReadAll(st); !isUnreachable(err) {
 		t.Errorf("read: %v", err)
 	}
-	if _, err := st.Wait(); !IsUnreachable(err) {
+	if _, err := st.Wait(); !isUnreachable(err) {
 		t.Errorf("wait: %v", err)
 	}
 	if _, err := c.Run(context.Background(), "true", nil, nil); err != nil {

@@ -50,8 +50,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// IsUnreachable reports whether an error leaves the far side unknown.
-func IsUnreachable(err error) bool {
+// isUnreachable reports whether an error leaves the far side unknown.
+func isUnreachable(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Class == Unreachable
 }

@@ -93,7 +93,7 @@ func (l *link) bury() {
 // refusal is the last answer as long as asking again would be a nuisance: a
 // key that was refused is refused again, and servers lock out who insists.
 func (l *link) refusal() error {
-	if l.last == nil || IsUnreachable(l.last) || !time.Now().Before(l.rest) {
+	if l.last == nil || isUnreachable(l.last) || !time.Now().Before(l.rest) {
 		return nil
 	}
 	return l.last

@@ -37,7 +37,7 @@ func Typed(a offer.Attr, v cty.Value) (any, error) {
 	case offer.NumberList:
 		return numbers(v)
 	case offer.StringMap:
-		return TextMap(v)
+		return textMap(v)
 	}
 	return JSON(v), nil
 }
@@ -56,8 +56,8 @@ func numbers(v cty.Value) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// TextMap is a map of strings.
-func TextMap(v cty.Value) (map[string]string, error) {
+// textMap is a map of strings.
+func textMap(v cty.Value) (map[string]string, error) {
 	if !IsMap(v) {
 		return nil, fmt.Errorf("a map of strings is needed, this is %s", wording.A(v))
 	}

@@ -69,11 +69,11 @@ func ReadLock(path string) (*Lock, error) {
 	if len(src) > maxLock {
 		return nil, fmt.Errorf("read lock file %s: it is larger than 1 MiB", path)
 	}
-	return ParseLock(src, path)
+	return parseLock(src, path)
 }
 
-// ParseLock reads a lock file's text; the errors name file and line.
-func ParseLock(src []byte, name string) (*Lock, error) {
+// parseLock reads a lock file's text; the errors name file and line.
+func parseLock(src []byte, name string) (*Lock, error) {
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("lock file: %w", diags)
@@ -205,8 +205,8 @@ func (l *Lock) Write(path string) error {
 	return nil
 }
 
-// HashFile is the hash of a file as it stands in a lock.
-func HashFile(path string) (string, error) {
+// hashFile is the hash of a file as it stands in a lock.
+func hashFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("hash provider: %w", err)

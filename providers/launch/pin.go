@@ -69,7 +69,7 @@ func (l *Launcher) check(p Program) error {
 			Hint:   "Run: muster init",
 		}
 	}
-	got, err := HashFile(p.Path)
+	got, err := hashFile(p.Path)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (l *Launcher) settle(_ context.Context, p Program, s offer.Schema) error {
 	if l.opts.Pin == PinRequired {
 		return nil
 	}
-	hash, err := HashFile(p.Path)
+	hash, err := hashFile(p.Path)
 	if err != nil {
 		return err
 	}
