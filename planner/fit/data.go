@@ -105,6 +105,27 @@ func (d *data) only(axes []int) data {
 	return out
 }
 
+// without are the same points less those at the largest value of an axis, or at
+// its least. How they lie around the means of their cells is taken to be alike.
+func (d *data) without(axis int, largest bool) data {
+	end := d.cells[0].x[axis]
+	for _, c := range d.cells {
+		if c.x[axis] > end == largest {
+			end = c.x[axis]
+		}
+	}
+	var out data
+	points := 0.0
+	for _, c := range d.cells {
+		if c.x[axis] != end {
+			out.cells, points = append(out.cells, c), points+c.n
+		}
+	}
+	out.n, out.within = int(points), d.within*points/float64(d.n)
+	out.total = out.within + out.between()
+	return out
+}
+
 // worthwhile leaves out axes that explain nothing, the least of them first: by
 // the law that has an exponent, or a share, for each.
 func (d *data) worthwhile(axes []int) []int {

@@ -63,7 +63,7 @@ func Fit(names []string, points []Point) (Model, bool) {
 	d = d.only(axes)
 	var all []fitted
 	for _, l := range laws(len(axes)) {
-		if f, ok := d.fit(l); ok {
+		if f, ok := d.fit(l); ok && d.borne(f) {
 			all = append(all, f)
 		}
 	}
@@ -81,6 +81,30 @@ func Fit(names []string, points []Point) (Model, bool) {
 		m.lo, m.hi = append(m.lo, lo), append(m.hi, hi)
 	}
 	return m, true
+}
+
+// mostExponent is from which exponent on a law is doubted: costs that people lay
+// a grid over grow with the square or the cube of a size, and a single slow run
+// at the end of an axis looks like its thirtieth power.
+const mostExponent = 4.0
+
+// borne reports whether a law stands without the runs at the end to which it
+// rises, where it rises so steeply that it may be about nothing else.
+func (d *data) borne(f fitted) bool {
+	at := f.exponents()
+	for k := 0; at > 0 && k < f.axes; k++ {
+		b := f.theta[at+k]
+		if math.Abs(b) <= mostExponent {
+			continue
+		}
+		rest := d.without(k, b > 0)
+		none, told := rest.criterion(rest.total, 1)
+		again, ok := rest.fit(f.law)
+		if !told || !ok || again.aicc > none-decided {
+			return false
+		}
+	}
+	return true
 }
 
 // choose is the law that the runs speak for.

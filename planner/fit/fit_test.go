@@ -199,3 +199,58 @@ func BenchmarkFit(b *testing.B) {
 		}
 	}
 }
+
+// TestOneSlowRun: a slow run at the end of an axis is no law, however high the
+// power that goes through it; a steep law that the others follow, too, is one.
+func TestOneSlowRun(t *testing.T) {
+	t.Parallel()
+	index := make([]float64, 12)
+	for i := range index {
+		index[i] = float64(i)
+	}
+	slow := func(at float64) func(x []float64) float64 {
+		return func(x []float64) float64 {
+			if x[0] == at {
+				return 8
+			}
+			return 1
+		}
+	}
+	for name, c := range map[string]struct {
+		takes func(x []float64) float64
+		axis  []float64
+		law   bool
+	}{
+		"the last":          {slow(11), index, false},
+		"the first":         {slow(0), index, false},
+		"the sixth power":   {func(x []float64) float64 { return math.Pow(x[0], 6) }, doubled, true},
+		"a constant beside": {func(x []float64) float64 { return 100 + math.Pow(x[0], 6) }, []float64{1, 2, 3, 4, 6, 8}, true},
+		"a doubling":        {func(x []float64) float64 { return math.Exp2(x[0]) }, index[4:], true},
+	} {
+		each := 1
+		if len(c.axis) < 6 {
+			each = 3
+		}
+		points := runs(rand.New(rand.NewPCG(4, 5)), c.takes, 0.1, each, c.axis)
+		if m, ok := Fit([]string{"n"}, points); ok != c.law {
+			t.Errorf("%s: %v, %s", name, ok, m.Text())
+		}
+	}
+	rnd, far := rand.New(rand.NewPCG(6, 7)), 0
+	for range 500 { // of runs of which one in twelve is eight times as slow
+		points := runs(rnd, func([]float64) float64 {
+			if rnd.Float64() < 0.08 {
+				return 8
+			}
+			return 1
+		}, 0.3, 1, index)
+		if m, ok := Fit([]string{"n"}, points); ok {
+			if log, _ := m.At([]float64{40}); log > math.Log(100) {
+				far++
+			}
+		}
+	}
+	if far > 5 { // 14 before steep laws were doubted, 3 since
+		t.Errorf("%d of 500 histories foretell that a job takes a hundred times as long", far)
+	}
+}
