@@ -210,7 +210,7 @@ func (m *maker) family(d place.Decision) string {
 	}
 	for _, p := range m.in.Pools {
 		if p.Backend == d.Backend && p.Name == d.Pool {
-			return place.Family(p, m.in.Pools)
+			return p.Family(m.in.Pools)
 		}
 	}
 	return ""

@@ -217,7 +217,7 @@ func (e *engine) capped(p *phase, b *fleet.Backend) bool {
 	switch {
 	case limit <= 0 || p.inflight < limit:
 		return false
-	case p.places.Moved() || e.fleet.Several(p.places.All()):
+	case p.places.Moved() || e.fleet.Several(p.places.Pools()):
 		return true
 	}
 	// A scheduler's array keeps the cap by itself, however many are in it.

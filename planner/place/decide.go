@@ -78,7 +78,7 @@ func (in Input) gpuClass(s offer.Shape, p offer.Pool) string {
 	if s.GPUs == 0 || len(s.GPU.Models) == 0 {
 		return ""
 	}
-	return Family(p, in.Pools)
+	return p.Family(in.Pools)
 }
 
 // candidates are the backends that may be considered, in order. Without a

@@ -106,7 +106,7 @@ func TestFamily(t *testing.T) {
 		pool offer.Pool
 		want string
 	}{{aa100, "A100"}, {testing_, "A100"}, {cloud, "A100"}, {lab, "A100"}, {here, ""}} {
-		if got := Family(c.pool, everyone); got != c.want {
+		if got := c.pool.Family(everyone); got != c.want {
 			t.Errorf("%s%s: %q, not %q", c.pool.Backend, c.pool.Name, got, c.want)
 		}
 	}

@@ -44,17 +44,3 @@ type Group struct {
 	Within string
 	Class  string
 }
-
-// Family is the GPU family of a pool: a testing pool has that of the pools it
-// stands for. "" when it has no devices.
-func Family(p offer.Pool, pools []offer.Pool) string {
-	for _, o := range pools {
-		if len(p.StandsFor) > 0 && o.Backend == p.Backend && o.Name == p.StandsFor[0] && len(o.StandsFor) == 0 {
-			return Family(o, nil)
-		}
-	}
-	if p.GPUClass != "" {
-		return p.GPUClass
-	}
-	return p.GPUModel
-}

@@ -181,7 +181,7 @@ func (in Input) wrongEnvironment(g Group, p offer.Pool) *misfit {
 	if p.Backend != g.Within {
 		return &misfit{why: "the phase runs on " + g.Within}
 	}
-	if family := Family(p, in.Pools); g.Class != "" && g.Shape.GPUs > 0 && family != g.Class {
+	if family := p.Family(in.Pools); g.Class != "" && g.Shape.GPUs > 0 && family != g.Class {
 		return &misfit{why: fmt.Sprintf("the phase runs on %s, not %s", g.Class, orUnknown(family))}
 	}
 	return nil

@@ -3,7 +3,6 @@ package fleet
 import (
 	"iter"
 
-	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -15,7 +14,7 @@ func (fl *Fleet) Environment(backend, pool string, s offer.Shape) string {
 		return backend
 	}
 	if p, ok := c.Pools[pool]; ok {
-		if family := place.Family(p, c.Offers); family != "" {
+		if family := p.Family(c.Offers); family != "" {
 			return backend + "/" + family
 		}
 	}
@@ -35,14 +34,15 @@ func (fl *Fleet) InUse() int {
 	return n
 }
 
-// Several reports whether decisions put jobs into more than one queue.
-func (fl *Fleet) Several(decisions iter.Seq[*place.Decision]) bool {
+// Several reports whether jobs that go to pools, each with its backend, go into
+// more than one queue.
+func (fl *Fleet) Several(pools iter.Seq2[string, string]) bool {
 	var only *Backend
-	for d := range decisions {
-		if fl.Contacts[d.Backend] == nil {
+	for backend, pool := range pools {
+		if fl.Contacts[backend] == nil {
 			continue
 		}
-		b := fl.At(d.Backend, d.Pool)
+		b := fl.At(backend, pool)
 		if only != nil && only != b {
 			return true
 		}

@@ -77,6 +77,17 @@ func (p *Places) All() iter.Seq[*place.Decision] {
 	}
 }
 
+// Pools are the pools of All, each after its backend.
+func (p *Places) Pools() iter.Seq2[string, string] {
+	return func(yield func(backend, pool string) bool) {
+		for d := range p.All() {
+			if !yield(d.Backend, d.Pool) {
+				return
+			}
+		}
+	}
+}
+
 // Move has a cell go elsewhere than planned.
 func (p *Places) Move(cell int32, d *place.Decision) {
 	if p.moved == nil {
