@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/arrays"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
@@ -67,6 +68,11 @@ func (j *job) elementID() string {
 		return j.batch.id
 	}
 	return fmt.Sprintf("%s_%d", j.batch.id, j.index)
+}
+
+// ahead is a batch as others come after it.
+func (b *batch) ahead() arrays.Ahead {
+	return arrays.Ahead{Name: b.Name, Seq: b.Seq, ID: b.id, Array: b.Array, Jobs: len(b.Indexes)}
 }
 
 // part is which part of another batch it is, counted from 1; 0 = it is none.

@@ -2,7 +2,6 @@ package login
 
 import (
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -24,9 +23,4 @@ func (b *backend) bounds(pool, qos string, shape offer.Shape) node.Bounds {
 		}
 	}
 	return node.Bounds{}
-}
-
-// gres asks for the GPUs of a shape on a partition.
-func (b *backend) gres(pool string, s offer.Shape) string {
-	return cluster.Gres(b.Last().Partition(pool), s)
 }

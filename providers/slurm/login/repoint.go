@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/arrays"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
@@ -161,7 +162,7 @@ func (c *campaign) point(ctx context.Context, k *batch, terms string, jobs []*jo
 // have completed are not named, as Slurm may have forgotten them. It is not
 // ready while one of them is not with Slurm. It comes after its lane, too.
 func (c *campaign) dependency(j *job) (terms string, ready bool) {
-	all := preds{}
+	all := map[*batch][]int{}
 	for _, t := range j.after {
 		if p := c.open(t); p != nil {
 			if p.batch.id == "" {
@@ -176,7 +177,7 @@ func (c *campaign) dependency(j *job) (terms string, ready bool) {
 	for _, k := range c.batches {
 		if list := all[k]; len(list) > 0 {
 			slices.Sort(list)
-			out = append(out, afterok(k, list))
+			out = append(out, arrays.Afterok(k.ahead(), list))
 		}
 	}
 	if p := c.before(j.batch); p != nil && p.id != "" {

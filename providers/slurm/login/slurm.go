@@ -7,8 +7,6 @@ package login
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/user"
 	"path/filepath"
 	"sync"
 	"time"
@@ -101,24 +99,16 @@ func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
 	k.Workdir = workdir
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := userName()
 	spool := spoolDir(workdir, b.Lineage, b.Name)
 	if old := s.backends[b.Name]; old != nil && old.campaign.spool == spool {
 		k.campaign = old.campaign
 		k.Is(old.Site)
 	} else {
-		k.Cluster = cluster.New(s.options.runner, name)
+		k.Cluster = cluster.New(s.options.runner, site.User())
 		k.campaign = newCampaign(spool, k.Cluster)
 	}
 	s.backends[b.Name] = k
 	return nil
-}
-
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return os.Getenv("USER")
 }
 
 func (s *Slurm) backend(name string) (*backend, error) {

@@ -159,7 +159,7 @@ func (c *campaign) begin(jobs []*providers.Job) error {
 // has in what it comes after.
 func (c *campaign) elements(k *batch, jobs []*providers.Job, most node.Bounds) ([]node.Element, error) {
 	elements := make([]node.Element, len(jobs))
-	index := depend(jobs, nil, c.open).index
+	index := arrays.Depend(jobs, nil, c.ahead).Index
 	secrets := map[string][]byte{}
 	for i, j := range jobs {
 		elements[i] = node.Element{Index: i, Job: *j}
@@ -196,6 +196,15 @@ func (c *campaign) open(token string) *job {
 		return nil
 	}
 	return j
+}
+
+// ahead is where the job of a token stands, if others still come after it.
+func (c *campaign) ahead(token string) (arrays.Element, bool) {
+	j := c.open(token)
+	if j == nil {
+		return arrays.Element{}, false
+	}
+	return arrays.Element{Of: j.batch.ahead(), Index: j.index}, true
 }
 
 // handOver submits every batch that Slurm does not have, in order, while those
@@ -356,9 +365,9 @@ func (s *Slurm) hand(ctx context.Context, b *backend, k *batch, hold bool) (*bat
 // opinion of that it is asked how many there is room for.
 func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*providers.Job, hold bool) (*batch, error) {
 	c := b.campaign
-	e := depend(jobs, k.Indexes, c.open)
+	e := arrays.Depend(jobs, k.Indexes, c.ahead)
 	if p := c.before(k); p != nil {
-		e.also("afterany:" + p.id)
+		e.Also("afterany:" + p.id)
 	}
 	text, err := s.text(b, k, jobs, e)
 	if err != nil {
@@ -370,7 +379,7 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 	}
 	argv := []string{"sbatch", "--parsable"}
 	// An element's own dependency must be there before it could start.
-	if k.wide = e.each != nil; k.wide {
+	if k.wide = e.Each != nil; k.wide {
 		if err := k.note("wide", "each waits for all, until it is told its own"); err != nil {
 			return k, err
 		}
@@ -563,7 +572,7 @@ func (j *job) cancelled(reason string) offer.Observation {
 }
 
 // text is the script of a batch.
-func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (string, error) {
+func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e arrays.Edges) (string, error) {
 	agent, err := s.agent(b)
 	if err != nil {
 		return "", err
@@ -577,7 +586,7 @@ func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e edges) (stri
 		return "", err
 	}
 	r := script.Request{Name: k.Name, Pool: k.Pool, Array: k.Array, Indexes: k.Indexes, Cap: k.Cap, Dir: string(k.dir), Job: jobs[0], Count: len(jobs), Campaign: b.Campaign,
-		Account: b.Config.Account, QoS: o.QoS, Depend: e.common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: b.gres(k.Pool, o.Spread(jobs[0].Shape))}
+		Account: b.Config.Account, QoS: o.QoS, Depend: e.Common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: cluster.Gres(b.Last().Partition(k.Pool), o.Spread(jobs[0].Shape))}
 	if r.QoS == "" {
 		r.QoS = b.Config.QoS
 	}

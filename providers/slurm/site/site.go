@@ -5,6 +5,8 @@ package site
 
 import (
 	"encoding/json"
+	"os"
+	"os/user"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/cluster"
@@ -51,3 +53,11 @@ func New(b providers.Backend) (*Site, error) {
 // Is has a site be asked as another one is, which is of the same cluster, and
 // know what that knows.
 func (b *Site) Is(other *Site) { b.Cluster, b.facts = other.Cluster, other.facts }
+
+// User is who submits jobs, by name.
+func User() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}
