@@ -31,6 +31,9 @@ func TestWalk(t *testing.T) {
 		if err := os.WriteFile(path, []byte(src), 0o640); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.Chmod(path, 0o640); err != nil { // whatever the umask
+			t.Fatal(err)
+		}
 	}
 	for recursive, want := range map[bool][]string{false: {"a.muster.hcl", "v.mustervars.hcl"}, true: {"a.muster.hcl", "sub/c.muster.hcl", "v.mustervars.hcl"}} {
 		r := canonical.Reader{Dir: dir, Recursive: recursive}
