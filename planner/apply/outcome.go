@@ -46,6 +46,9 @@ func (e *engine) outcome() standing.Outcome {
 			}
 		}
 	}
+	if e.Plan.Destroy {
+		o.Cancelled = e.cancelled
+	}
 	if o.Held > 0 && e.Saved {
 		o.LetGo = e.letGo()
 	}

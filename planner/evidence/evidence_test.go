@@ -75,3 +75,22 @@ func TestAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestSampledCellsAreOthers: no cell counts twice, however few more there are
+// than are looked at.
+func TestSampledCellsAreOthers(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{10, mostPoints, mostPoints + 1, mostPoints + 500, 3 * mostPoints, 100_000} {
+		cells := make([]int, n)
+		for i := range cells {
+			cells[i] = i
+		}
+		seen := map[int]bool{}
+		for _, c := range sampled(cells) {
+			seen[c] = true
+		}
+		if len(seen) != min(n, mostPoints) {
+			t.Errorf("of %d cells %d are looked at", n, len(seen))
+		}
+	}
+}

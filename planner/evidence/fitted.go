@@ -73,17 +73,21 @@ func ran(job *state.Job) time.Duration {
 	return Elapsed(&job.Attempts[len(job.Attempts)-1])
 }
 
-// sampled are at most mostPoints of some cells, from all over them: in steps of
-// the golden ratio, which no axis of a grid keeps time with.
+// sampled are at most mostPoints of some cells, each once, from all over them: in
+// steps of the golden ratio, which no axis of a grid keeps time with.
 func sampled(cells []int) []int {
 	n := len(cells)
 	if n <= mostPoints {
 		return cells
 	}
-	out := make([]int, mostPoints)
+	out, taken := make([]int, mostPoints), make([]bool, n)
 	for k := range out {
 		_, at := math.Modf(float64(k) * math.Phi)
-		out[k] = cells[int(at*float64(n))]
+		i := int(at * float64(n))
+		for taken[i] {
+			i = (i + 1) % n
+		}
+		out[k], taken[i] = cells[i], true
 	}
 	return out
 }

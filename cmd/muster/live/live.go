@@ -22,6 +22,9 @@ type Sink interface {
 // ForPeople draws bars on a terminal, and else writes lines; first reports
 // whether a wait is news to them.
 func ForPeople(w io.Writer, style term.Style, p *planner.Plan, first func(what string) bool) Sink {
+	if p.Destroy {
+		return onceWaits{&endings{w: w, style: style, cancel: p.Counts.Cancel}, first}
+	}
 	if style.TTY {
 		return onceWaits{newBars(w, style, p), first}
 	}
