@@ -2,7 +2,10 @@ package script
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // ours are the options of sbatch that muster sets itself, each with what to write
@@ -19,14 +22,113 @@ var ours = map[string]string{
 var oursShort = map[string]string{"-a": "array", "-J": "job-name", "-d": "dependency", "-H": "hold", "-o": "output", "-e": "error", "-D": "chdir", "-W": "wait", "-b": "begin",
 	"-t": "time", "-N": "nodes", "-p": "partition", "-A": "account", "-q": "qos", "-M": "clusters", "-G": "gpus"}
 
+// words are further arguments as a shell would hand them to sbatch: "-w node1" is
+// two.
+func words(extra []string) (out []string) {
+	for _, x := range extra {
+		name, value, ok := strings.Cut(strings.TrimSpace(x), " ")
+		if ok && strings.HasPrefix(name, "-") && !strings.Contains(name, "=") {
+			out = append(out, name, strings.TrimSpace(value))
+		} else {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Args are the further arguments of sbatch, less those that are part of what
+// muster writes itself.
+func (o Options) Args() (out []string) {
+	drop := false
+	for _, w := range words(o.Extra) {
+		switch {
+		case drop:
+			drop = false
+		case longName(w) == "gres":
+			drop = !strings.Contains(w, "=") // its value is the next
+		default:
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// lines are Args as #SBATCH has them, an option and its value each.
+func (o Options) lines() (out []string) {
+	for _, w := range o.Args() {
+		if quoted := cluster.Quote(w); strings.HasPrefix(w, "-") || len(out) == 0 {
+			out = append(out, quoted)
+		} else {
+			out[len(out)-1] += " " + quoted
+		}
+	}
+	return out
+}
+
+// value is what further arguments give an option, by its names; "" if nothing.
+func (o Options) value(names ...string) string {
+	list := words(o.Extra)
+	for i, w := range list {
+		for _, name := range names {
+			switch rest, ok := strings.CutPrefix(w, name); {
+			case !ok:
+			case rest == "" && i+1 < len(list):
+				return list[i+1]
+			case strings.HasPrefix(name, "--") && strings.HasPrefix(rest, "="):
+				return rest[1:]
+			case !strings.HasPrefix(name, "--") && rest != "":
+				return rest
+			}
+		}
+	}
+	return ""
+}
+
+// gres are the GPUs that muster asks for and what else of the kind further
+// arguments do: sbatch takes the last --gres, and no other.
+func (o Options) gres(gpus string) string {
+	other := o.value("--gres")
+	if gpus == "" || other == "" {
+		return gpus + other
+	}
+	return gpus + "," + other
+}
+
+// Tasks are how many tasks of one node further arguments ask for, 1 without.
+func (o Options) Tasks(nodes int) int {
+	if n, err := strconv.Atoi(o.value("--ntasks-per-node")); err == nil && n > 0 {
+		return n
+	}
+	if n, err := strconv.Atoi(o.value("--ntasks", "-n")); err == nil && n > 0 {
+		return (n + nodes - 1) / nodes
+	}
+	return 1
+}
+
+// Cores are how many further arguments ask for by themselves on so many nodes, 0
+// if they do not.
+func (o Options) Cores(nodes int) int {
+	if !replaced(o.Extra, "ntasks-per-node") || slices.ContainsFunc(words(o.Extra), func(w string) bool { return w == "--overcommit" || w == "-O" }) {
+		return 0
+	}
+	each, err := strconv.Atoi(o.value("--cpus-per-task", "-c"))
+	if err != nil {
+		each = 1
+	}
+	return nodes * o.Tasks(nodes) * each
+}
+
 // OwnOption is the first of further arguments that muster sets itself, and what
 // to write instead; "" if none is.
 func OwnOption(extra []string) string {
-	for _, x := range extra {
+	for _, x := range words(extra) {
 		name := longName(x)
 		instead, own := ours[name]
-		if name == "gres" && strings.Contains(x, "gpu") {
+		switch {
+		case name == "gres" && gpu(Options{Extra: extra}.value("--gres")):
 			instead, own = "gpus in resources", true
+		case x == "--exclusive":
+			instead, own = `exclusive in options "slurm"`, true
 		}
 		given := "--" + name
 		if len(x) > 1 && !strings.HasPrefix(x, "--") {
@@ -40,6 +142,11 @@ func OwnOption(extra []string) string {
 		}
 	}
 	return ""
+}
+
+// gpu reports whether generic resources have GPUs among them: "fpga:1,gpu:2".
+func gpu(gres string) bool {
+	return slices.ContainsFunc(strings.Split(gres, ","), func(g string) bool { return g == "gpu" || strings.HasPrefix(g, "gpu:") })
 }
 
 // longName is the name of an option as it is written long, "" for a word that
@@ -57,10 +164,19 @@ func longName(x string) string {
 func Replaced(extra []string, arg string) bool { return replaced(extra, longName(arg)) }
 
 // replaced reports whether further arguments set an option otherwise, as those of
-// a program with many tasks a node do: then it is written once.
+// a program with many tasks a node do: then it is written once. Generic resources
+// are put together; see gres.
 func replaced(extra []string, name string) bool {
-	return slices.ContainsFunc(extra, func(x string) bool {
-		return longName(x) == name || name == "mem" && (longName(x) == "mem-per-cpu" || longName(x) == "mem-per-gpu") || name == "ntasks-per-node" && (longName(x) == "ntasks" || strings.HasPrefix(x, "-n")) ||
-			name == "cpus-per-task" && strings.HasPrefix(x, "-c")
+	return name != "gres" && slices.ContainsFunc(words(extra), func(x string) bool {
+		own := longName(x)
+		switch name {
+		case "mem":
+			return own == "mem" || own == "mem-per-cpu" || own == "mem-per-gpu"
+		case "ntasks-per-node":
+			return own == name || own == "ntasks" || strings.HasPrefix(x, "-n")
+		case "cpus-per-task":
+			return own == name || own == "cpus-per-gpu" || strings.HasPrefix(x, "-c")
+		}
+		return own == name
 	})
 }

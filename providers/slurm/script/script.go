@@ -138,10 +138,10 @@ func (r Request) Text() (string, error) {
 	if r.Array {
 		out = "%x-%A_%a.out"
 	}
-	set("output", filepath.Join(r.Spool, "out", out))
+	set("output", filepath.Join(strings.ReplaceAll(r.Spool, "%", "%%"), "out", out))
 	set("open-mode", "append")
-	for _, x := range o.Extra {
-		fmt.Fprintf(&b, "#SBATCH %s\n", cluster.Quote(x))
+	for _, line := range o.lines() {
+		fmt.Fprintf(&b, "#SBATCH %s\n", line)
 	}
 	r.body(&b)
 	return b.String(), nil
@@ -153,11 +153,12 @@ func (r Request) Resources(set func(name, value string), o Options) {
 	nodes := s.Nodes
 	set("nodes", strconv.Itoa(nodes))
 	set("ntasks-per-node", "1")
-	set("cpus-per-task", strconv.Itoa(max(1, (max(s.CPUs, 1)+nodes-1)/nodes)))
+	tasks := nodes * o.Tasks(nodes)
+	set("cpus-per-task", strconv.Itoa((max(s.CPUs, 1)+tasks-1)/tasks))
 	if s.Memory > 0 {
 		set("mem", memory((s.Memory+int64(nodes)-1)/int64(nodes))) // of each node
 	}
-	set("gres", r.Gres)
+	set("gres", o.gres(r.Gres))
 }
 
 // memory is a size as sbatch takes it, "32G" or "50M", rounded up.
@@ -180,7 +181,8 @@ func (r Request) body(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n# %s of phase.%s. %s.\n", what, r.Job.Phase, where)
 	b.WriteString("# The program below claims the job, so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before Slurm is told.\n")
-	b.WriteString("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun(1): since 22.05 not taken over by itself\n")
+	b.WriteString("# srun does not take --cpus-per-task over by itself since 22.05.\n")
+	b.WriteString("[ -z \"$SLURM_CPUS_PER_TASK\" ] || export SRUN_CPUS_PER_TASK=\"$SLURM_CPUS_PER_TASK\"\n")
 	batch := "-batch " + quote(r.Dir)
 	if len(r.Others) == 0 {
 		fmt.Fprintf(b, "exec %s %s\n", command(r.Agent), batch)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/image"
@@ -118,6 +119,10 @@ func preflightJob(i int, c providers.Check, tell func(int, string, string, ...an
 	}
 	if bad := script.OwnOption(o.Extra); bad != "" {
 		tell(i, "An option is muster's own", `options "slurm": extra holds %s`, bad)
+	}
+	s := o.Spread(c.Shape)
+	if asked := o.Cores(s.Nodes); asked > max(s.CPUs, 1) {
+		tell(i, "More cores than resources has", `options "slurm": extra = %q asks for %s in all, and resources for %s, on which price and limits rest: write cpus = %d`, o.Extra, units.Count(asked, "core"), units.Count(max(s.CPUs, 1), "core"), asked)
 	}
 }
 

@@ -107,7 +107,7 @@ func (b *Site) wait(ctx context.Context, s offer.Shape, o script.Options, pool s
 		argv = append(argv, "--exclusive")
 	}
 	argv = slices.DeleteFunc(argv, func(a string) bool { return script.Replaced(o.Extra, a) })
-	at, err := b.Cluster.WouldStart(ctx, append(append(slices.Clone(argv), o.Extra...), "--wrap=true")...)
+	at, err := b.Cluster.WouldStart(ctx, append(append(slices.Clone(argv), o.Args()...), "--wrap=true")...)
 	if at.IsZero() && err == nil && len(o.Extra) > 0 {
 		if without, _ := b.Cluster.WouldStart(ctx, append(argv, "--wrap=true")...); !without.IsZero() {
 			return -1, providers.Errorf(providers.Invalid, "no node of the partition would do with extra = %q, and one would without", o.Extra)

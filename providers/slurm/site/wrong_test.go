@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -178,5 +179,26 @@ func TestWaitsForWhatIsNotThere(t *testing.T) {
 	q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour, Options: `{"reservation": "mine"}`})["amilan"]
 	if opens := time.Until(time.Unix(1988150400, 0)); !q.Fits || (q.Wait-opens).Abs() > 10*time.Minute {
 		t.Errorf("a reservation that opens in %v: %+v", opens, q)
+	}
+}
+
+// TestMoreCoresThanResources: price and limits rest on resources, so what extra
+// asks for must be within it.
+func TestMoreCoresThanResources(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	for extra, want := range map[string]string{
+		`"--ntasks-per-node=64"`:        "asks for 64 cores in all, and resources for 8 cores, on which price and limits rest: write cpus = 64",
+		`"--ntasks=4", "-c 4"`:          "asks for 16 cores in all",
+		`"-n", "9"`:                     "write cpus = 9",
+		`"--ntasks=4", "-c 2"`:          "",
+		`"--ntasks-per-node=8"`:         "",
+		`"--ntasks=64", "--overcommit"`: "",
+		`"--hint=nomultithread"`:        "",
+	} {
+		found, err := k.s.Preflight(t.Context(), k.b.Name, []providers.Check{{Workdir: k.b.Workdir, Shape: offer.Shape{CPUs: 8, Nodes: 1}, Options: json.RawMessage(`{"extra": [` + extra + `]}`)}})
+		if err != nil || len(found) > 1 || (len(found) == 1) != (want != "") || len(found) == 1 && !strings.Contains(found[0].Detail, want) {
+			t.Errorf("%s: %+v, %v", extra, found, err)
+		}
 	}
 }
