@@ -183,11 +183,20 @@ func asked(g Group, options []option) (at hcl.Range, ok bool) {
 	return at, false
 }
 
+// before ranks pools that end jobs alike: one whose GPUs the work would idle is
+// named last, and one that says why first.
+func before(a, b option) bool {
+	if x, y := idles(a), idles(b); x != y {
+		return x < y
+	}
+	return a.bad.said > b.bad.said
+}
+
 // onlyTooLong tells the case in which a job would fit if only it were shorter:
 // the longest walltime among the pools that lack nothing else, and what to do.
 func onlyTooLong(options []option) (detail string, longest *option) {
 	for i, o := range options {
-		if o.bad.limit > 0 && (longest == nil || o.bad.limit > longest.bad.limit || o.bad.limit == longest.bad.limit && o.bad.said > longest.bad.said) {
+		if o.bad.limit > 0 && (longest == nil || o.bad.limit > longest.bad.limit || o.bad.limit == longest.bad.limit && before(o, *longest)) {
 			longest = &options[i]
 		}
 	}

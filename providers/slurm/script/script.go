@@ -4,6 +4,7 @@ package script
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -31,8 +32,16 @@ type Options struct {
 
 // ParseOptions reads what the options block of a job says, as JSON; nothing is none.
 func ParseOptions(text json.RawMessage) (o Options, err error) {
-	if len(text) > 0 {
-		err = json.Unmarshal(text, &o)
+	if len(text) == 0 {
+		return o, nil
+	}
+	var wrong *json.UnmarshalTypeError
+	if err = json.Unmarshal(text, &o); errors.As(err, &wrong) {
+		return o, fmt.Errorf(`options "slurm": %s is a %s: write a %s`, wrong.Field, wrong.Value, strings.Replace(wrong.Type.String(), "int", "whole number", 1))
+	}
+	var given struct{ Nodes *int }
+	if err == nil && json.Unmarshal(text, &given) == nil && given.Nodes != nil && *given.Nodes < 1 {
+		return o, fmt.Errorf(`options "slurm": nodes is %d: write 1 or more, or take it out`, *given.Nodes)
 	}
 	return o, err
 }

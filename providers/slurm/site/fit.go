@@ -29,6 +29,7 @@ type fitter struct {
 type misfit struct {
 	why, would string
 	passing    bool // it is over when nodes or the partition are back
+	refused    bool // by Slurm itself, whatever the walltime
 }
 
 func (b *Site) fitter(live *cluster.Facts, shape offer.Shape, o script.Options, all []offer.Pool) *fitter {
@@ -51,12 +52,9 @@ func (f *fitter) quote(p offer.Pool) offer.Quote {
 	} else if p.Testing && !f.shape.Smoke {
 		m = misfit{why: fmt.Sprintf("partition %s is for tests only", p.Name), would: f.choices(p.Name)}
 	} else if m.why != "" {
-		if would := f.choices(p.Name); would != "" && strings.HasPrefix(m.would, "choose partition") {
-			m.would = would // of those that have what it lacks, those that take it
-		} else {
-			m.would = either(m.would, would)
+		if m.would = f.another(m.would, p.Name); !m.refused {
+			q.MaxTime = f.cut(p)
 		}
-		q.MaxTime = f.cut(p)
 	} else if p.MaxTime > 0 && f.shape.Walltime > p.MaxTime {
 		q.MaxTime = cmp.Or(f.longest(p), f.shape.Walltime)
 	}
@@ -259,7 +257,7 @@ func unfit(s offer.Shape, p offer.Pool, l *cluster.Partition) string {
 	case p.Memory > 0 && (s.Memory+int64(nodes)-1)/int64(nodes) > p.Memory:
 		return fmt.Sprintf("a node of partition %s has %s of memory, %s are asked for", p.Name, units.FormatSize(p.Memory), units.FormatSize((s.Memory+int64(nodes)-1)/int64(nodes)))
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
-		return fmt.Sprintf("partition %s gives a job %d nodes at most, %d are asked for", p.Name, p.MaxNodes, nodes)
+		return fmt.Sprintf("partition %s gives a job %s at most, %d are asked for", p.Name, units.Count(p.MaxNodes, "node"), nodes)
 	case p.MinNodes > 1 && nodes < p.MinNodes:
 		return fmt.Sprintf("partition %s takes jobs of %d nodes or more, %d are asked for", p.Name, p.MinNodes, nodes)
 	}

@@ -88,7 +88,7 @@ func TestWrongCampaigns(t *testing.T) {
 		"nodes of the group":               {options: `"qos": "grp16"`, shape: offer.Shape{Nodes: 2, CPUs: 2}, on: "excl", why: "qos grp16 gives all its jobs together 1 node at most, 2", would: "ask for at most nodes = 1"},
 		"cores of a user":                  {options: `"qos": "pu8"`, shape: offer.Shape{CPUs: 9}, on: "halfdead", why: "qos pu8 gives a user 8 cores at most, 9", would: "ask for at most cpus = 8"},
 		"cores of a node of the qos":       {options: `"qos": "pu8"`, shape: offer.Shape{CPUs: 5}, on: "halfdead", why: "qos pu8 gives a job on each node 4 cores at most, 5", would: "ask for at most cpus = 4"},
-		"GPUs of a user":                   {options: `"qos": "testing"`, shape: offer.Shape{GPUs: 4, Nodes: 2, Smoke: true}, on: "atesting_a100", why: "a job 1 nodes at most, 2", would: "-"},
+		"GPUs of a user":                   {options: `"qos": "testing"`, shape: offer.Shape{GPUs: 4, Nodes: 2, Smoke: true}, on: "atesting_a100", why: "a job 1 node at most, 2", would: "-"},
 		"a qos of none":                    {options: `"qos": "full"`, on: "halfdead", why: "qos full takes no jobs: the site has set a limit of it to 0", would: `set qos = "grp16" or "long"`},
 		"an account of none":               {account: "zero", on: "halfdead", why: "account zero takes no jobs", would: `set account = "tight" or "campus" or "peak"`},
 		"cores of a job of the account":    {account: "tight", shape: offer.Shape{CPUs: 8}, on: "amilan", why: "account tight gives a job 4 cores at most, 8", would: "ask for at most cpus = 4"},

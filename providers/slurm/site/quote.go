@@ -34,35 +34,24 @@ func (b *Site) Quote(ctx context.Context, shapes []offer.Shape) ([]offer.Quote, 
 	for i, shape := range shapes {
 		o, err := optionsOf(shape.Options)
 		if err != nil {
-			return nil, err
+			for _, p := range pools {
+				out = append(out, offer.Quote{Backend: b.Name, Pool: p.Name, Shape: i, Wait: -1, Why: err.Error()})
+			}
+			continue
 		}
 		f := b.fitter(live, shape, o, pools)
-		tests := max(testsMost/len(shapes), testsEach)
-		var denied []int // quotes of what Slurm refused
+		waits := f.trials(ctx, max(testsMost/len(shapes), testsEach))
 		for _, p := range pools {
 			q := f.quote(p)
 			q.Shape = i
 			if l := live.Partition(p.Name); l != nil && !b.Price.Known {
 				q.Price = charged(p.Price, b.perBilling(p.Name), live, l, f.shape, o.Exclusive)
 			}
-			if (q.Fits || q.MaxTime > 0) && live != nil && tests > 0 && f.worth(p) {
-				tests--
-				segment := f.shape
-				if !q.Fits {
-					segment.Walltime = q.MaxTime
-				}
-				if q.Wait, err = b.wait(ctx, segment, o, p.Name); err != nil {
-					q.Fits, q.MaxTime = false, 0
-					q.Why, q.Would = refused(err)
-					f.found[p.Name] = misfit{why: q.Why}
-					denied = append(denied, len(out))
-				}
+			if wait, asked := waits[p.Name]; asked {
+				q.Wait = wait
 			}
 			q.Wait = f.awake(p, q)
 			out = append(out, q)
-		}
-		for _, k := range denied {
-			out[k].Would = f.another(out[k].Would, out[k].Pool)
 		}
 	}
 	return out, nil
@@ -119,6 +108,32 @@ func (b *Site) wait(ctx context.Context, s offer.Shape, o script.Options, pool s
 	return max(time.Until(at).Round(time.Second), 0), nil
 }
 
+// trials ask Slurm when jobs of a shape would start on partitions, of so many at
+// most, and note which it would refuse: then others are named.
+func (f *fitter) trials(ctx context.Context, most int) map[string]time.Duration {
+	waits := map[string]time.Duration{}
+	if f.live == nil {
+		return waits
+	}
+	for _, p := range f.all {
+		q := f.quote(p)
+		if !q.Fits && q.MaxTime == 0 || len(waits) == most || !f.worth(p) {
+			continue
+		}
+		segment := f.shape
+		if !q.Fits {
+			segment.Walltime = q.MaxTime
+		}
+		wait, err := f.wait(ctx, segment, f.o, p.Name)
+		if waits[p.Name] = wait; err != nil {
+			m := misfit{refused: true}
+			m.why, m.would = refused(err)
+			f.found[p.Name] = m
+		}
+	}
+	return waits
+}
+
 // another is what to do about a refusal, with the partitions that would do but
 // the one that refused.
 func (f *fitter) another(hint, but string) string {
@@ -126,9 +141,11 @@ func (f *fitter) another(hint, but string) string {
 	would := f.choices(but)
 	switch {
 	case would == "":
-		return strings.Replace(hint, vague, "no other partition here would do", 1)
+		return strings.NewReplacer(", or "+vague, "", vague+", or ", "", vague+"; ", "", vague, "").Replace(hint)
 	case strings.Contains(hint, vague):
 		return strings.Replace(hint, vague, would, 1)
+	case strings.HasPrefix(hint, "choose partition"): // of those that have what it lacks, those that take it
+		return would
 	}
 	return either(hint, would)
 }

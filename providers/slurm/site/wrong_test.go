@@ -90,7 +90,7 @@ func TestRefusedOnTrial(t *testing.T) {
 		"several":        {[]string{"amilan", "halfdead"}, "User's group not permitted to use this partition", "choose partition small (24h) or memcpu (24h) or "},
 		"with more help": {[]string{"amilan"}, "Access/permission denied", "choose partition halfdead (24h) or small (24h) or memcpu (24h) or excl (24h) or "},
 		"or less":        {[]string{"amilan"}, "Memory required by task is not available", "ask for less memory; `scontrol show partition` says MaxMemPerNode; or choose partition halfdead"},
-		"all":            {nil, "Required partition not available (inactive or drain)", "no other partition here would do, or wait"},
+		"all":            {nil, "Required partition not available (inactive or drain)", "wait; `scontrol show partition` says its state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,9 +196,39 @@ func TestMoreCoresThanResources(t *testing.T) {
 		`"--ntasks=64", "--overcommit"`: "",
 		`"--hint=nomultithread"`:        "",
 	} {
-		found, err := k.s.Preflight(t.Context(), k.b.Name, []providers.Check{{Workdir: k.b.Workdir, Shape: offer.Shape{CPUs: 8, Nodes: 1}, Options: json.RawMessage(`{"extra": [` + extra + `]}`)}})
+		found, err := k.s.Preflight(t.Context(), []providers.Check{{Workdir: k.b.Workdir, Shape: offer.Shape{CPUs: 8, Nodes: 1}, Options: json.RawMessage(`{"extra": [` + extra + `]}`)}})
 		if err != nil || len(found) > 1 || (len(found) == 1) != (want != "") || len(found) == 1 && !strings.Contains(found[0].Detail, want) {
 			t.Errorf("%s: %+v, %v", extra, found, err)
+		}
+	}
+}
+
+// TestUnreadableOptions are told of every partition alike, and the cluster is none
+// the less one that can be asked.
+func TestUnreadableOptions(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	for options, want := range map[string]string{
+		`{"nodes": 1.5}`: `options "slurm": nodes is a number 1.5: write a whole number`,
+		`{"nodes": 0}`:   `options "slurm": nodes is 0: write 1 or more, or take it out`,
+		`{"nodes": -2}`:  `options "slurm": nodes is -2: write 1 or more, or take it out`,
+	} {
+		for _, q := range k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Options: options}) {
+			if q.Fits || q.Why != want {
+				t.Errorf("%s: %+v", options, q)
+			}
+		}
+	}
+}
+
+// TestNodesBesideResources: what is priced is what resources has.
+func TestNodesBesideResources(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	for nodes, want := range map[int]bool{1: true, 2: false, 3: false} {
+		found, err := k.s.Preflight(t.Context(), []providers.Check{{Workdir: k.b.Workdir, Shape: offer.Shape{CPUs: 8, Nodes: nodes}, Options: json.RawMessage(`{"nodes": 2}`)}})
+		if err != nil || (len(found) == 1) != want || want && (!found[0].Warning || !strings.HasSuffix(found[0].Detail, "write nodes = 2 in resources")) {
+			t.Errorf("%d: %+v, %v", nodes, found, err)
 		}
 	}
 }
