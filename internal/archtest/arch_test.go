@@ -161,7 +161,7 @@ func TestRoomsAreDescribed(t *testing.T) {
 			continue
 		}
 		if !named(string(page), name) {
-			t.Errorf("docs/architecture.md does not name %s", name)
+			t.Errorf("docs/architecture.md does not name %s: add it to the table of rooms", name)
 		}
 	}
 }
