@@ -208,6 +208,71 @@ phase "p" {
 	}
 }
 
+// TestNodesOfOptions: what is asked for is what is priced. Options of a type that
+// the jobs never run on say nothing.
+func TestNodesOfOptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		places, rest, resources string
+		run, smoke              [3]int // by cell
+		err                     string
+	}{
+		"more than resources":  {"backend.slurm.a, backend.slurm.b", "", "nodes = 2", [3]int{2, 2, 3}, [3]int{2, 2, 3}, ""},
+		"resources say none":   {"backend.slurm.a", "", "", [3]int{1, 2, 3}, [3]int{1, 2, 3}, ""},
+		"another type besides": {"backend.slurm.a, backend.local.local", "", "", [3]int{}, [3]int{}, "It asks for 2 nodes, and resources for 1, which is what the jobs have on local.local. Write nodes = 2 in resources, or let only backends of type slurm be candidates."},
+		"and they agree":       {"backend.slurm.a, backend.local.local", "", "nodes = 3", [3]int{3, 3, 3}, [3]int{3, 3, 3}, ""},
+		"an overflow besides":  {"backend.slurm.a", "overflow = [backend.local.local]", "", [3]int{}, [3]int{}, "have on local.local"},
+		"GPUs go anywhere":     {"", "", "gpus = 1", [3]int{}, [3]int{}, "have on local.local"},
+		"nothing goes there":   {"", "", "", [3]int{1, 1, 1}, [3]int{1, 1, 1}, ""},
+		"a smoke elsewhere":    {"backend.slurm.a", "smoke", "", [3]int{1, 2, 3}, [3]int{1, 1, 1}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			place, smoke := "place {\n candidates = ["+c.places+"]\n "+c.rest+"\n}", "walltime = \"5m\""
+			if c.rest == "smoke" {
+				place, smoke = "place { candidates = ["+c.places+"] }", "place { candidates = [backend.local.local] }"
+			}
+			if c.places == "" {
+				place = ""
+			}
+			camp, diags := load(t, `
+backend "slurm" "a" {}
+backend "slurm" "b" {}
+phase "p" {
+  grid { axes = { N = [1, 2, 3] } }
+  `+place+`
+  job {
+    command = "x ${cell.N}"
+    options "slurm" { nodes = cell.N }
+    resources {
+      walltime = "1h"
+      `+c.resources+`
+    }
+  }
+  smoke {
+    `+smoke+`
+  }
+}`)
+			if c.err != "" {
+				if len(diags) != 1 || !strings.Contains(diags[0].Detail, c.err) {
+					t.Errorf("%v", diags)
+				}
+				return
+			}
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			p := camp.Phases[0]
+			for i := range p.Len() {
+				run, smoke := p.Requests(Run)[p.RequestOf(i, Run)], p.Requests(SmokeRun)[p.RequestOf(i, SmokeRun)]
+				if run.Shape.Nodes != c.run[i] || smoke.Shape.Nodes != c.smoke[i] {
+					t.Errorf("cell %d has %d nodes and its smoke %d, not %d and %d", i, run.Shape.Nodes, smoke.Shape.Nodes, c.run[i], c.smoke[i])
+				}
+			}
+		})
+	}
+}
+
 // TestOrderMeansNothing shuffles axes, values, blocks and spaces of a
 // campaign and compares what determines each job's result.
 func TestOrderMeansNothing(t *testing.T) {

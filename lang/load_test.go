@@ -21,7 +21,7 @@ var schemas = map[string]offer.Schema{
 			Attrs:  []offer.Attr{{Name: "account", Type: offer.String}, {Name: "poll", Type: offer.Duration}},
 			Blocks: []offer.NestedBlock{{Name: "ssh", Block: offer.Block{Attrs: []offer.Attr{{Name: "host", Type: offer.String, Required: true, Doc: "The login node."}}}}},
 		},
-		Options: offer.Block{Attrs: []offer.Attr{{Name: "qos", Type: offer.String, OneOf: []string{"normal", "long"}}, {Name: "partition", Type: offer.String}}},
+		Options: offer.Block{Attrs: []offer.Attr{{Name: "qos", Type: offer.String, OneOf: []string{"normal", "long"}}, {Name: "partition", Type: offer.String}, {Name: "nodes", Type: offer.Number}}},
 	},
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -116,13 +117,7 @@ func (b *requestTable) check(c *column, v cty.Value, cell int) error {
 }
 
 func (r Request) clone() Request {
-	if r.Options != nil {
-		m := make(map[string]json.RawMessage, len(r.Options))
-		for k, v := range r.Options {
-			m[k] = v
-		}
-		r.Options = m
-	}
+	r.Options = maps.Clone(r.Options)
 	return r
 }
 
@@ -184,10 +179,12 @@ func (b *requestTable) finish(r Request) Request {
 			candidates = b.p.Smoke.Candidates
 		}
 	}
+	s, places := r.Shape, candidates
 	if len(b.p.Overflow) > 0 && b.v == Run {
+		places = slices.Concat(candidates, b.p.Overflow)
 		candidates = slices.Concat(candidates, []string{"overflow"}, b.p.Overflow)
 	}
-	s := r.Shape
+	r.Shape.Nodes = b.l.backends.Nodes(s, r.Options, b.p.job.All("options"), places) // the hash has them by its options
 	sum := sha256.Sum256(value.Encode(struct {
 		V                               int
 		CPUs, Memory, GPUs, Disk, Nodes int64

@@ -50,11 +50,13 @@ type Set struct {
 
 	All   []*Backend // sorted by address; local.local is always there
 	Names []string   // their addresses
+
+	split map[hcl.Range]bool // options that were told not to hold wherever their jobs may run
 }
 
 // Read reads the backend blocks and adds local.local.
 func Read(r *decode.Reader, blocks []*syntax.Block, schemas map[string]offer.Schema) *Set {
-	s := &Set{Reader: r, schemas: schemas}
+	s := &Set{Reader: r, schemas: schemas, split: map[hcl.Range]bool{}}
 	for _, b := range blocks {
 		s.All = append(s.All, s.backend(b))
 	}

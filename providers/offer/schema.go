@@ -7,7 +7,9 @@ type Schema struct {
 	Type    string // "slurm"
 	Version string
 	Config  Block // inside `backend TYPE NAME`, beside the framework's own attributes
-	Options Block // inside `options TYPE` of a job
+	// Options is what `options TYPE` of a job holds. `nodes` there are those of its
+	// resources where they are more, so that they are priced.
+	Options Block
 	Can     Capabilities
 	// Profiles are the site facts shipped with the provider, by name, as HCL source.
 	Profiles map[string][]byte

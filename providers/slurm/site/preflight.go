@@ -63,9 +63,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 		if what, why := image.Remote(workdir, c.Image); what != "" {
 			out = append(out, providers.Finding{Check: i, Warning: true, Summary: what, Detail: why + "; whether a compute node can reach it is not known before"})
 		}
-		preflightJob(i, c, tell, func(check int, summary, format string, args ...any) {
-			out = append(out, providers.Finding{Check: check, Warning: true, Summary: summary, Detail: fmt.Sprintf(format, args...)})
-		})
+		preflightJob(i, c, tell)
 	}
 	return out, nil
 }
@@ -113,7 +111,7 @@ func yours(given string, names []string) string {
 
 // preflightJob checks the options of like jobs; whether they fit a partition is
 // said by their quotes.
-func preflightJob(i int, c providers.Check, tell, warn func(int, string, string, ...any)) {
+func preflightJob(i int, c providers.Check, tell func(int, string, string, ...any)) {
 	o, err := script.ParseOptions(c.Options)
 	if err != nil {
 		tell(i, "Options cannot be read", "%v", err)
@@ -123,9 +121,6 @@ func preflightJob(i int, c providers.Check, tell, warn func(int, string, string,
 		tell(i, "An option is muster's own", `options "slurm": extra holds %s`, bad)
 	}
 	s := o.Spread(c.Shape)
-	if asked := max(c.Shape.Nodes, 1); s.Nodes > asked {
-		warn(i, "Nodes beside resources", `options "slurm" has nodes = %d, and price, node-hours and budgets count %s: write nodes = %d in resources`, s.Nodes, units.Count(asked, "node"), s.Nodes)
-	}
 	if asked := o.Cores(s.Nodes); asked > max(s.CPUs, 1) {
 		tell(i, "More cores than resources has", `options "slurm": extra = %q asks for %s in all, and resources for %s, on which price and limits rest: write cpus = %d`, o.Extra, units.Count(asked, "core"), units.Count(max(s.CPUs, 1), "core"), asked)
 	}

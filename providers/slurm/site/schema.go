@@ -41,7 +41,7 @@ func options() offer.Block {
 		{Name: "qos", Type: offer.String, Doc: "Quality of service (sbatch --qos)."},
 		{Name: "constraint", Type: offer.String, Doc: "Features that the nodes must have (sbatch --constraint)."},
 		{Name: "reservation", Type: offer.String, Doc: "Reservation to run in (sbatch --reservation)."},
-		{Name: "nodes", Type: offer.Number, Doc: "Number of nodes, at least 1; by default that of `resources`."},
+		{Name: "nodes", Type: offer.Number, Doc: "Number of nodes, at least 1; by default that of `resources`. More than those count in price, node-hours and budgets as if `resources` had them, and need candidates of type slurm alone."},
 		{Name: "exclusive", Type: offer.Bool, Default: "false", Doc: "Share the nodes with no other job (sbatch --exclusive)."},
 		{Name: "licenses", Type: offer.String, Doc: "Licenses to hold while it runs, as name:count, separated by commas (sbatch --licenses)."},
 		{Name: "mail", Type: offer.String, Doc: "Address to which Slurm writes when the job ends or fails (sbatch --mail-user)."},

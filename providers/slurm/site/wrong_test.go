@@ -220,15 +220,3 @@ func TestUnreadableOptions(t *testing.T) {
 		}
 	}
 }
-
-// TestNodesBesideResources: what is priced is what resources has.
-func TestNodesBesideResources(t *testing.T) {
-	t.Parallel()
-	k := newBench(t)
-	for nodes, want := range map[int]bool{1: true, 2: false, 3: false} {
-		found, err := k.s.Preflight(t.Context(), []providers.Check{{Workdir: k.b.Workdir, Shape: offer.Shape{CPUs: 8, Nodes: nodes}, Options: json.RawMessage(`{"nodes": 2}`)}})
-		if err != nil || (len(found) == 1) != want || want && (!found[0].Warning || !strings.HasSuffix(found[0].Detail, "write nodes = 2 in resources")) {
-			t.Errorf("%d: %+v, %v", nodes, found, err)
-		}
-	}
-}
