@@ -482,6 +482,39 @@ func TestDoWithoutARunningApply(t *testing.T) {
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 }
 
+// TestResumeCountsWhatAHoldKept: a job that stands in the queue of a scheduler is
+// kept there by a hold, and may start when it is cleared, although muster is off.
+func TestResumeCountsWhatAHoldKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
+	s.conf = detached
+	if o := s.must(t.Context()); o.Queued != 6 {
+		t.Fatalf("handed over: %+v", o)
+	}
+	s.conf = nil
+	for _, c := range []struct {
+		verb  request.Verb
+		of    []string
+		want  int
+		words string
+	}{
+		{request.Resume, nil, 0, "nothing was held"},
+		{request.Hold, []string{`phase.a["n=1"]`}, 1, "does not start"},
+		{request.Hold, nil, 6, "6 jobs do not start"},
+		{request.Resume, []string{`phase.a["n=1"]`}, 0, "no job may start by that: held by bob"},
+		{request.Hold, []string{`phase.a["n=2"]`}, 1, "1 job does not start"},
+		{request.Resume, nil, 6, "6 jobs may start again"},
+		{request.Resume, nil, 0, "nothing was held"},
+	} {
+		m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
+		a, err := Do(t.Context(), s.config(s.plan(camp, m.st, f), camp, m, f), request.Request{Verb: c.verb, Who: "bob", Addresses: c.of})
+		if err != nil || a.Jobs != c.want || !strings.Contains(a.Text, c.words) {
+			t.Errorf("%s %v: %+v, %v; want %d, %q", c.verb, c.of, a, err, c.want, c.words)
+		}
+	}
+}
+
 func TestStoreThatFailsStopsSubmittingAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)

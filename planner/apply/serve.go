@@ -61,7 +61,16 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 	}
 	e.loadHolds()
 	e.controlAll()
-	n := 0
+	n := e.toStart(covered)
+	e.report.Note("", e.holds.Text, false)
+	if n == 0 {
+		return 0, "held until `muster resume`; no job was waiting to start", nil
+	}
+	return n, jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on", nil
+}
+
+// toStart counts the jobs that wait to start, here or in the queue of a backend.
+func (e *engine) toStart(covered func(*lang.Phase, int) bool) (n int) {
 	for _, p := range e.phases {
 		for c, s := range p.At {
 			switch s {
@@ -72,11 +81,7 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 			}
 		}
 	}
-	e.report.Note("", e.holds.Text, false)
-	if n == 0 {
-		return 0, "held until `muster resume`; no job was waiting to start", nil
-	}
-	return n, jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on", nil
+	return n
 }
 
 // resume clears holds and breakers, and lets held, failed and cancelled jobs
@@ -86,9 +91,10 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	holds := len(e.st.Holds)
+	free := func(p *lang.Phase, c int) bool { return covered(p, c) && !e.holds.Covers(p, c) }
+	holds, before := len(e.st.Holds), e.toStart(free)
 	e.clearHolds(r)
-	lifted := len(e.st.Holds) < holds
+	lifted, n := len(e.st.Holds) < holds, e.toStart(free)-before
 	e.freight.ForgetBroken()
 	for _, p := range e.phases {
 		for _, ed := range p.inputs {
@@ -96,7 +102,6 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		}
 	}
 	var closed []string
-	n := 0
 	for _, p := range e.phases {
 		whole := len(r.Addresses) == 0
 		for _, a := range r.Addresses {
@@ -111,10 +116,12 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 	}
 	e.releaseQueues(closed)
 	e.report.Note("", "resumed by "+r.Who+": "+jobs(n, "may start again", "may start again"), false)
-	if n == 0 && lifted {
+	switch {
+	case n == 0 && lifted && e.holds.Any():
+		return 0, "it is cleared, and no job may start by that: " + e.holds.Text, nil
+	case n == 0 && lifted:
 		return 0, "no hold any more; no job was waiting for it", nil
-	}
-	if n == 0 {
+	case n == 0:
 		return 0, "nothing was held; a job that failed and has changed since runs at the next apply", nil
 	}
 	return n, jobs(n, "may start again", "may start again"), nil
