@@ -213,6 +213,59 @@ func TestLostBeforeItBegan(t *testing.T) {
 	}
 }
 
+// TestGoneBeforeItBegan: an element that never started and is in the queue no
+// more was cancelled by somebody, and is held, or forgotten by a controller that
+// was killed, and is submitted again. What else there is of its array tells.
+func TestGoneBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	type row struct{ id, state string }
+	for name, tt := range map[string]struct {
+		queue  map[int]string // elements that are there
+		acct   []row
+		forgot bool
+	}{
+		"others wait":                       {map[int]string{1: "PENDING", 2: "PENDING"}, []row{{"1_[0-2]", "PENDING"}}, false},
+		"others wait, and one runs":         {map[int]string{1: "RUNNING", 2: "PENDING"}, []row{{"1_1", "RUNNING"}, {"1_2", "PENDING"}}, false},
+		"others run":                        {map[int]string{1: "RUNNING", 2: "RUNNING"}, []row{{"1_1", "RUNNING"}, {"1_2", "RUNNING"}}, false},
+		"others have run":                   {nil, []row{{"1_1", "COMPLETED"}, {"1_2", "FAILED"}}, false},
+		"it has a row":                      {nil, []row{{"1_0", "CANCELLED by 4711"}, {"1_1", "RUNNING"}}, false},
+		"it has a row with others":          {nil, []row{{"1_[0-2]", "CANCELLED by 4711"}}, false},
+		"all are gone":                      {nil, []row{{"1_[0-2]", "PENDING"}}, true},
+		"one that ran is gone":              {nil, []row{{"1_1", "RUNNING"}}, true},
+		"one that ran is gone, one is over": {nil, []row{{"1_1", "COMPLETED"}, {"1_2", "RUNNING"}}, true},
+		"one is gone, as is what waits":     {nil, []row{{"1_1", "RUNNING"}, {"1_[0,2]", "PENDING"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			k.submit("batch0123456789", k.jobs("a", 3, nil)...)
+			for i, state := range tt.queue {
+				k.f.queued = append(k.f.queued, k.row("1", i, state, "None"))
+			}
+			batch, now := k.first(), fmt.Sprint(time.Now().Unix())
+			k.f.answer = func(argv []string) *cluster.Result {
+				if argv[0] != "sacct" {
+					return nil
+				}
+				var rows []values
+				for _, r := range tt.acct {
+					rows = append(rows, values{"JobID": r.id, "JobName": batch, "State": r.state, "ExitCode": "0:0", "Submit": now, "Start": "Unknown", "End": "Unknown"})
+				}
+				return &cluster.Result{Out: printed(argv, rows...)}
+			}
+			k.missing("a0")
+			k.restart()
+			o := k.found("a0")
+			if tt.forgot && (o.Status != offer.Queued || o.Handle != "") {
+				t.Errorf("what was forgotten is %+v", o)
+			}
+			if !tt.forgot && (o.Status != offer.Cancelled || o.Class != failure.CancelledOutside) {
+				t.Errorf("what was cancelled is %+v", o)
+			}
+		})
+	}
+}
+
 // TestEachLookGoesOnFromTheLast: a job that neither the queue nor accounting has
 // is not lost at the first look. Who only looks in now and then, as a scheduled
 // `apply -once` does, concludes from what an earlier look noted: a minute later
@@ -302,13 +355,13 @@ func TestSweep(t *testing.T) {
 func TestLaunchedTwice(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+	k.submit("batch0123456789", k.jobs("a", 3, nil)...)
 	k.f.answer = func(argv []string) *cluster.Result {
 		if argv[0] != "sacct" {
 			return nil
 		}
 		var rows []values
-		for _, id := range []string{"1_0", "1_1"} {
+		for _, id := range []string{"1_0", "1_1", "1_2"} {
 			rows = append(rows, values{"JobID": id, "JobName": k.first(), "State": "FAILED", "ExitCode": fmt.Sprintf("%d:0", node.ExitRefused), "Submit": fmt.Sprint(time.Now().Unix()),
 				"Start": fmt.Sprint(time.Now().Unix()), "End": fmt.Sprint(time.Now().Unix())})
 		}
@@ -317,10 +370,16 @@ func TestLaunchedTwice(t *testing.T) {
 	k.claims("1", "a0", "a1")
 	k.starts(node.Begin{Token: "a0", ID: "1_0", At: time.Now(), Node: "cpu1"})
 	k.starts(node.Begin{Token: "a1", ID: "1_1", At: time.Now().Add(-2 * time.Hour), Node: "cpu1"})
-	k.missing("a0", "a1")
+	k.record("a2", node.End{Begin: node.Begin{Token: "a2", ID: "1_2"}, Growth: &node.Growth{Walltime: 3 * time.Hour, Granted: true}, Seen: offer.Observation{Token: "a2", Presence: offer.Found,
+		Handle: "1_2", Status: offer.Waiting, Attempt: 1}})
+	k.starts(node.Begin{Token: "a2", ID: "1_2", Restart: 1, At: time.Now().Add(-2 * time.Hour), Node: "cpu1"})
+	k.missing("a0", "a1", "a2")
 	k.restart()
 	if o := k.found("a0"); o.Status != offer.Running {
 		t.Errorf("what may go on is %+v", o)
+	}
+	if o := k.found("a2"); o.Status != offer.Running {
+		t.Errorf("what was given more time is %+v", o)
 	}
 	if o := k.found("a1"); o.Status != offer.Lost {
 		t.Errorf("what has had all of its time is %+v", o)

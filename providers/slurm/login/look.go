@@ -262,10 +262,15 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 		return nil, err
 	}
 	acct := cluster.Histories(rows)
-	known := known(gone, acct)
+	traces := map[*batch]cluster.Trace{}
 	var vanished []*job
 	for _, j := range gone {
-		o, ok := c.ending(j, acct[j.place()], j.row(by), known[j.batch])
+		t, traced := traces[j.batch]
+		if !traced {
+			t = cluster.TraceOf(j.batch.id, j.batch.Name, j.batch.tried, by, acct)
+			traces[j.batch] = t
+		}
+		o, ok := c.ending(j, acct[j.place()], j.row(by), t)
 		if ok && (o.Status == offer.Lost || o.Reason == offer.Blocked && c.lostBefore(j, vanished)) && c.mayReturnToSpool(j) {
 			vanished = append(vanished, j)
 			continue
@@ -300,32 +305,12 @@ func (c *campaign) mayAccount() bool {
 	return true
 }
 
-// known are the batches, of some jobs, of which accounting has any row. Of
-// others it has none, or those of whom the id was given to later: what is gone
-// of them was lost, and nobody has cancelled it.
-func known(jobs []*job, acct map[cluster.Place]*cluster.History) map[*batch]bool {
-	out := map[*batch]bool{}
-	for _, j := range jobs {
-		if _, looked := out[j.batch]; looked {
-			continue
-		}
-		out[j.batch] = false
-		for at, h := range acct {
-			if at.Array == j.batch.id && h.Last(j.batch.Name, j.batch.tried) != nil {
-				out[j.batch] = true
-				break
-			}
-		}
-	}
-	return out
-}
-
 // claimed reports whether a start of a job ever came to run its command.
 func (c *campaign) claimed(j *job) bool { return exists(c.path("claims", j.token)) }
 
 // ending is how a job ended that is gone from the queue, if that is certain.
-// knows says that accounting has something of its array, if not of itself.
-func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow, knows bool) (offer.Observation, bool) {
+// t is what is left of its array.
+func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow, t cluster.Trace) (offer.Observation, bool) {
 	o := j.last
 	o.Handle, o.Ended, o.Reason, o.Expected = j.elementID(), time.Now(), "", time.Time{}
 	r := h.Last(j.batch.Name, j.batch.tried)
@@ -334,8 +319,8 @@ func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow, kno
 	case r != nil && r.Final() && time.Since(r.End) < recordLag && time.Since(j.asked) < recordLag:
 		return o, false // its own record may be on its way
 	case r != nil && r.Final() && c.forgotten(j, r):
-		if b := c.lastBegin(j); j.walltime <= 0 || time.Since(b.At) < j.walltime+lostAfter {
-			return o, false // the start that holds the claim may go on
+		if c.mayGoOn(j) {
+			return o, false
 		}
 		o.Usage = h.Usage(r)
 	case r != nil && r.Final():
@@ -351,8 +336,8 @@ func (c *campaign) ending(j *job, h *cluster.History, row *cluster.QueueRow, kno
 		return o, false // accounting is late: it is not known yet
 	case row != nil && cluster.Ended(row.State):
 		state = row.State
-	case j.last.Status == offer.Queued && h == nil && (knows || c.hasFailedBefore(j)) && !c.claimed(j):
-		state = "CANCELLED" // an element cancelled before it started has no row of its own
+	case j.last.Status == offer.Queued && (t.Cancelled(h) || h == nil && c.hasFailedBefore(j)) && !c.claimed(j):
+		state = "CANCELLED"
 	}
 	if state == "" {
 		o.Status, o.Reason = offer.Lost, "Slurm has neither the job nor its end"

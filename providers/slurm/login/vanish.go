@@ -75,6 +75,18 @@ func (c *campaign) forgotten(j *job, r *cluster.AccountRow) bool {
 	return err != nil
 }
 
+// mayGoOn reports whether the start that holds the claim may have time left, of
+// what it was given.
+func (c *campaign) mayGoOn(j *job) bool {
+	b := c.lastBegin(j)
+	spec, err := j.batch.dir.Job(j.index)
+	if err != nil {
+		return true
+	}
+	w := node.Spool(c.spool).Shape(spec, b.Restart).Walltime
+	return w <= 0 || time.Since(b.At) < w+lostAfter
+}
+
 // lastBegin is what the latest start of a job wrote down of itself.
 func (c *campaign) lastBegin(j *job) node.Begin {
 	for n := j.last.Attempt - j.base; n >= 0; n-- {

@@ -1,7 +1,12 @@
 package node
 
 import (
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
@@ -18,6 +23,8 @@ const besidesLook = time.Second
 // it had launched the job, and launched it again: the first one may go on, and
 // Slurm is told what that comes to. Any other is a copy, and refused.
 func (s *start) besides() (int, error) {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, passedOn...)
 	if err := s.spool.recordDuplicate(s.begin); err != nil {
 		return ExitRefused, err
 	}
@@ -25,26 +32,55 @@ func (s *start) besides() (int, error) {
 	if err != nil || first.ID != s.begin.ID {
 		return ExitRefused, nil
 	}
-	for {
-		lives := first.Node == s.begin.Node && first.Process != nil && first.Process.Alive()
-		if e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart); err == nil {
-			return s.status(e), nil
-		}
-		if !lives {
-			break
-		}
-		time.Sleep(besidesLook)
+	e, ended, told := s.await(first, signals)
+	if ended && (e.Final || told) {
+		return s.status(e), nil
+	}
+	if ended && !e.Outside {
+		return s.status(e), s.requeue(e) // it had asked for that, and Slurm forgot it
 	}
 	command := attempt.Group{Job: s.job, Attempt: wrapper.Attempt(s.job, s.begin.Restart)}
-	if first.Node != s.begin.Node || first.Process == nil || len(command.Members()) > 0 {
+	switch {
+	case !ended && !s.sees(first), len(command.Members()) > 0:
 		return ExitRefused, nil // it may go on where it cannot be seen from here
+	case told:
+		return 1, nil // Slurm knows why
+	case !ended:
+		e = End{Begin: first}
+		e.Seen = s.seen(offer.Failed)
+		e.Seen.Started, e.Seen.GPUs = first.At, first.GPUs
 	}
-	e := End{Begin: first, Final: true}
-	e.Seen = s.seen(offer.Failed)
-	e.Seen.Started, e.Seen.GPUs = first.At, first.GPUs
+	e.Final, e.Outside, e.Seen.Status = true, false, offer.Failed
 	e.Seen.Class, e.Seen.Reason = failure.NodeFailure, "Slurm forgot that it ran, and ended it without a word"
 	e.Signature = e.Seen.Class + ": " + e.Seen.Reason
 	return s.finish(e, failure.Verdict{Class: e.Seen.Class, Line: e.Seen.Reason, Signature: e.Signature})
+}
+
+// passedOn are the signals by which Slurm speaks to a job's script: the only one
+// that it knows of is this one's.
+var passedOn = []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2}
+
+// sees reports whether this start can tell whether the process of another lives.
+func (s *start) sees(first Begin) bool { return first.Node == s.begin.Node && first.Process != nil }
+
+// await waits for the end of the start beside this one, for as long as that
+// lives, and passes on to it what Slurm tells this one: told says that it was to
+// end. Who asks for a requeue lives until it has it.
+func (s *start) await(first Begin, signals <-chan os.Signal) (e End, ended, told bool) {
+	for {
+		lives := s.sees(first) && first.Process.Alive()
+		e, err := s.spool.ReadEnd(s.begin.Token, s.begin.Restart)
+		if ended = err == nil; ended && e.Final || !lives {
+			return e, ended, told
+		}
+		select {
+		case sg := <-signals:
+			number := sg.(syscall.Signal)
+			told = told || number != unix.SIGUSR1 && number != unix.SIGUSR2
+			unix.Kill(first.Process.PID, number)
+		case <-time.After(besidesLook):
+		}
+	}
 }
 
 // self is this process, for a start beside it.

@@ -1,12 +1,18 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/providers/failure"
 )
@@ -25,30 +31,80 @@ func ask(ctx context.Context, name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// without are the nodes that the next start of a job keeps off, "" for none: the
-// one of this start, after a failure that may be the node's own, and those that
+// withoutTimeout bounds what is asked before a requeue: that comes first, and
+// the job holds its node until then.
+const withoutTimeout = 20 * time.Second
+
+// without are the nodes that the next start of a job keeps off, "" for none:
+// those of this start, after a failure that may be of any of them, and those that
 // it keeps off already. It keeps off none where no other node would do: Slurm
 // holds such a job for good. scontrol(1), ExcNodeList; seen on 22.05.
-func (s *start) without(ctx context.Context, class string, ask asker) string {
-	if s.begin.Node == "" || !slices.Contains(ofTheNode, class) {
+func (s *start) without(ctx context.Context, e End, ask asker) string {
+	list := cmp.Or(s.place.nodes, s.begin.Node)
+	if list == "" || !slices.Contains(ofTheNode, e.Seen.Class) {
 		return ""
 	}
+	ctx, stop := context.WithTimeout(ctx, withoutTimeout)
+	defer stop()
 	now, err := ask(ctx, "scontrol", "-o", "show", "job", s.begin.ID)
 	if err != nil {
 		return ""
 	}
-	list := s.begin.Node
 	for f := range strings.FieldsSeq(now) {
 		if before, ok := strings.CutPrefix(f, "ExcNodeList="); ok && before != "" && before != "(null)" {
 			list = before + "," + list
+			break
 		}
 	}
-	args := []string{"--test-only", "--exclude=" + list, "--dependency="}
-	if _, index, ok := strings.Cut(s.begin.ID, "_"); ok {
-		args = append(args, "--array="+index)
-	}
-	if _, err := ask(ctx, "sbatch", append(args, filepath.Join(string(s.batch), "script.sh"))...); err != nil {
+	if !s.others(ctx, append([]string{"--exclude=" + list}, s.terms(e.Growth)...), ask) {
 		return ""
 	}
 	return list
+}
+
+// othersFor is for how long an answer of others is good for its batch.
+const othersFor = 10 * time.Minute
+
+// others asks Slurm whether it would take the job as options have it. The answer
+// is kept for the like jobs: the controller goes through all of its nodes for it,
+// and where a node fails all that is on it asks the same.
+func (s *start) others(ctx context.Context, options []string, ask asker) bool {
+	sum := sha256.Sum256([]byte(strings.Join(options, " ")))
+	path := filepath.Join(string(s.batch), "others-"+hex.EncodeToString(sum[:8]))
+	if fi, err := os.Stat(path); err == nil && time.Since(fi.ModTime()).Abs() < othersFor {
+		text, _ := os.ReadFile(path)
+		return string(text) == "yes\n"
+	}
+	args := append([]string{"--test-only", "--dependency="}, options...)
+	if _, index, ok := strings.Cut(s.begin.ID, "_"); ok {
+		args = append(args, "--array="+index)
+	}
+	_, err := ask(ctx, "sbatch", append(args, filepath.Join(string(s.batch), "script.sh"))...)
+	var refused *exec.ExitError
+	switch {
+	case err == nil:
+		writeWhole(path, []byte("yes\n")) // without it the next one asks
+	case errors.As(err, &refused) && refused.Exited():
+		writeWhole(path, []byte("no\n"))
+	}
+	return err == nil
+}
+
+// terms are, as options of sbatch, what the next start asks for more of than the
+// script says: a node that would do for the one may not for the other.
+func (s *start) terms(g *Growth) (out []string) {
+	asked, next := s.job.Shape, s.shape()
+	nodes := int64(max(asked.Nodes, 1))
+	memory, walltime := next.Memory/nodes, next.Walltime
+	if g != nil {
+		memory, walltime = cmp.Or(g.Memory, memory), cmp.Or(g.Walltime, walltime)
+	}
+	if memory != asked.Memory/nodes {
+		const mib = 1 << 20
+		out = append(out, "--mem="+strconv.FormatInt((memory+mib-1)/mib, 10)+"M")
+	}
+	if walltime != asked.Walltime {
+		out = append(out, "--time="+strconv.Itoa(int((walltime+time.Minute-1)/time.Minute)))
+	}
+	return out
 }

@@ -125,9 +125,12 @@ const (
 func (s *start) requeue(e End) error {
 	ending := make(chan os.Signal, 1)
 	signal.Notify(ending, syscall.SIGTERM)
+	off := s.without(context.Background(), e, s.ask)
+	if len(ending) > 0 {
+		return nil // Slurm ends it, for a cause of its own: a requeue would undo somebody's scancel
+	}
 	ctx, stop := context.WithTimeout(context.Background(), scontrolTimeout)
 	defer stop()
-	off := s.without(ctx, e.Seen.Class, ask)
 	for try := 0; ; try++ {
 		err := scontrol(ctx, "requeue", s.begin.ID)
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -49,10 +50,13 @@ type Growth struct {
 }
 
 // shape is what this start was given.
-func (s *start) shape() offer.Shape {
-	shape := s.job.Shape
-	for n := range s.begin.Restart {
-		e, err := s.spool.ReadEnd(s.begin.Token, n)
+func (s *start) shape() offer.Shape { return s.spool.Shape(s.job, s.begin.Restart) }
+
+// Shape is what one start of a job was given.
+func (s Spool) Shape(j *providers.Job, restart int) offer.Shape {
+	shape := j.Shape
+	for n := range restart {
+		e, err := s.ReadEnd(j.Token, n)
 		if err != nil || e.Growth == nil || !e.Growth.Granted {
 			continue
 		}

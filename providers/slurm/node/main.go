@@ -38,12 +38,13 @@ type place struct {
 	job, array, task string // SLURM_JOB_ID, SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID
 	restart          int
 	node, partition  string
+	nodes            string // all of the job's, as Slurm lists them
 }
 
 // here reads sbatch(1), OUTPUT ENVIRONMENT VARIABLES.
 func here() place {
 	p := place{job: os.Getenv("SLURM_JOB_ID"), array: os.Getenv("SLURM_ARRAY_JOB_ID"), task: os.Getenv("SLURM_ARRAY_TASK_ID"),
-		node: os.Getenv("SLURMD_NODENAME"), partition: os.Getenv("SLURM_JOB_PARTITION")}
+		node: os.Getenv("SLURMD_NODENAME"), nodes: os.Getenv("SLURM_JOB_NODELIST"), partition: os.Getenv("SLURM_JOB_PARTITION")}
 	p.restart, _ = strconv.Atoi(os.Getenv("SLURM_RESTART_COUNT"))
 	if p.node == "" {
 		p.node, _ = os.Hostname()
@@ -73,7 +74,7 @@ func run(batch Batch, p place) (int, error) {
 		return exitBroken, err
 	}
 	spool := Spool(filepath.Dir(filepath.Dir(string(batch))))
-	s := &start{spool: spool, batch: batch, job: j, place: p,
+	s := &start{spool: spool, batch: batch, job: j, place: p, ask: ask,
 		begin: Begin{Token: j.Token, ID: p.id(), Restart: p.restart, At: time.Now(), Node: p.node, Pool: p.partition, GPUs: devices(), Process: self(os.Getpid())}}
 	return s.run()
 }

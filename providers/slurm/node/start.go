@@ -30,6 +30,7 @@ type start struct {
 	job   *providers.Job
 	place place
 	begin Begin
+	ask   asker
 
 	folder  wrapper.Folder
 	marks   verify.Baseline
