@@ -111,11 +111,15 @@ type Backend struct {
 	Env         map[string]string `json:"env,omitempty"`
 	MaxParallel int               `json:"max_parallel,omitempty"`
 	Profile     string            `json:"profile,omitempty"`
-	Price       offer.Price       `json:"price,omitzero"`
-	Config      json.RawMessage   `json:"config,omitempty"` // the provider's own settings
-	Campaign    string            `json:"campaign"`
-	Lineage     string            `json:"lineage"`
-	Dir         string            `json:"dir"` // the campaign's directory on muster's machine
+	// ProfileSource is what Profile holds where that is a file of the campaign's
+	// and none that the provider ships: whoever is told of the backend may run on
+	// another machine, and later.
+	ProfileSource string          `json:"profile_source,omitempty"`
+	Price         offer.Price     `json:"price,omitzero"`
+	Config        json.RawMessage `json:"config,omitempty"` // the provider's own settings
+	Campaign      string          `json:"campaign"`
+	Lineage       string          `json:"lineage"`
+	Dir           string          `json:"dir"` // the campaign's directory on muster's machine
 	// Environ is what jobs on muster's own machine start from: of the
 	// environment of the command that submits them what JobEnviron lets pass.
 	Environ []EnvVar `json:"environ,omitempty"`

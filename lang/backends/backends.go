@@ -21,20 +21,22 @@ import (
 
 // A Backend is a place to run, configured once.
 type Backend struct {
-	Type, Name  string
-	Profile     string
-	Workdir     string // "" = the campaign's directory (local only)
-	Setup       string
-	Env         map[string]string
-	MaxParallel int
-	Price       offer.Price     // Known only when a price block or attribute is written
-	Exchange    string          // "1 EUR = $1.08" where the price is in another currency
-	Hold        time.Duration   // rentals: kept this long after the last job
-	OnHold      string          // rentals: "stop", "release", "keep"
-	Config      json.RawMessage // the provider's own settings, checked against its schema
-	Sensitive   []string        // JSON pointers into Config of sensitive values, which no state may hold
-	Implied     bool            // local.local without a block
-	Range       hcl.Range
+	Type, Name string
+	Profile    string
+	// ProfileSource is what Profile holds, where it is a file.
+	ProfileSource string
+	Workdir       string // "" = the campaign's directory (local only)
+	Setup         string
+	Env           map[string]string
+	MaxParallel   int
+	Price         offer.Price     // Known only when a price block or attribute is written
+	Exchange      string          // "1 EUR = $1.08" where the price is in another currency
+	Hold          time.Duration   // rentals: kept this long after the last job
+	OnHold        string          // rentals: "stop", "release", "keep"
+	Config        json.RawMessage // the provider's own settings, checked against its schema
+	Sensitive     []string        // JSON pointers into Config of sensitive values, which no state may hold
+	Implied       bool            // local.local without a block
+	Range         hcl.Range
 }
 
 // Address is "slurm.alpine".
@@ -88,21 +90,23 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 		return out
 	}
 	out.Config, out.Sensitive = s.Config(offered.Config, b.Syntax.Body, "backend "+out.Type, schema.Backend)
-	s.shipped(b, out, slices.Sorted(maps.Keys(offered.Profiles)))
+	s.profile(b, out, slices.Sorted(maps.Keys(offered.Profiles)))
 	if w := out.Workdir; w != "" && offered.Can.Remote && !strings.HasPrefix(w, "/") && w != "~" && !strings.HasPrefix(w, "~/") {
 		s.Wrong(b.Expr("workdir"), "workdir", "%q must be absolute or begin with ~/ on a remote backend.", wording.Clip(w))
 	}
 	return out
 }
 
-// shipped tells a profile that the provider does not ship.
-func (s *Set) shipped(b *syntax.Block, own *Backend, profiles []string) {
+// profile reads a profile that is a file, and tells one that there is not.
+func (s *Set) profile(b *syntax.Block, own *Backend, profiles []string) {
 	switch {
 	case own.Profile == "" || slices.Contains(profiles, own.Profile):
 	case len(profiles) == 0:
 		s.Wrong(b.Expr("profile"), "profile", "The %s provider ships no profiles, so there is no %q. Take the line out.", own.Type, wording.Clip(own.Profile))
+	case own.OwnProfile():
+		own.ProfileSource = s.profileFile(b, own.Profile)
 	default:
-		s.Wrong(b.Expr("profile"), "profile", "The %s provider has no profile %q%s Shipped: %s.", own.Type, wording.Clip(own.Profile), wording.DidYouMean(own.Profile, profiles), strings.Join(profiles, ", "))
+		s.Wrong(b.Expr("profile"), "profile", "The %s provider has no profile %q%s Shipped: %s. One of your own is a file, whose name ends in .hcl.", own.Type, wording.Clip(own.Profile), wording.DidYouMean(own.Profile, profiles), strings.Join(profiles, ", "))
 	}
 }
 

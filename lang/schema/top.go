@@ -57,7 +57,7 @@ var Backend = &Block{
 	Name: "backend", Labels: []string{"type", "name"}, Open: true,
 	Doc: "A place to run, configured once. Beside these attributes it holds those of its type, such as `ssh` or `slurm`.",
 	Attrs: []Attr{
-		{Name: "profile", Type: "string", Doc: "A site's facts, shipped as data with the provider."},
+		{Name: "profile", Type: "string", Doc: "A site's facts: the name of a profile that is shipped with the provider, or of a file of yours, which ends in `.hcl`, from the campaign's folder."},
 		{Name: "workdir", Type: "string", Default: "the campaign's directory for local", Doc: "Where outputs lie: absolute, or beginning with `~/`."},
 		{Name: "setup", Type: "string", Doc: "Shell lines before each job's command, such as `module load cuda`."},
 		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of every job here."},

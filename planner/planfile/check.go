@@ -52,10 +52,10 @@ func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }
 
 // checkCampaign names the files that changed.
 func (f *File) checkCampaign(l *diag.List, c *lang.Campaign) {
-	if c.Digest == f.Head.Digest {
+	now := fileDigests(c)
+	if c.Digest == f.Head.Digest && maps.Equal(now, f.Head.Files) {
 		return
 	}
-	now := fileDigests(c)
 	var moved []string
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if old, ok := f.Head.Files[name]; !ok {

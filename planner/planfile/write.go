@@ -102,15 +102,23 @@ func headOf(p *planner.Plan, m Meta) Head {
 	return h
 }
 
-// fileDigests let a refusal name the file that changed.
+// fileDigests are of the files that a plan rests on: the campaign's, and the
+// profiles of its own. By them a refusal names the file that changed.
 func fileDigests(c *lang.Campaign) map[string]string {
 	out := map[string]string{}
+	add := func(name string, text []byte) {
+		s := sha256.Sum256(text)
+		out[name] = hex.EncodeToString(s[:16])
+	}
 	for name, f := range c.Files {
-		if !strings.HasSuffix(name, ".muster.hcl") {
-			continue // variables: their values are in the head
+		if strings.HasSuffix(name, ".muster.hcl") { // not variables: their values are in the head
+			add(filepath.Base(name), f.Bytes)
 		}
-		s := sha256.Sum256(f.Bytes)
-		out[filepath.Base(name)] = hex.EncodeToString(s[:16])
+	}
+	for _, b := range c.Backends {
+		if b.OwnProfile() {
+			add(b.Profile, []byte(b.ProfileSource))
+		}
 	}
 	return out
 }

@@ -133,6 +133,7 @@ func backendOut(b providers.Backend) *pb.Backend {
 		Env:         mapOf(b.Env, func(s string) []byte { return []byte(s) }),
 		MaxParallel: int64(b.MaxParallel), Profile: b.Profile, Price: priceOut(b.Price), Config: b.Config,
 		Campaign: b.Campaign, Lineage: b.Lineage, Dir: []byte(b.Dir), Environ: each(b.Environ, envOut),
+		ProfileSource: []byte(b.ProfileSource),
 	}
 }
 
@@ -142,6 +143,7 @@ func backendIn(b *pb.Backend) providers.Backend {
 		Env:         mapOf(b.GetEnv(), func(v []byte) string { return string(v) }),
 		MaxParallel: int(b.GetMaxParallel()), Profile: b.GetProfile(), Price: priceIn(b.GetPrice()), Config: raw(b.GetConfig()),
 		Campaign: b.GetCampaign(), Lineage: b.GetLineage(), Dir: string(b.GetDir()), Environ: each(b.GetEnviron(), envIn),
+		ProfileSource: string(b.GetProfileSource()),
 	}
 }
 

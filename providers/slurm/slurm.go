@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/login"
+	"github.com/muster-run/muster/providers/slurm/profiles"
 	"github.com/muster-run/muster/providers/slurm/programs"
 	"github.com/muster-run/muster/providers/slurm/site"
 	"github.com/muster-run/muster/providers/ssh"
@@ -62,6 +63,9 @@ func (s *Slurm) Configure(ctx context.Context, b providers.Backend) error {
 	text, far, err := connection(b)
 	if err != nil {
 		return providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
+	}
+	if _, err := profiles.Of(b); err != nil {
+		return err // here, where it can be told without the cluster
 	}
 	s.mu.Lock()
 	delete(s.equipped, b.Name)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
@@ -143,7 +145,19 @@ func (o *observer) configure(ctx context.Context, a *ask) (err error) {
 		o.out.Versions[a.conf.Type] = schema.Version
 	}
 	o.mu.Unlock()
-	return a.p.Configure(ctx, a.conf)
+	err = a.p.Configure(ctx, a.conf)
+	if e := (*providers.Error)(nil); errors.As(err, &e) && e.Class == providers.Invalid {
+		o.mu.Lock()
+		o.out.Observed.Findings = append(o.out.Observed.Findings, misconfigured(a.name, err))
+		o.mu.Unlock()
+	}
+	return err
+}
+
+// misconfigured tells a mistake in what is written of a backend, such as one in
+// its profile: an error, where a backend that cannot be asked may be none.
+func misconfigured(name string, err error) observed.Finding {
+	return observed.Finding{Diagnostic: diag.Diagnostic{Summary: "backend." + name + " cannot be used as it is written", Detail: providers.WithHint(err), Address: "backend." + name}}
 }
 
 func (o *observer) pools(ctx context.Context, a *ask) error {

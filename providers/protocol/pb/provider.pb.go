@@ -638,6 +638,7 @@ type Backend struct {
 	Lineage       string                 `protobuf:"bytes,11,opt,name=lineage,proto3" json:"lineage,omitempty"`
 	Dir           []byte                 `protobuf:"bytes,12,opt,name=dir,proto3" json:"dir,omitempty"`
 	Environ       []*EnvVar              `protobuf:"bytes,13,rep,name=environ,proto3" json:"environ,omitempty"`
+	ProfileSource []byte                 `protobuf:"bytes,14,opt,name=profile_source,json=profileSource,proto3" json:"profile_source,omitempty"` // of a profile that is a file of the campaign's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -759,6 +760,13 @@ func (x *Backend) GetDir() []byte {
 func (x *Backend) GetEnviron() []*EnvVar {
 	if x != nil {
 		return x.Environ
+	}
+	return nil
+}
+
+func (x *Backend) GetProfileSource() []byte {
+	if x != nil {
+		return x.ProfileSource
 	}
 	return nil
 }
@@ -5316,7 +5324,7 @@ const file_provider_proto_rawDesc = "" +
 	"host_queue\x18\n" +
 	" \x01(\bR\thostQueue\x12\x1d\n" +
 	"\n" +
-	"feed_slots\x18\v \x01(\x03R\tfeedSlots\"\xd5\x03\n" +
+	"feed_slots\x18\v \x01(\x03R\tfeedSlots\"\xfc\x03\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
@@ -5331,7 +5339,8 @@ const file_provider_proto_rawDesc = "" +
 	" \x01(\tR\bcampaign\x12\x18\n" +
 	"\alineage\x18\v \x01(\tR\alineage\x12\x10\n" +
 	"\x03dir\x18\f \x01(\fR\x03dir\x124\n" +
-	"\aenviron\x18\r \x03(\v2\x1a.muster.provider.v1.EnvVarR\aenviron\x1a6\n" +
+	"\aenviron\x18\r \x03(\v2\x1a.muster.provider.v1.EnvVarR\aenviron\x12%\n" +
+	"\x0eprofile_source\x18\x0e \x01(\fR\rprofileSource\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +

@@ -1,15 +1,17 @@
 # A site's facts, as data: what a cluster does not tell by itself, and what is
 # planned with while it cannot be asked.
 #
-# 1. Copy this file to NAME.hcl beside it, where NAME is how campaigns will name
-#    the site: `profile = "NAME"` in a backend block.
+# 1. Copy this file beside your campaign, as site.hcl say, and name it in the
+#    backend block: `profile = "site.hcl"`. A name that ends in .hcl is a file,
+#    from the campaign's folder.
 # 2. Fill in what you know, and take out what you do not: what is left out is
 #    unknown. Only site, verified, max_time of a partition, count of a gpu and
 #    after of a clock must be there. The commands named below say most of it;
 #    the site's own pages say the rest (charges, purges, the memory of a GPU).
-# 3. `go test ./providers/slurm/profiles` reads it, and tells each mistake with
-#    its line; then build muster, and `muster backends` shows the facts beside
-#    what the cluster says.
+# 3. `muster backends` reads it, tells each mistake with its line, and shows the
+#    facts beside what the cluster says.
+# 4. To ship it with muster, put it into providers/slurm/profiles as NAME.hcl:
+#    then it is `profile = "NAME"` in every campaign. `go test` there reads it.
 #
 # Live answers of the cluster win over all that is written here; `muster backends`
 # says which facts are whose, and where the two differ.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -22,7 +23,7 @@ const template = "TEMPLATE"
 // A Profile is what is known of a site: its partitions as pools and its
 // qualities of service. Live answers of the cluster win over it.
 type Profile struct {
-	Name     string // "cu-alpine"
+	Name     string // "cu-alpine", or a campaign's own file: "site.hcl"
 	Site     string // "CU Boulder Alpine"
 	Verified string // month: "2026-05"
 	Pools    []offer.Pool
@@ -65,6 +66,23 @@ func Sources() map[string][]byte {
 		all[name], _ = files.ReadFile(name + ".hcl")
 	}
 	return all
+}
+
+// Of is the profile that a backend names: the campaign's own, a file whose
+// source it brings, or one that is shipped; nil if it names none.
+func Of(b providers.Backend) (*Profile, error) {
+	if b.Profile == "" {
+		return nil, nil
+	}
+	read := Load
+	if strings.HasSuffix(b.Profile, ".hcl") {
+		read = func(name, backend string) (Profile, error) { return Parse(name, backend, []byte(b.ProfileSource)) }
+	}
+	p, err := read(b.Profile, b.Name)
+	if err != nil {
+		return nil, providers.Errorf(providers.Invalid, "%v", err)
+	}
+	return &p, nil
 }
 
 // Load reads a shipped profile by name; its pools bear the backend's address.

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ type qos struct {
 func Parse(name, backend string, src []byte) (Profile, error) {
 	r := &reader{}
 	var s site
-	file, diags := hclsyntax.ParseConfig(src, name+".hcl", hcl.InitialPos)
+	file, diags := hclsyntax.ParseConfig(src, strings.TrimSuffix(name, ".hcl")+".hcl", hcl.InitialPos)
 	if r.found(diags); !diags.HasErrors() {
 		r.found(gohcl.DecodeBody(file.Body, nil, &s))
 	}
@@ -199,7 +200,11 @@ func (r *reader) found(diags hcl.Diagnostics) {
 }
 
 func (r *reader) err(name string) error {
-	return fmt.Errorf("profile %s: %s", name, strings.Join(r.wrong, "\n"))
+	told := strings.Join(r.wrong, "\n")
+	if strings.HasSuffix(name, ".hcl") {
+		return errors.New(told) // each line begins with the file
+	}
+	return fmt.Errorf("profile %s: %s", name, told)
 }
 
 // once tells a name that a block before has.

@@ -40,14 +40,9 @@ func New(b providers.Backend) (*Site, error) {
 			return nil, providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
 		}
 	}
-	if b.Profile != "" {
-		p, err := profiles.Load(b.Profile, b.Name)
-		if err != nil {
-			return nil, providers.Errorf(providers.Invalid, "%v", err)
-		}
-		s.Profile = &p
-	}
-	return s, nil
+	var err error
+	s.Profile, err = profiles.Of(b)
+	return s, err
 }
 
 // Is has a site be asked as another one is, which is of the same cluster, and
