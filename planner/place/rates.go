@@ -50,7 +50,7 @@ func (d Decision) Rates(launched offer.Shape) map[string]string {
 			out[name] = *rate
 		}
 	}
-	charged := len(out) > 0 || !d.Price.Known || d.WholeNode
+	charged := len(out) > 0 || !d.Price.Known || d.WholeNode || d.Price.Granularity > 0 || d.Price.Minimum > 0
 	for name, n := range sizes(&launched) {
 		if *n > 0 {
 			out[name] = strconv.Itoa(*n)

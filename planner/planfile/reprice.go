@@ -17,15 +17,21 @@ import (
 // Reprice has a plan that was saved go by what its places charge today, as a
 // plan of today found it: what starts is held against the ceiling that was
 // approved at what it costs now, wherever it goes. A place that costs more at
-// most than price_tolerance allows is refused by name.
+// most than price_tolerance allows is refused by name. One that could not be
+// asked today charges what it charged: what is known of it without an answer may
+// be no price at all.
 func Reprice(p, today *planner.Plan, policy lang.Policy) (l diag.List) {
 	tolerance := decimal.NewFromFloat(1 + policy.PriceTolerance)
+	unasked := map[string]bool{}
+	for _, b := range today.Backends {
+		unasked[b.Name] = b.Problem != ""
+	}
 	for _, pp := range p.Phases {
 		now := today.Phase(pp.Phase.Name)
 		if now == nil {
 			continue
 		}
-		offers := asked(now)
+		offers := asked(now, unasked)
 		pp.Placements = slices.Clone(pp.Placements)
 		said := map[string]bool{}
 		for i := range pp.Placements {
@@ -47,11 +53,15 @@ func Reprice(p, today *planner.Plan, policy lang.Policy) (l diag.List) {
 	return l
 }
 
-// asked are the places of a plan of today, by what is asked of them and where.
-func asked(pp *planner.PhasePlan) map[string]place.Candidate {
+// asked are the places of a plan of today, by what is asked of them and where,
+// of the backends that answered.
+func asked(pp *planner.PhasePlan, unasked map[string]bool) map[string]place.Candidate {
 	out := map[string]place.Candidate{}
 	add := func(d *place.Decision) {
 		for _, c := range d.Candidates {
+			if unasked[c.Backend] {
+				continue
+			}
 			out[site(d, c.Backend, c.Pool)] = c
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/heads"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -40,6 +41,7 @@ func TestReprice(t *testing.T) {
 		"a longer minimum":        {nil, func(here, _ *offer.Pool) { here.Price.Minimum = 2 * time.Hour }, "were 1 at most and are 2", "1", "2"},
 		"elsewhere":               {nil, func(_, there *offer.Pool) { there.Price.USDPerGPUHour = "20" }, "", "1", "20"},
 		"not known any more":      {nil, func(here, _ *offer.Pool) { here.Price = offer.Price{} }, "no longer known", "", "2"},
+		"not asked":               {nil, func(here, _ *offer.Pool) { here.Price = offer.Price{} }, "", "1", "2"},
 		"nodes that cost as much": {whole, whole, "", "", "2"},
 		"nodes that cost more": {whole, func(here, _ *offer.Pool) { here.WholeNode, here.Price.USDPerGPUHour = true, "1.9" },
 			"usd of a launch were 2 at most and are 3.8", "", "2"},
@@ -51,7 +53,11 @@ func TestReprice(t *testing.T) {
 			}
 			p := plan(tc.was)
 			before := p.Phases[0].Placements
-			l := Reprice(p, plan(tc.is), lang.Policy{PriceTolerance: 0.1})
+			today := plan(tc.is)
+			if name == "not asked" {
+				today.Backends = []heads.View{{Name: "ssh.x"}, {Name: "local.local", Problem: "no route to host"}}
+			}
+			l := Reprice(p, today, lang.Policy{PriceTolerance: 0.1})
 			if got := l.HasErrors(); got != (tc.want != "") || got && !strings.Contains(l.Err().Error(), tc.want) {
 				t.Errorf("refused %t: %v", got, l)
 			}
