@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -99,3 +100,13 @@ func (h *History) Usage(r *AccountRow) *offer.Usage {
 	}
 	return u
 }
+
+// OverMemory reports whether a job had more memory on a node than it asked for.
+// Where no control group bounds it, Slurm looks now and then, kills the job, and
+// says FAILED. slurm.conf(5), JobAcctGatherParams, OverMemoryKill.
+func OverMemory(j *providers.Job, u *offer.Usage) bool {
+	return u != nil && j.Shape.Memory > 0 && u.MaxRSS >= PerNode(j)
+}
+
+// PerNode is the memory that a job asks for on each of its nodes.
+func PerNode(j *providers.Job) int64 { return j.Shape.Memory / int64(max(j.Shape.Nodes, 1)) }

@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -119,14 +120,19 @@ func (c *campaign) balance(ctx context.Context) error {
 // that have no part in it begin when the one before them in their lane has ended.
 func (c *campaign) throttle(ctx context.Context, phase string, limit int) error {
 	limit = max(limit, 0)
-	var list []*batch
+	var list, rest []*batch
 	var sizes []int
 	other := false
 	for _, k := range c.batches {
-		if k.Phase == phase && !k.over() {
+		switch {
+		case k.Phase != phase || k.over():
+			continue
+		case c.left(k):
+			rest = append(rest, k)
+		default:
 			list, sizes = append(list, k), append(sizes, k.live())
-			other = other || k.Limit != limit
 		}
+		other = other || k.Limit != limit
 	}
 	if !other {
 		return nil
@@ -134,6 +140,9 @@ func (c *campaign) throttle(ctx context.Context, phase string, limit int) error 
 	shares, behind := make([]int, len(list)), make([]int, len(list))
 	if limit > 0 {
 		shares, behind = arrays.Spread(limit, sizes)
+	}
+	for _, k := range rest {
+		list, shares, behind = append(list, k), append(shares, min(limit, k.live())), append(behind, -1)
 	}
 	for i, k := range list {
 		lane := ""
@@ -157,6 +166,14 @@ func (c *campaign) throttle(ctx context.Context, phase string, limit int) error 
 		}
 	}
 	return nil
+}
+
+// left reports whether a batch is what there was no room for of one that goes
+// on: it takes no part in the limit before it is handed over; see crowded.
+func (c *campaign) left(k *batch) bool {
+	return k.id == "" && slices.ContainsFunc(c.batches, func(o *batch) bool {
+		return o.id != "" && !o.over() && cmp.Or(o.Of, o.Name) == cmp.Or(k.Of, k.Name)
+	})
 }
 
 // setLane changes what a batch begins behind, of its phase. What Slurm has of it

@@ -5,8 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/node"
 )
 
 // TestCapOverArrays: a phase's limit holds over the arrays that it takes, and
@@ -88,5 +92,52 @@ func TestCapChanged(t *testing.T) {
 			t.Errorf("with a limit of %d Slurm is told %q, want %q", tt.limit, got, tt.want)
 		}
 		k.restart()
+	}
+}
+
+// TestCapChangedOfACutArray: what there was no room for takes nothing of another
+// limit from what Slurm has, and has all of it when its turn comes.
+func TestCapChangedOfACutArray(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.f.answer = func(argv []string) *cluster.Result {
+		switch line := strings.Join(argv, " "); {
+		case strings.Contains(line, "show qos"):
+			return &cluster.Result{Out: []byte("normal|0||||12||||\n")}
+		case strings.Contains(line, "show assoc"):
+			return &cluster.Result{Out: []byte("c|ucb|me||normal|normal|||||\n")}
+		}
+		return nil
+	}
+	k.restart()
+	jobs := k.jobs("a", 20, nil)
+	for i := range jobs {
+		jobs[i].Cap = 4
+	}
+	k.submit("batch0123456789", jobs...)
+	if len(k.f.scripts) != 1 || directive(k.f.scripts[0], "array") != "0-11%4" {
+		t.Fatalf("sent: %q", k.f.scripts)
+	}
+	for _, limit := range []int{6, 3} {
+		k.f.calls = nil
+		k.restart()
+		if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Phases: map[string]int{"a": limit}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := k.f.told(), []string{fmt.Sprintf("scontrol update JobId=1 ArrayTaskThrottle=%d", limit)}; !slices.Equal(got, want) {
+			t.Errorf("with a limit of %d Slurm is told %q, want %q", limit, got, want)
+		}
+	}
+	now := time.Now()
+	for i := range 12 {
+		token, id := fmt.Sprintf("a%d", i), fmt.Sprintf("1_%d", i)
+		k.record(token, node.End{Begin: node.Begin{Token: token, ID: id, At: now}, Final: true, Seen: offer.Observation{Token: token, Presence: offer.Found, Handle: id,
+			Status: offer.Completed, Attempt: 1, Started: now, Ended: now}})
+	}
+	k.restart()
+	k.found("a0")
+	k.submit("more0123456789", k.jobs("b", 1, nil)...)
+	if len(k.f.scripts) < 2 || directive(k.f.scripts[1], "array") != "12-19%3" {
+		t.Errorf("sent: %q", k.f.scripts)
 	}
 }

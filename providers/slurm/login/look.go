@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
@@ -392,9 +391,9 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 		o.Reason = "Slurm says " + state
 	}
 	if spec, err := j.batch.dir.Job(j.index); err == nil {
-		if sig == killed && overMemory(spec, o.Usage) {
+		if sig == killed && cluster.OverMemory(spec, o.Usage) {
 			ev.Scheduler = "OUT_OF_MEMORY"
-			o.Reason = fmt.Sprintf("Slurm killed it: it had %s of memory on a node, and asked for %s", units.FormatSize(o.Usage.MaxRSS), units.FormatSize(perNode(spec)))
+			o.Reason = fmt.Sprintf("Slurm killed it: it had %s of memory on a node, and asked for %s", units.FormatSize(o.Usage.MaxRSS), units.FormatSize(cluster.PerNode(spec)))
 		}
 		ev.Tail, o.Tail = attempt.Tail(spec, o.Attempt)
 		rules, _ := failure.Compile(spec.Rules)
@@ -421,15 +420,6 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 
 // killed is the number of SIGKILL.
 const killed = 9
-
-// overMemory reports whether a job had more memory on a node than it asked for.
-// Where no control group bounds it, Slurm looks now and then, kills the job, and
-// says FAILED. slurm.conf(5), JobAcctGatherParams, OverMemoryKill.
-func overMemory(j *providers.Job, u *offer.Usage) bool {
-	return u != nil && j.Shape.Memory > 0 && u.MaxRSS >= perNode(j)
-}
-
-func perNode(j *providers.Job) int64 { return j.Shape.Memory / int64(max(j.Shape.Nodes, 1)) }
 
 // dropped reports whether Slurm itself, by whom a cancelling is nobody's in
 // accounting, may have ended a job for what it comes after although that did
