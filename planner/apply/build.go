@@ -54,11 +54,11 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 		Metrics: s.Metrics, Breaker: s.Breaker, Cap: p.MaxParallel, Rules: s.Rules, Smoke: f.smoke,
 		ResultHash: p.resultText(f.cell, f.smoke), After: e.after(f), MoveAside: e.moveAside(f),
 	}
+	job.Retry = e.ridingRetry(f, s)
+	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })
 	if f.asked = &shape; f.B.Can.HostQueue && (len(e.Campaign.Budgets) > 0 || f.where != nil && ledger.TariffOf(f.where).Charges()) {
 		sheet.InTime(job)
 	}
-	job.Retry = e.ridingRetry(f, s)
-	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })
 	return job, e.record(f, req, r.Label), diags
 }
 

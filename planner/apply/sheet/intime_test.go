@@ -21,3 +21,23 @@ func TestInTime(t *testing.T) {
 		}
 	}
 }
+
+// A checkpoint's signal comes as long before the job is asked to end as the phase
+// says; where there is no time for that, when it would have come without.
+func TestInTimeSignals(t *testing.T) {
+	t.Parallel()
+	const limit = 64 * time.Second // asked to end after 54 s
+	for grace, after := range map[time.Duration]time.Duration{
+		10 * time.Second: 44 * time.Second, 53 * time.Second: time.Second, 54 * time.Second: 10 * time.Second, 60 * time.Second: 4 * time.Second,
+	} {
+		j := providers.Job{Shape: offer.Shape{Walltime: limit}, Checkpoint: providers.Checkpoint{Signal: "USR1", Grace: grace}}
+		InTime(&j)
+		if got := j.Shape.Walltime - j.Checkpoint.Grace; got != after {
+			t.Errorf("grace %s: the signal comes after %s, want %s", grace, got, after)
+		}
+	}
+	j := providers.Job{Shape: offer.Shape{Walltime: limit}, Checkpoint: providers.Checkpoint{Signal: "USR1", Grace: limit}}
+	if InTime(&j); j.Checkpoint.Grace != limit {
+		t.Errorf("a grace as long as the walltime is %s", j.Checkpoint.Grace)
+	}
+}

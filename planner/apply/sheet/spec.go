@@ -50,7 +50,8 @@ func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret fun
 
 // InTime has a job end by its walltime, which is the most that is paid for it: a
 // host's queue asks it to end at the walltime that it is told, and kills it a
-// grace later.
+// grace later. A checkpoint's signal keeps its distance from that, as far as
+// there is time for it.
 func InTime(job *providers.Job) {
 	limit := job.Shape.Walltime
 	if limit <= 0 {
@@ -58,6 +59,9 @@ func InTime(job *providers.Job) {
 	}
 	job.Grace = min(mostGrace, limit/8)
 	job.Shape.Walltime = limit - job.Grace - min(toDie, limit/32)
+	if c := &job.Checkpoint; c.Grace < limit && c.Grace >= job.Shape.Walltime {
+		c.Grace -= limit - job.Shape.Walltime // else there would be no signal
+	}
 }
 
 const (
