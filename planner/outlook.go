@@ -50,7 +50,7 @@ func (m *maker) forecastPhase(w *work) forecast.Phase {
 			}
 		case stuck(k):
 			out.Of[i] = forecast.Never
-		case k == Continue || k == UnknownAt || k == Adopt || k == Duplicate:
+		case k.Flies():
 			out.Of[i] = m.inFlight(w, i, &out.Groups, flights)
 		}
 	}

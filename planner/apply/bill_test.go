@@ -242,3 +242,86 @@ phase "a" {
 		t.Errorf("$%s of $2 spent", spent["usd"])
 	}
 }
+
+// TestACeilingCountsWhatItFoundInFlight: a plan is approved with what an earlier
+// one has in flight, at its ceiling, so what that is billed leaves the less to the
+// jobs of the plan.
+func TestACeilingCountsWhatItFoundInFlight(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		retry   string
+		billed  []string // of the launches of what was in flight, each quoted $1
+		ceiling string
+		end     string
+	}{
+		"one launch":     {"", []string{"2 usd"}, "3", "budget done=2 failed=0 held=0 blocked=0 left=1"},
+		"launched again": {"retry {\n on = [\"node_failure\"]\n max_attempts = 2\n delay = \"1ms\"\n }", []string{"3 usd", "1 usd"}, "4", "budget done=1 failed=0 held=0 blocked=0 left=2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			foundInFlight(t, c.retry, c.billed, c.ceiling, c.end)
+		})
+	}
+}
+
+func foundInFlight(t *testing.T, retry string, billed []string, ceiling, end string) {
+	first := `
+phase "a" {
+  job {
+    command = "train > ${output.o}"
+    resources { walltime = "1h" }
+    output "o" { path = "a.txt" }
+  }
+  ` + retry + `
+}`
+	s := newStage(t, first)
+	s.world.price = offer.Price{USDPerHour: "1"}
+	s.world.can.HostQueue, s.world.can.Retries = false, false
+	s.world.stall = true
+	s.world.result = func(j providers.Job, launch int) result {
+		r := result{lasted: time.Hour}
+		if j.Phase == "a" {
+			if r.billed = billed[launch-1]; launch < len(billed) {
+				r.exit, r.class = 1, "node_failure"
+			}
+		}
+		return r
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if _, ok := ev.(state.Submitted); ok {
+				stop()
+			}
+		}
+	}
+	s.must(ctx)
+	s.conf = func(*Config) { // the plan is made
+		s.world.mu.Lock()
+		s.world.stall = false
+		s.world.mu.Unlock()
+	}
+	s.write(first + `
+phase "b" {
+  grid { axes = { n = [1, 2] } }
+  max_parallel = 1
+  job {
+    command = "test ${cell.n} ${input.i}"
+    input "i" { from = phase.a.output.o }
+    resources { walltime = "1h" }
+  }
+}`)
+	o := s.must(t.Context())
+	st := s.state()
+	if most := st.Approvals[len(st.Approvals)-1].Ceiling["usd"]; len(st.Approvals) != 2 || most != ceiling {
+		t.Fatalf("%d approvals, the last of $%s\n%s", len(st.Approvals), most, s.story())
+	}
+	if spent, _ := st.Spent(nil); !amount.Of(spent["usd"]).Equal(amount.Of(ceiling)) {
+		t.Errorf("$%s of $%s spent\n%s", spent["usd"], ceiling, s.story())
+	}
+	if s.check(o, end); !strings.Contains(o.Why, "the approved ceiling does not cover") {
+		t.Errorf("stopped since %q", o.Why)
+	}
+	// Whoever approves anew what is left gets on.
+	s.check(s.must(t.Context()), "end done=3 failed=0 held=0 blocked=0 left=0")
+}

@@ -21,8 +21,8 @@ func (e *engine) loadBudgets() {
 	for i := range e.Campaign.Budgets {
 		e.budgets.Budget(&e.Campaign.Budgets[i])
 	}
-	// Of every approval, since a job may be launched again under the one that
-	// launched it first.
+	// Of every approval, since a job that a later plan holds up may be launched
+	// again under the one that launched it first.
 	for i := range e.st.Approvals {
 		e.budgets.Ceiling(e.st.Approvals[i].Plan, e.st.Approvals[i].Ceiling)
 	}

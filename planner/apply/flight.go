@@ -3,6 +3,7 @@ package apply
 import (
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/ledger"
@@ -32,7 +33,7 @@ type flight struct {
 	bereft   bool   // what it was handed over to come after failed while it was unknown itself
 	by       string // who cancelled it
 	imported bool   // it was started without muster
-	plan     string // under whose approval it was launched
+	plan     string // whose approval its launches count under: that which launched it, or which found it in flight
 }
 
 // adopt puts a flight where the engine finds it.
@@ -114,6 +115,9 @@ func (e *engine) loadFlights() {
 					f.max = max(a.N, relaunch.Launches(p.Retry, f.segments()))
 				}
 				e.plannedEnd(f)
+				if !f.smoke && approval.Holds(e.st, e.approval, wish.Kind(p.plan, f.cell)) {
+					f.plan = e.approval
+				}
 			}
 		}
 		f.tab.Paid = e.billed(f.Key, f.Token)

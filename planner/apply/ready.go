@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
@@ -280,7 +281,7 @@ func (e *engine) number(f *flight) (fresh bool) {
 		f.max = relaunch.Launches(f.p.Retry, f.segments())
 	}
 	kind := wish.Kind(f.p.plan, f.cell)
-	next := relaunch.Next(e.st.Jobs[f.Key], e.approval, f.p.resultText(f.cell, f.smoke), kind == planner.Run, kind == planner.Retry)
+	next := relaunch.Next(e.st.Jobs[f.Key], e.approval, f.p.resultText(f.cell, f.smoke), kind == planner.Run, kind == planner.Retry || approval.Holds(e.st, e.approval, kind))
 	if f.smoke {
 		next = relaunch.Number{N: 1, Fresh: true}
 	}

@@ -73,11 +73,8 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 func (e *engine) toStart(covered func(*lang.Phase, int) bool) (n int) {
 	for _, p := range e.phases {
 		for c, s := range p.At {
-			switch s {
-			case cells.Pending, cells.Ready, cells.Waiting, cells.Submitting, cells.Queued:
-				if covered(p.Phase, c) {
-					n++
-				}
+			if s.ToStart() && covered(p.Phase, c) {
+				n++
 			}
 		}
 	}
@@ -141,12 +138,7 @@ func (e *engine) clearHolds(r request.Request) {
 func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who string) int {
 	n := 0
 	for c := range int32(len(p.At)) {
-		switch p.At[c] {
-		case cells.Held, cells.Failed, cells.Cancelled:
-		default:
-			continue
-		}
-		if !covered(p.Phase, int(c)) || e.covers(p, c) {
+		if !p.At[c].Stopped() || !covered(p.Phase, int(c)) || e.covers(p, c) {
 			continue
 		}
 		address := p.Address(int(c))

@@ -52,5 +52,11 @@ func (k Kind) Starts() bool {
 	return false
 }
 
+// Flies reports whether an action leaves a job with its backend and goes on with
+// it: what it may still cost is in the plan's figures, and in its ceiling.
+func (k Kind) Flies() bool {
+	return k == Continue || k == UnknownAt || k == Adopt || k == Duplicate
+}
+
 // Destroys reports whether an action cancels something or replaces results.
 func (k Kind) Destroys() bool { return k == Rerun || k == Restart || k == Cancel }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/state"
 )
 
@@ -55,6 +56,13 @@ func Ceiling(st *state.State, plan string) (most state.Amounts, ok bool) {
 		return a.Ceiling, true
 	}
 	return nil, false
+}
+
+// Holds reports whether the ceiling approved for a plan holds what a job, that it
+// treats so, had in flight: its launches are counted under that plan from then on,
+// whichever launched it first.
+func Holds(st *state.State, plan string, k planner.Kind) bool {
+	return k.Flies() && of(st, plan) != nil
 }
 
 func of(st *state.State, plan string) *state.Approval {

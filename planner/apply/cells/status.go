@@ -35,6 +35,15 @@ func (s Status) InFlight() bool {
 	return false
 }
 
+// ToStart reports whether a job waits to start, here or in the queue of a backend.
+func (s Status) ToStart() bool {
+	switch s {
+	case Pending, Ready, Waiting, Submitting, Queued:
+		return true
+	}
+	return false
+}
+
 // Satisfied reports whether what waits for the cell may go on.
 func (s Status) Satisfied() bool { return s == Done || s == SkippedDone }
 

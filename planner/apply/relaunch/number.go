@@ -12,9 +12,9 @@ type Number struct {
 }
 
 // Next numbers the launch of a job as a plan wants it: anew says that the plan
-// gives it its attempts anew, retry that it launches it again itself. Result is
-// what the job is to come to, "" where that is not known.
-func Next(rec *state.Job, plan, result string, anew, retry bool) Number {
+// gives it its attempts anew, own that what it approves holds its launches. Result
+// is what the job is to come to, "" where that is not known.
+func Next(rec *state.Job, plan, result string, anew, own bool) Number {
 	last := rec.Last()
 	if last == nil {
 		return Number{N: 1, Fresh: true}
@@ -26,7 +26,7 @@ func Next(rec *state.Job, plan, result string, anew, retry bool) Number {
 		return Number{N: 1, Fresh: true}
 	}
 	n := Number{N: last.N + 1}
-	if !retry {
+	if !own {
 		n.Again = last.Plan
 	}
 	return n
