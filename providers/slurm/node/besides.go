@@ -1,8 +1,11 @@
 package node
 
 import (
+	"context"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,6 +36,7 @@ func (s *start) besides() (int, error) {
 		return ExitRefused, nil
 	}
 	e, ended, told := s.await(first, signals)
+	gone := s.sees(first) || !ended && s.bootedSince(first)
 	if ended && (e.Final || told) {
 		return s.status(e), nil
 	}
@@ -41,7 +45,7 @@ func (s *start) besides() (int, error) {
 	}
 	command := attempt.Group{Job: s.job, Attempt: wrapper.Attempt(s.job, s.begin.Restart)}
 	switch {
-	case !ended && !s.sees(first), len(command.Members()) > 0:
+	case !ended && !gone, len(command.Members()) > 0:
 		return ExitRefused, nil // it may go on where it cannot be seen from here
 	case told:
 		return 1, nil // Slurm knows why
@@ -81,6 +85,27 @@ func (s *start) await(first Begin, signals <-chan os.Signal) (e End, ended, told
 		case <-time.After(besidesLook):
 		}
 	}
+}
+
+// bootMargin is by how much clocks may differ; a node takes longer to come up.
+const bootMargin = time.Minute
+
+// bootedSince reports whether the node of another start has come up anew since it
+// began: what ran there is gone. One that is down may be cut off, and go on.
+func (s *start) bootedSince(first Begin) bool {
+	ctx, stop := context.WithTimeout(context.Background(), withoutTimeout)
+	defer stop()
+	now, err := s.ask(ctx, "scontrol", "-o", "show", "node", first.Node)
+	if err != nil {
+		return false
+	}
+	for f := range strings.FieldsSeq(now) {
+		if at, ok := strings.CutPrefix(f, "BootTime="); ok {
+			boot, err := strconv.ParseInt(at, 10, 64) // SLURM_TIME_FORMAT is set so
+			return err == nil && time.Unix(boot, 0).After(first.At.Add(bootMargin))
+		}
+	}
+	return false
 }
 
 // self is this process, for a start beside it.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,9 +64,15 @@ func TestLaunchedTwice(t *testing.T) {
 }
 
 // TestLaunchedTwiceAndGone: where the first launch is gone without a word the
-// second one tells its end; where it cannot be seen nothing is told.
+// second one tells its end, as where its node has come up since; where it cannot be
+// seen nothing is told.
 func TestLaunchedTwiceAndGone(t *testing.T) {
-	t.Parallel()
+	bin, booted := t.TempDir(), time.Now().Add(30*time.Minute)
+	program.Write(t, filepath.Join(bin, "scontrol"), fmt.Sprintf(`#!/bin/sh
+[ "$*" = "-o show node n3" ] && [ "$SLURM_TIME_FORMAT" = %%s ] || { echo "NodeName=n2 BootTime=1 LastBusyTime=1"; exit; }
+echo "NodeName=n3 State=IDLE BootTime=%d LastBusyTime=1"
+`, booted.Unix()))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
@@ -76,13 +83,13 @@ func TestLaunchedTwiceAndGone(t *testing.T) {
 		told  bool
 		code  int
 	}{
-		"gone":           {Begin{ID: "5", Node: "n1", Process: dead}, true, 1},
-		"not known":      {Begin{ID: "5", Node: "n1"}, false, ExitRefused},
-		"elsewhere":      {Begin{ID: "5", Node: "n2", Process: dead}, false, ExitRefused},
-		"another's copy": {Begin{ID: "6", Node: "n1", Process: dead}, false, ExitRefused},
+		"gone":                      {Begin{ID: "5", Node: "n1", Process: dead}, true, 1},
+		"not known":                 {Begin{ID: "5", Node: "n1"}, false, ExitRefused},
+		"elsewhere":                 {Begin{ID: "5", Node: "n2", Process: dead}, false, ExitRefused},
+		"elsewhere, and it came up": {Begin{ID: "5", Node: "n3", Process: dead}, true, 1},
+		"another's copy":            {Begin{ID: "6", Node: "n1", Process: dead}, false, ExitRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(t)
 			j := w.job("echo >> ran")
 			tt.first.Token, tt.first.At = j.Token, time.Now().Add(-time.Minute)

@@ -21,12 +21,13 @@ import (
 // it: what failed so starts on another one next, where there is one.
 var ofTheNode = []string{failure.GPULost, failure.OOMGPU, failure.NCCLHang, failure.NodeFailure}
 
-// An asker runs one of Slurm's commands and returns what it printed.
+// An asker runs one of Slurm's commands and returns what it printed, times as
+// seconds since 1970.
 type asker func(ctx context.Context, name string, args ...string) (string, error)
 
 func ask(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SBATCH_") })
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SBATCH_") }), "SLURM_TIME_FORMAT=%s")
 	out, err := cmd.Output()
 	return string(out), err
 }

@@ -86,12 +86,12 @@ func (s *start) run() (int, error) {
 	if why := s.notAgain(); why != "" {
 		return ExitRefused, s.giveUp(why)
 	}
-	s.awaitDelay()
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
 	if err := writeJSON(s.spool.path("starts", RecordName(s.begin.Token, s.begin.Restart)), s.begin); err != nil {
 		return exitBroken, fmt.Errorf("record of the start: %w", err)
 	}
+	s.awaitDelay() // a start beside this one knows of it by then
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
 	cmd, err := s.exec()
 	if err != nil {
 		return s.finish(s.notStarted(err))
