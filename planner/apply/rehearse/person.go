@@ -11,6 +11,8 @@ import (
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/snapshot"
@@ -115,4 +117,35 @@ func (s *Stage) Attended(runs []Run) string {
 	return s.attended(slices.ContainsFunc(runs, func(r Run) bool {
 		return r.Stopped == standing.Hold || r.Failed+r.Held+r.Blocked > 0 || len(r.Open) > 0
 	}))
+}
+
+// applied is what comes of the plan, and of what is left of it each time that
+// somebody has looked at it, until nothing waits for that or it was in vain.
+func (s *Stage) applied(ctx context.Context, v *clock.Virtual, st *state.State, conf apply.Config, visits *int) (o standing.Outcome, err error) {
+	spent, done, vain := ledger.Amounts{}, 0, 0
+	for {
+		if o, err = apply.Run(ctx, conf); err != nil {
+			return o, err
+		}
+		spent.Add(ledger.Parse(o.Spent), 1)
+		if s.in.ResumeAfter <= 0 || !waitsForSomebody(o, st) || ctx.Err() != nil {
+			break
+		}
+		if vain++; o.Done > done {
+			vain = 0
+		}
+		if done = o.Done; vain > mostInVain {
+			break
+		}
+		s.wait(ctx, v)
+		*visits++
+		letGo(st, v.Now())
+		if conf.Plan, err = s.again(st, v.Now()); err != nil {
+			return o, err
+		}
+	}
+	if *visits > 0 {
+		o.Spent = spent.Text()
+	}
+	return o, nil
 }

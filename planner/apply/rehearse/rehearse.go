@@ -16,7 +16,6 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
-	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -153,7 +152,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 	giveUp := func() { r.Endless = true; cancel() }
 	v.Stuck = giveUp
 	last := v.Now()
-	tokens, spent := uint64(0), ledger.Amounts{}
+	tokens := uint64(0)
 	breakers := map[string]bool{}
 	conf := apply.Config{
 		Plan: s.plan, Campaign: s.campaign, Session: &memory{st: st}, Provider: s.providers(v, n, &r.Visits), Time: v,
@@ -183,36 +182,12 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 				giveUp()
 			}
 		})
-		done, vain := 0, 0
-		for {
-			if o, err = apply.Run(ctx, conf); err != nil {
-				break
-			}
-			spent.Add(ledger.Parse(o.Spent), 1)
-			if s.in.ResumeAfter <= 0 || !waitsForSomebody(o, st) || ctx.Err() != nil {
-				break
-			}
-			if vain++; o.Done > done {
-				vain = 0
-			}
-			if done = o.Done; vain > mostInVain {
-				break
-			}
-			s.wait(ctx, v)
-			r.Visits++
-			letGo(st, v.Now())
-			if conf.Plan, err = s.again(st, v.Now()); err != nil {
-				break
-			}
-		}
+		o, err = s.applied(ctx, v, st, conf, &r.Visits)
 		over = true
 		stop()
 	})
 	if err != nil {
 		return r, err
-	}
-	if r.Visits > 0 {
-		o.Spent = spent.Text()
 	}
 	r.Spent, r.Took = o.Spent, last.Sub(s.plan.Now)
 	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Left+o.Queued+o.Unknown+o.Cancelled
