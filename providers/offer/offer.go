@@ -78,6 +78,18 @@ type Pool struct {
 	// workdir, see each other's files; a pool that names none shares with its
 	// backend's others that name none.
 	Filesystem string
+	// Facts say whose word each of these is, where a backend has them of more
+	// than one source; they are for people.
+	Facts []Fact
+}
+
+// A Fact is one thing that is known of a pool, where it comes from and since when.
+type Fact struct {
+	Name    string // "walltime"
+	Value   string // "7d"
+	Source  string // "cluster", "profile cu-alpine"
+	Since   string // month or time of day: "2026-05", "15:04 UTC"; "" = not told
+	Differs string // what another source says instead: "24h in profile cu-alpine"
 }
 
 // A Clock is a danger clock of a pool.

@@ -81,6 +81,9 @@ func poolOut(p offer.Pool) *pb.Pool {
 		Clocks: each(p.Clocks, func(c offer.Clock) *pb.Clock {
 			return &pb.Clock{What: c.What, After: int64(c.After), At: nanos(c.At)}
 		}),
+		Facts: each(p.Facts, func(f offer.Fact) *pb.Fact {
+			return &pb.Fact{Name: text(f.Name), Value: text(f.Value), Source: text(f.Source), Since: text(f.Since), Differs: text(f.Differs)}
+		}),
 	}
 }
 
@@ -94,6 +97,9 @@ func poolIn(p *pb.Pool) offer.Pool {
 		Price: priceIn(p.Price), WholeNode: p.WholeNode, Verified: p.Verified, Source: p.Source, Notes: p.Notes, Home: string(p.Home), Filesystem: p.Filesystem,
 		Clocks: each(p.Clocks, func(c *pb.Clock) offer.Clock {
 			return offer.Clock{What: c.What, After: time.Duration(c.After), At: instant(c.At)}
+		}),
+		Facts: each(p.Facts, func(f *pb.Fact) offer.Fact {
+			return offer.Fact{Name: f.GetName(), Value: f.GetValue(), Source: f.GetSource(), Since: f.GetSince(), Differs: f.GetDiffers()}
 		}),
 	}
 }

@@ -35,7 +35,7 @@ func BackendsText(views []Backend, width int) string {
 			t.Row(cmp.Or(strings.TrimSpace(p.Word+" "+p.Name), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
 		}
 		fmt.Fprintf(&b, "%s", t.String())
-		for _, n := range poolNotes(v.Pools) {
+		for _, n := range append(factLines(v.Pools), poolNotes(v.Pools)...) {
 			fmt.Fprintf(&b, "  %s\n", strings.Join(term.Wrap(n, width-4), "\n    "))
 		}
 	}

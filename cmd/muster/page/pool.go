@@ -44,6 +44,16 @@ type poolDocument struct {
 	Clocks     []clockDocument `json:"clocks,omitempty"`
 	Home       string          `json:"home,omitempty"`
 	Filesystem string          `json:"filesystem,omitempty"`
+
+	Facts map[string]factDocument `json:"facts,omitempty"`
+}
+
+// A factDocument is one fact of a pool, whose word it is and since when.
+type factDocument struct {
+	Value   string `json:"value"`
+	Source  string `json:"source"`
+	Since   string `json:"since,omitempty"`
+	Differs string `json:"differs,omitempty"` // what another source says
 }
 
 // A priceDocument is what a pool charges; a rate that is left out is not
@@ -96,6 +106,12 @@ func documentOf(p offer.Pool) poolDocument {
 	}
 	for _, c := range p.Clocks {
 		d.Clocks = append(d.Clocks, clockDocument{c.What, c.After.Seconds(), c.At})
+	}
+	for _, f := range p.Facts {
+		if d.Facts == nil {
+			d.Facts = map[string]factDocument{}
+		}
+		d.Facts[f.Name] = factDocument{f.Value, f.Source, f.Since, f.Differs}
 	}
 	return d
 }

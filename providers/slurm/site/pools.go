@@ -49,6 +49,7 @@ func (b *Site) known(why string) []offer.Pool {
 		if q := (&fitter{Site: b}).profiled(all[i].Name); q != nil {
 			all[i].MaxSubmit = q.MaxSubmit
 		}
+		all[i].Facts = b.whose(all[i], nil)
 		all[i].Notes = append(slices.Clone(all[i].Notes), "the cluster could not be asked: "+why)
 		if b.Price.Known {
 			all[i].Price = b.Price
@@ -126,14 +127,19 @@ func (b *Site) none(live *cluster.Facts) offer.Pool {
 	return offer.Pool{Backend: b.Name, Wait: -1, Source: live.Source(), Notes: []string{why}}
 }
 
-// pool is one partition, the live facts over those of the profile.
+// pool is one partition, with whose word each fact is.
 func (b *Site) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
+	p := b.merged(s, l)
+	p.Facts = b.whose(p, s)
+	return p
+}
+
+// merged is one partition, the live facts over those of the profile.
+func (b *Site) merged(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: offer.Price{Known: true}, Source: s.Source()}
-	if b.Profile != nil {
-		if i := slices.IndexFunc(b.Profile.Pools, func(p offer.Pool) bool { return p.Name == l.Name }); i >= 0 {
-			p = b.Profile.Pools[i]
-			p.Source = s.Source() + ", and profile " + b.Profile.Name
-		}
+	if known := b.profiledPool(l.Name); known.Name != "" {
+		p = known
+		p.Source = s.Source() + ", and profile " + b.Profile.Name
 	}
 	if b.Price.Known {
 		p.Price = b.Price
