@@ -81,7 +81,9 @@ func (s *start) await(first Begin, signals <-chan os.Signal) (e End, ended, told
 		case sg := <-signals:
 			number := sg.(syscall.Signal)
 			told = told || number != unix.SIGUSR1 && number != unix.SIGUSR2
-			unix.Kill(first.Process.PID, number)
+			if first.Process.Alive() {
+				unix.Kill(first.Process.PID, number)
+			}
 		case <-time.After(besidesLook):
 		}
 	}
