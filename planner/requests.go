@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -10,6 +11,8 @@ import (
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -58,17 +61,19 @@ func (m *maker) longest(w *work) (out time.Duration) {
 	return out
 }
 
-// tooShort warns of jobs that are foretold to need longer than their walltime.
+// tooShort warns of jobs that are foretold to need longer than their walltime, or
+// than until they are asked to end before it.
 func (m *maker) tooShort(w *work) {
 	n, first := 0, -1
-	var longest, walltime time.Duration
+	var longest, walltime, ends time.Duration
 	basis := ""
 	count := func(i int, takes, limit time.Duration, how string) {
-		if limit <= 0 || takes <= limit {
+		asked := m.askedToEnd(w.pp.Decision(i), limit)
+		if limit <= 0 || takes <= asked {
 			return
 		}
 		if n++; takes > longest {
-			first, longest, walltime, basis = i, takes, limit, how
+			first, longest, walltime, ends, basis = i, takes, limit, asked, how
 		}
 	}
 	model, fits := m.fit(w)
@@ -92,13 +97,27 @@ func (m *maker) tooShort(w *work) {
 	if n == 0 {
 		return
 	}
+	of := units.ShortDuration(walltime)
+	if ends < walltime {
+		of += ", of which it has " + units.ShortDuration(ends.Truncate(time.Second)) + " until it is asked to end"
+	}
 	d := diag.Diagnostic{Severity: diag.Warning, Summary: "jobs are likely to need longer than their walltime", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: w.p.Range.Ptr(),
 		Detail: fmt.Sprintf("%s of phase.%s: %s is expected to take %s, and its walltime is %s (%s). Raise walltime, or add a checkpoint and retry on walltime, so that the work goes on where it was.",
-			amount.Jobs(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), units.ShortDuration(walltime), basis)}
+			amount.Jobs(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), of, basis)}
 	if at, ok := w.p.Asks["walltime"]; ok {
 		d.Subject = &at
 	}
 	m.diags.Append(d)
+}
+
+// askedToEnd is when a job is asked to end where it is to go: before its walltime,
+// if a host's queue runs it and something bounds what it may cost.
+func (m *maker) askedToEnd(d place.Decision, walltime time.Duration) time.Duration {
+	typ, _, _ := strings.Cut(d.Backend, ".")
+	if m.in.Can[typ].HostQueue && (len(m.in.Campaign.Budgets) > 0 || place.Charges(d.Price)) {
+		walltime, _ = launches.InTime(walltime)
+	}
+	return walltime
 }
 
 // evidence is worked out once, and only for phases of which a job runs.

@@ -105,6 +105,45 @@ func TestRuntimeOverWalltime(t *testing.T) {
 	}
 }
 
+// TestRuntimeOverTheTimeToEnd: where a budget or a price bounds what a job may
+// cost, a host's queue asks it to end before its walltime, and it is warned of
+// what needs longer than that.
+func TestRuntimeOverTheTimeToEnd(t *testing.T) {
+	t.Parallel()
+	const want = "1 job of phase.a: phase.a[\"seed=20\"] is expected to take 20m, and its walltime is 20m20s, of which it has 19m48s until it is asked to end (a: fitted"
+	for name, c := range map[string]struct {
+		budget, price, queue bool
+		want                 string
+	}{
+		"free":                     {false, false, true, ""},
+		"under a budget":           {true, false, true, want},
+		"for a price":              {false, true, true, want},
+		"where no host's queue is": {true, true, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := history(t, "20m20s", func(*offer.Shape) {}, func(n int) state.Usage { return state.Usage{Elapsed: 60 * float64(n)} })
+			in.Can = map[string]offer.Capabilities{"local": {HostQueue: c.queue}}
+			if in.Pools[0].Price = (offer.Price{Known: true}); c.price {
+				in.Pools[0].Price.USDPerHour = "1"
+			}
+			if in.Campaign.Budgets = nil; c.budget {
+				in.Campaign.Budgets = []lang.Budget{{Name: "b", Limits: map[string]string{"cpu_hours": "900"}}}
+			}
+			_, said := Make(in)
+			got := ""
+			for _, d := range said {
+				if strings.Contains(d.Summary, "longer than their walltime") {
+					got += d.Detail
+				}
+			}
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // TestClocks: what a platform deletes or closes is on the plan when that is
 // within its time.
 func TestClocks(t *testing.T) {

@@ -89,6 +89,11 @@ func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Dura
 	return Charged(s, p, wholeNode, s.Walltime, around, hold)
 }
 
+// Charges reports whether launches cost anything beside their hours.
+func Charges(p offer.Price) bool {
+	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.SUPerGPUHour != "" || p.SUPerNodeHour != "" || p.SUPerCPUHour != "" || p.USDPerGBMonth != ""
+}
+
 // mostRate is the highest rate that is believed, for an hour or a month.
 var mostRate = decimal.New(1, 9)
 

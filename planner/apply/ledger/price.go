@@ -106,10 +106,7 @@ func hours(n int64, d time.Duration) int64 {
 }
 
 // Charges reports whether launches cost anything beside their hours.
-func (t Tariff) Charges() bool {
-	p := t.Price
-	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.SUPerGPUHour != "" || p.SUPerNodeHour != "" || p.SUPerCPUHour != "" || p.USDPerGBMonth != ""
-}
+func (t Tariff) Charges() bool { return place.Charges(t.Price) }
 
 // Paid reports whether launches cost money.
 func (t Tariff) Paid() bool {

@@ -8,9 +8,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// launches are the attempts of a job under one token; none of a job that is not
+// attemptsOf are the attempts of a job under one token; none of a job that is not
 // known.
-func launches(j *state.Job, token string) iter.Seq[*state.Attempt] {
+func attemptsOf(j *state.Job, token string) iter.Seq[*state.Attempt] {
 	return func(yield func(*state.Attempt) bool) {
 		if j == nil {
 			return
@@ -27,7 +27,7 @@ func launches(j *state.Job, token string) iter.Seq[*state.Attempt] {
 // none is known.
 func FirstLaunch(j *state.Job, token string) int {
 	n := 1
-	launches(j, token)(func(a *state.Attempt) bool {
+	attemptsOf(j, token)(func(a *state.Attempt) bool {
 		n = a.N
 		return false
 	})
@@ -36,7 +36,7 @@ func FirstLaunch(j *state.Job, token string) int {
 
 // Ran reports whether launch n under a token is recorded to have run.
 func Ran(j *state.Job, token string, n int) bool {
-	for a := range launches(j, token) {
+	for a := range attemptsOf(j, token) {
 		if a.N == n {
 			return !a.Started.IsZero()
 		}
@@ -49,7 +49,7 @@ func Ran(j *state.Job, token string, n int) bool {
 // is queued since that one ended.
 func Waited(j *state.Job, token string, started time.Time, n int) time.Duration {
 	var since, until time.Time
-	for a := range launches(j, token) {
+	for a := range attemptsOf(j, token) {
 		switch a.N {
 		case n - 1:
 			since = a.Ended

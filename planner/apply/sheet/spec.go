@@ -4,10 +4,10 @@ package sheet
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 )
@@ -57,14 +57,8 @@ func InTime(job *providers.Job) {
 	if limit <= 0 {
 		return
 	}
-	job.Grace = min(mostGrace, limit/8)
-	job.Shape.Walltime = limit - job.Grace - min(toDie, limit/32)
+	job.Shape.Walltime, job.Grace = launches.InTime(limit)
 	if c := &job.Checkpoint; c.Grace < limit && c.Grace >= job.Shape.Walltime {
 		c.Grace -= limit - job.Shape.Walltime // else there would be no signal
 	}
 }
-
-const (
-	mostGrace = 30 * time.Second // between TERM and KILL
-	toDie     = 2 * time.Second  // and to be gone after that
-)
