@@ -15,22 +15,28 @@ func factLines(pools []offer.Pool) (lines []string) {
 	if whose != "" {
 		lines = append(lines, whose)
 	}
-	var said about
+	var differ, site about
 	for _, p := range pools {
 		for _, f := range p.Facts {
 			switch {
 			case aside(f) && whose != "" && f.Name != "site":
-				said.note(f.Name+"\x00"+f.Value+"; by "+origin(f), p.Name)
+				site.note(f.Name+"\x00"+f.Value+"; by "+origin(f), p.Name)
 			case aside(f):
-				said.note(f.Name+"\x00"+f.Value, p.Name)
+				site.note(f.Name+"\x00"+f.Value, p.Name)
 			case f.Differs != "":
-				said.note(f.Name+"\x00"+f.Value+" by "+origin(f)+", "+f.Differs, p.Name)
+				differ.note(f.Name+"\x00"+f.Value+" by "+origin(f)+", "+f.Differs, p.Name)
 			}
 		}
 	}
-	for _, text := range said.texts {
+	return slices.Concat(lines, differ.lines(pools), site.lines(pools))
+}
+
+// lines are names and values, with the pools that they are about where that is
+// not all of them.
+func (a about) lines(pools []offer.Pool) (lines []string) {
+	for _, text := range a.texts {
 		name, value, _ := strings.Cut(text, "\x00")
-		if on := said.of[text]; len(on) < len(pools) {
+		if on := a.of[text]; len(on) < len(pools) {
 			name += " on " + strings.Join(on, ", ")
 		}
 		lines = append(lines, term.CleanLine(name+": "+value))

@@ -30,9 +30,9 @@ backend.slurm.a   live
   partition y        price unknown
   facts: price from profile site.hcl (2026-05); all else from the cluster (15:04 UTC)
   walltime on x: 7d by the cluster (15:04 UTC), 24h in profile site.hcl
+  walltime on y: no limit by the cluster (15:04 UTC), 24h in profile site.hcl
   site: Ours
   qos long on x: ≤7d; lower priority; by profile site.hcl (2026-05)
-  walltime on y: no limit by the cluster (15:04 UTC), 24h in profile site.hcl
 
 backend.slurm.b
   partition x        price unknown  live
