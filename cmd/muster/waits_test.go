@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/standing"
 )
 
@@ -17,7 +18,7 @@ func TestWaitsAreToldOnce(t *testing.T) {
 	a.waiting("waiting for backend.slurm.lab")
 	a.waiting("waiting for backend.slurm.lab")
 	a.waiting("waiting for backend.ssh.box")
-	s := a.progress(nil, false)
+	s := a.progress(&planner.Plan{}, false)
 	for _, note := range []standing.Run{
 		{Waits: "waiting for backend.slurm.lab", Note: "waiting for backend.slurm.lab"},
 		{Waits: "waiting for backend.sim.x", Note: "waiting for backend.sim.x"},
