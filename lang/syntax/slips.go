@@ -43,6 +43,7 @@ var slips = []slip{
 	{of: wantsNewline, at: regexp.MustCompile(`^and\b`), summary: "There is no operator and", detail: "Write && for and, || for or, ! for not."},
 	{of: wantsNewline, at: regexp.MustCompile(`^or\b`), summary: "There is no operator or", detail: "Write && for and, || for or, ! for not."},
 	{of: wantsNewline, line: regexp.MustCompile(`=\s*not\s`), summary: "There is no operator not", detail: "Write && for and, || for or, ! for not."},
+	{of: wantsNewline, at: regexp.MustCompile(`^\}`), summary: "A closing brace stands behind the last value", detail: "Put it on a line of its own: only a block of one attribute stands on one line, both braces with it."},
 	{of: wantsNewline, line: regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(\d[\w.:+-]*)\s*\}?\s*$`), summary: "A text stands in quotes", detail: `Write $1 = "$2".`},
 	{of: wantsNewline, summary: "Something stands behind the value", detail: "A new line is expected here. A text stands in quotes, and the parts of a list in brackets: [ … ]."},
 	{of: "Missing item separator", summary: "A comma or a closing bracket is missing", detail: unclosed},

@@ -23,6 +23,7 @@ func TestSlips(t *testing.T) {
 		"comparison":                        {`command = a = b`, `4: One equals sign too many: To compare, write ==`},
 		"one-line compare":                  {`input "x" { from = a = b }`, `4: One equals sign too many: To compare, write ==`},
 		"one-line duration":                 {`resources { walltime = 4h }`, `4: A text stands in quotes: Write walltime = "4h".`},
+		"brace behind":                      {"resources {\nwalltime = \"4h\"\ngpus = 1 }", `6: A closing brace stands behind the last value: Put it on a line of its own`},
 		"size":                              {"resources {\nmemory = 24GiB\n}", `5: A text stands in quotes: Write memory = "24GiB".`},
 		"slurm duration":                    {"resources {\nwalltime = 1-12:00:00\n}", `5: A text stands in quotes: Write walltime = "1-12:00:00".`},
 		"no quotes":                         {`command = python x.py`, `4: Something stands behind the value: A text stands in quotes`},
