@@ -2,13 +2,9 @@ package machine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
@@ -47,7 +43,7 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 	tried := s.try(ctx, checks)
 	for i, c := range checks {
 		workdir := s.workdir(c)
-		if why := writable(workdir); why != "" {
+		if why := room.Unwritable(workdir); why != "" {
 			tell(i, false, "Workdir cannot be used", "%s", why)
 			continue
 		}
@@ -84,28 +80,9 @@ func (s Site) workdir(c providers.Check) string {
 	return c.Workdir
 }
 
-// writable says why a folder could not be written to, "" if it could: it is
-// there, or its nearest parent would take it.
-func writable(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		fi, err := os.Stat(at)
-		switch {
-		case err == nil && !fi.IsDir():
-			return at + " is not a directory"
-		case err == nil:
-			if err := unix.Access(at, unix.W_OK|unix.X_OK); err != nil {
-				return fmt.Sprintf("%s cannot be written to: %v", at, err)
-			}
-			return ""
-		case !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at):
-			return err.Error()
-		}
-	}
-}
-
 // unusable says why a spool could not be used, "" if it could.
 func unusable(dir string) string {
-	if why := writable(dir); why != "" {
+	if why := room.Unwritable(dir); why != "" {
 		return why
 	}
 	if _, err := os.Lstat(dir); err == nil {

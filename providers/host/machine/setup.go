@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/image"
+	"github.com/muster-run/muster/providers/room"
 )
 
 const (
@@ -59,7 +60,7 @@ func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]verdi
 			out[t] = verdict{}
 		}
 		mu.Unlock()
-		if begun || len(c.Setup) == 0 && c.Image == "" || writable(workdir) != "" {
+		if begun || len(c.Setup) == 0 && c.Image == "" || room.Unwritable(workdir) != "" {
 			continue
 		}
 		all.Go(func() error {

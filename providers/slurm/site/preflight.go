@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
@@ -47,7 +43,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 		if workdir == "" {
 			workdir = b.Workdir
 		}
-		if why := unwritable(workdir); why != "" {
+		if why := room.Unwritable(workdir); why != "" {
 			tell(i, "Workdir cannot be used", "%s", why)
 			continue
 		}
@@ -123,24 +119,5 @@ func preflightJob(i int, c providers.Check, tell func(int, string, string, ...an
 	s := o.Spread(c.Shape)
 	if asked := o.Cores(s.Nodes); asked > max(s.CPUs, 1) {
 		tell(i, "More cores than resources has", `options "slurm": extra = %q asks for %s in all, and resources for %s, on which price and limits rest: write cpus = %d`, o.Extra, units.Count(asked, "core"), units.Count(max(s.CPUs, 1), "core"), asked)
-	}
-}
-
-// unwritable says why a folder could not be written to, "" if it could: it is
-// there, or its nearest parent would take it.
-func unwritable(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		fi, err := os.Stat(at)
-		switch {
-		case err == nil && !fi.IsDir():
-			return at + " is not a directory"
-		case err == nil:
-			if err := unix.Access(at, unix.W_OK|unix.X_OK); err != nil {
-				return fmt.Sprintf("%s cannot be written to: %v", at, err)
-			}
-			return ""
-		case !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at):
-			return err.Error()
-		}
 	}
 }
