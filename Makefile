@@ -21,7 +21,7 @@ test: ## every hermetic test (under 10 minutes)
 	$(GO) test -timeout 9m $(PKGS)
 
 race: ## the tests under the race detector, the long ones shortened
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m $(PKGS)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -short -timeout 20m $(PKGS)
 
 test-system: build ## bring up the real components and run the system tests
 	./.ci/system

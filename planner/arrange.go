@@ -171,11 +171,14 @@ func (m *maker) placeInput(groups []place.Group) place.Input {
 }
 
 // WouldGo is where a job that does not start in a plan would go if it were run
-// now.
-func WouldGo(in Input, p *lang.Phase, cell int) place.Decision {
+// now, among other backends than its phase's candidates where some are named.
+func WouldGo(in Input, p *lang.Phase, cell int, among ...string) place.Decision {
 	m := &maker{in: in, st: &state.State{}}
-	w := &work{p: p}
-	d, _ := place.Decide(m.placeInput([]place.Group{m.placeGroup(w, requestOf(p, cell), 1)}))
+	g := m.placeGroup(&work{p: p}, requestOf(p, cell), 1)
+	if len(among) > 0 {
+		g.Candidates = among
+	}
+	d, _ := place.Decide(m.placeInput([]place.Group{g}))
 	return d[0]
 }
 

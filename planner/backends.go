@@ -10,7 +10,7 @@ type BackendView = heads.View
 func (m *maker) backendView(name string) BackendView {
 	v, months := heads.Of(name, m.in.Pools, m.poolsInUse(name))
 	v.Problem = m.in.Observed.Unreachable[name]
-	for _, month := range months {
+	for _, month := range v.Stated(m.in.Campaign.Backends, months) {
 		if d := heads.Old(&m.in.Campaign.Policy, m.in.Campaign.Backends, name, month, m.in.Now); d != nil {
 			m.diags.Append(*d)
 		}
@@ -23,6 +23,22 @@ func (m *maker) backendView(name string) BackendView {
 		}
 	}
 	return v
+}
+
+// lookFirst refuses to delete and to give back, by old facts, what nobody looked
+// at just now.
+func (m *maker) lookFirst() {
+	doomed := map[string]bool{}
+	for _, d := range m.plan.Deletions {
+		doomed[d.Backend] = true
+	}
+	for _, r := range m.plan.Loose {
+		if r.Release {
+			doomed[r.Backend] = true
+		}
+	}
+	c := m.in.Campaign
+	m.diags.Append(heads.Unasked(&c.Policy, c.Backends, m.in.Pools, doomed, m.in.Observed.Asked, m.in.Now)...)
 }
 
 func (m *maker) poolsInUse(backend string) map[string]bool {

@@ -23,6 +23,9 @@ func (m *maker) howToKnow(unit string) string {
 		return "write a walltime in resources of " + strings.Join(names[:min(len(names), 5)], ", ")
 	case unit == place.USD && after != "":
 		return fmt.Sprintf("what files weigh that leave a backend which bills them is known once phase.%s has made them: apply it first, with -target=phase.%[1]s", after)
+	case unit == place.ServiceUnits && m.unrated() != nil:
+		d := m.unrated()
+		return fmt.Sprintf("what %s charges in them is not known: %s", d.Where(), d.HowToPrice(m.in.Campaign.Backends))
 	case (unit == place.USD || unit == place.ServiceUnits) && m.waitUnknown():
 		return "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend"
 	case unit == place.USD || unit == place.ServiceUnits:
@@ -40,6 +43,22 @@ func (m *maker) unweighed() string {
 		}
 	}
 	return ""
+}
+
+// unrated is a place where jobs or smokes go and of which nobody knows what it
+// charges in service units; nil if there is none.
+func (m *maker) unrated() *place.Decision {
+	for _, w := range m.works {
+		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && g.Place.Price.UnknownSU {
+			return &g.Place
+		}
+		for i := range w.pp.Placements {
+			if d := &w.pp.Placements[i]; d.Price.UnknownSU {
+				return d
+			}
+		}
+	}
+	return nil
 }
 
 // waitUnknown reports whether jobs go to where the queue is billed and nobody

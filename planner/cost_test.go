@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
@@ -28,6 +29,7 @@ func TestBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		budget lang.Budget
 		price  string
+		units  string // service units of a GPU-hour; "?" = not known
 		spent  string
 		broken bool
 		text   string
@@ -35,18 +37,26 @@ func TestBudget(t *testing.T) {
 		limit  string // of the ceiling, in usd
 	}{
 		// Four jobs of an hour on a GPU of $1: expected $2, p90 $4, with two launches each at most $8.
-		"holds":                            {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", limit: "8"},
-		"p90 passes it: broken":            {budget: lang.Budget{Limits: map[string]string{"usd": "3"}}, price: "1", broken: true, text: "p90 comes to $4", limit: "3"},
-		"only at most passes it: stops":    {budget: lang.Budget{Limits: map[string]string{"usd": "5"}}, price: "1", text: "stops at $5: up to 2 jobs may be left", left: 2, limit: "5"},
-		"strict: at most breaks it":        {budget: lang.Budget{Limits: map[string]string{"usd": "5"}, Strict: true}, price: "1", broken: true, text: "strict", left: 2, limit: "5"},
-		"the ledger counts":                {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", spent: "5", broken: true, text: "spent already", limit: "3"},
-		"a price not known blocks it":      {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, broken: true, text: "not known", limit: "8"},
-		"another phase's budget":           {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.other"}}, price: "1", limit: "8"},
-		"this phase's budget":              {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.a"}}, price: "1", broken: true, text: "p90", limit: "8"},
-		"this backend's budget":            {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"backend.local.local"}}, price: "1", broken: true, text: "p90", limit: "8"},
-		"warns at a share":                 {budget: lang.Budget{Limits: map[string]string{"usd": "8"}, WarnAt: 0.4}, price: "1", text: "above 40%", limit: "8"},
-		"p90 end after the deadline":       {budget: lang.Budget{Limits: map[string]string{}, Deadline: at(30 * time.Minute)}, price: "1", broken: true, text: "after the deadline", limit: "8"},
-		"p90 end well before the deadline": {budget: lang.Budget{Limits: map[string]string{}, Deadline: at(100 * time.Hour)}, price: "1", limit: "8"},
+		"holds":                                       {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", limit: "8"},
+		"p90 passes it: broken":                       {budget: lang.Budget{Limits: map[string]string{"usd": "3"}}, price: "1", broken: true, text: "p90 comes to $4", limit: "3"},
+		"only at most passes it: stops":               {budget: lang.Budget{Limits: map[string]string{"usd": "5"}}, price: "1", text: "stops at $5: up to 2 jobs may be left", left: 2, limit: "5"},
+		"strict: at most breaks it":                   {budget: lang.Budget{Limits: map[string]string{"usd": "5"}, Strict: true}, price: "1", broken: true, text: "strict", left: 2, limit: "5"},
+		"the ledger counts":                           {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", spent: "5", broken: true, text: "spent already", limit: "3"},
+		"a price not known blocks it":                 {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, broken: true, text: "not known", limit: "8"},
+		"no price in units, a limit of money":         {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", units: "?", limit: "8"},
+		"no price in units, a limit of those":         {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, price: "1", units: "?", broken: true, text: "what local.local charges in them is not known: state one for machine of backend.local.local, 0 where it is free", limit: "8"},
+		"no price in units, both limited":             {budget: lang.Budget{Limits: map[string]string{"usd": "8", "service_units": "8"}}, price: "1", units: "?", broken: true, text: "in service units is not known", limit: "8"},
+		"no price in units, neither limited":          {budget: lang.Budget{Limits: map[string]string{"gpu_hours": "8"}}, price: "1", units: "?", limit: "8"},
+		"no price in units, those of another phase":   {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}, AppliesTo: []string{"phase.other"}}, price: "1", units: "?", limit: "8"},
+		"free in units, a limit of those":             {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, price: "1", units: "0", limit: "8"},
+		"no price in money, a limit of units":         {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, units: "1"},
+		"no price in money, a limit of units, passed": {budget: lang.Budget{Limits: map[string]string{"service_units": "3"}}, units: "1", broken: true, text: "p90 comes to 4 service units"},
+		"another phase's budget":                      {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.other"}}, price: "1", limit: "8"},
+		"this phase's budget":                         {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.a"}}, price: "1", broken: true, text: "p90", limit: "8"},
+		"this backend's budget":                       {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"backend.local.local"}}, price: "1", broken: true, text: "p90", limit: "8"},
+		"warns at a share":                            {budget: lang.Budget{Limits: map[string]string{"usd": "8"}, WarnAt: 0.4}, price: "1", text: "above 40%", limit: "8"},
+		"p90 end after the deadline":                  {budget: lang.Budget{Limits: map[string]string{}, Deadline: at(30 * time.Minute)}, price: "1", broken: true, text: "after the deadline", limit: "8"},
+		"p90 end well before the deadline":            {budget: lang.Budget{Limits: map[string]string{}, Deadline: at(100 * time.Hour)}, price: "1", limit: "8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +65,11 @@ func TestBudget(t *testing.T) {
 			camp := load(t, func(c *lang.Campaign) { c.Budgets = []lang.Budget{b} },
 				phaseSpec{name: "a", seeds: []int{1, 2, 3, 4}, lr: "1", gpus: 1, mod: func(p *lang.Phase) { p.Retry.MaxAttempts = 2; p.Candidates = []string{"local.local"} }})
 			in := rented(input(camp, &state.State{}), c.price)
+			if price := &in.Pools[0].Price; c.units == "?" {
+				price.UnknownSU = true
+			} else {
+				price.SUPerGPUHour = c.units
+			}
 			if c.spent != "" {
 				in.State.Ledger = []state.Entry{{Phase: "a", Backend: "local.local", Spent: state.Amounts{"usd": c.spent}}}
 			}
@@ -129,6 +144,60 @@ func TestWhatIsInFlightCostsAsItsPlace(t *testing.T) {
 	}
 }
 
+// TestWhatIsInFlightAtAPriceNotKnown: what runs is charged as was recorded with
+// it, in service units as by now where they were not known then; where its backend
+// is away and they were not, nobody knows.
+func TestWhatIsInFlightAtAPriceNotKnown(t *testing.T) {
+	t.Parallel()
+	none, three, nine := offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, offer.Price{Known: true, USDPerHour: "1", SUPerGPUHour: "3"}, offer.Price{Known: true, USDPerHour: "1", SUPerGPUHour: "9"}
+	for name, c := range map[string]struct {
+		was, is offer.Price
+		away    bool
+		most    string // service units of three jobs of two hours on a GPU; "?" = not known
+	}{
+		"known, and dearer now":        {three, nine, false, "18"},
+		"known, and not any more":      {three, none, false, "18"},
+		"known, and away":              {three, nine, true, "18"},
+		"not known, nor now":           {none, none, false, "?"},
+		"not known, and known now":     {none, nine, false, "54"},
+		"not known, and free now":      {none, offer.Price{Known: true, USDPerHour: "1", SUPerNodeHour: "0"}, false, "0"},
+		"not known, known, but away":   {none, nine, true, "?"},
+		"in money alone, then and now": {offer.Price{Known: true, USDPerHour: "1"}, offer.Price{Known: true, USDPerHour: "1"}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			camp := load(t, func(c *lang.Campaign) {
+				c.Budgets = []lang.Budget{{Name: "money", Limits: map[string]string{"usd": "100"}}, {Name: "units", Limits: map[string]string{"service_units": "100"}}}
+			}, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1", gpus: 1, wall: "2h"})
+			in := rented(input(camp, applied(t, camp, state.Running)), "1")
+			in.Pools[0].Price = c.is
+			s := camp.Phases[0].Requests(lang.Run)[0].Shape
+			was := place.Decision{Backend: "local.local", Shape: s, Price: c.was}
+			most, _ := place.AtMost(s, c.was, false, 0, 0)
+			for _, j := range in.State.Jobs {
+				j.Attempts[0].Rates, j.Attempts[0].Ceiling = was.Rates(s), amount.Texts(most)
+			}
+			if c.away {
+				in.Pools = nil
+				in.Observed = Observed{Refreshed: true, Unreachable: map[string]string{"local.local": "no route to host"}}
+			}
+			p, _ := Make(in)
+			if l := forecast.LineOf(p.Forecast.Lines, "usd"); l.AtMost.Text != "6" {
+				t.Errorf("at most $%+v", l.AtMost)
+			}
+			got := forecast.LineOf(p.Forecast.Lines, "service_units").AtMost
+			if text := got.Text; c.most == "?" && got.Mark != forecast.Unknown || c.most != "?" && (text != c.most || got.Mark == forecast.Unknown) {
+				t.Errorf("at most %+v service units, not %q", got, c.most)
+			}
+			for _, b := range p.Budgets { // nothing starts, so that nothing can be stopped
+				if said := strings.Join(b.Warn, "; "); len(b.Broken) > 0 || strings.Contains(said, "not known") != (b.Name == "units" && c.most == "?") {
+					t.Errorf("budget %s: %v %v", b.Name, b.Broken, b.Warn)
+				}
+			}
+		})
+	}
+}
+
 func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 	t.Parallel()
 	c := load(t, func(c *lang.Campaign) { c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab"}) },
@@ -139,7 +208,7 @@ func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 	in.Pools = append(in.Pools, offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 8, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "2.5"}})
 	p := planned(t, in)
 	got, known := launches.Ceiling(p.Phases[0].Decision(0), p.Phases[0].Phase.Retry, in.Pools)
-	if got["usd"].String() != "15" || !known {
+	if got["usd"].String() != "15" || !known.All() {
 		t.Errorf("2 h on 1 GPU at $2.50, 3 launches: got %v", got)
 	}
 	if p.Phases[0].Decision(0).Backend != "local.local" {

@@ -29,6 +29,9 @@ func TestFasterIsThePlan(t *testing.T) {
 			with := planned(t, in)
 			undo()
 			tried[kind]++
+			if len(p.Transfers)+len(with.Transfers) > 0 {
+				tried["moves"]++
+			}
 			if end := with.Forecast.Walltime.P50; end != way.End {
 				t.Errorf("seed %d: %q would end after %s, and its plan after %s", seed, way.What, way.End, end)
 			}
@@ -46,7 +49,7 @@ func TestFasterIsThePlan(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"devices", "cap", "place"} {
+	for _, kind := range []string{"devices", "cap", "place", "moves"} {
 		if tried[kind] < 20 {
 			t.Errorf("only %d of %s were tried", tried[kind], kind)
 		}
@@ -73,6 +76,10 @@ func drawSlow(t *testing.T, rnd *rand.Rand) (*lang.Campaign, Input) {
 	var specs []phaseSpec
 	for k := range 1 + rnd.IntN(3) {
 		s := phaseSpec{name: string(rune('a' + k)), lr: "1", gpus: 1 + rnd.IntN(2), wall: fmt.Sprintf("%dh", 1+rnd.IntN(6)), smoke: rnd.IntN(4) == 0, pilot: rnd.IntN(4) == 0, seeds: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}[:2+rnd.IntN(11)]}
+		if k > 0 && rnd.IntN(2) == 0 { // files of 20 GB, which move where their readers are elsewhere
+			s.input, s.seeds = specs[k-1].name, specs[k-1].seeds
+		}
+		s.mod = func(p *lang.Phase) { p.Outputs[0].MinSize = 20e9 }
 		specs = append(specs, s)
 	}
 	c := load(t, func(c *lang.Campaign) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
@@ -211,7 +212,7 @@ func (m *maker) rentals() {
 			row.Detail.Text = "asked to be released before, and billed until it is gone"
 		}
 		if unsafe := m.unsafeOutputs(r.Backend); unsafe > 0 {
-			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("%s on %s is idle and kept: %d outputs have no verified copy elsewhere; `muster pull` makes one. It costs $%s/h.", id, r.Backend, unsafe, orElse(r.PerHour, "?")))
+			m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("%s on %s is idle and kept: %s without a verified copy elsewhere; `muster pull` makes one. It costs $%s/h.", id, r.Backend, units.Count(unsafe, "output"), orElse(r.PerHour, "?")))
 			continue
 		}
 		m.plan.Loose = append(m.plan.Loose, row)

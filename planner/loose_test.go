@@ -228,6 +228,7 @@ func TestOldFactsOfAMachine(t *testing.T) {
 	for status, want := range map[string]bool{"idle": true, "deleting": true, "released": false} {
 		c0 := load(t, nil, phaseSpec{name: "a", lr: "1"})
 		x := sceneOf(t, c0, state.Completed, c0)
+		x.in.Observed.Refreshed = true
 		x.rental(status)
 		x.in.Pools = append(slices.Clone(x.in.Pools), offer.Pool{Backend: "vastai.cloud", Name: "r", Verified: "2020-03", Price: offer.Price{Known: true, USDPerHour: "0.60"}})
 		p := planned(t, x.in)

@@ -96,6 +96,7 @@ func Make(in Input) (*Plan, diag.List) {
 	}
 	m.looseRows()
 	m.rentals()
+	m.lookFirst()
 	m.preflight()
 	m.budgets()
 	m.finish()

@@ -34,17 +34,22 @@ func (m *maker) note() {
 	}
 	say(remarks.Elsewhere(m.queues().Phases)...)
 	m.noteMissing()
+	dated := remarks.Dated(m.in.Pools, m.in.Campaign.Backends)
 	if runs {
-		say(remarks.Clocks(m.in.Pools, m.usedPools(), m.in.Now, m.plan.Forecast.Walltime.P90, m.st.Jobs)...)
+		due := remarks.Clocks(dated, m.usedPools(), m.in.Now, m.plan.Forecast.Walltime.P90, m.st.Jobs)
+		say(due...)
+		m.plan.Dangers = due
 	}
-	say(remarks.Rented(m.st.Rentals, m.in.Observed.Orphans, m.in.Pools, m.in.Now)...)
+	rented, due := remarks.Rented(remarks.ByHand(m.st.Rentals, m.in.Campaign.Backends), m.in.Observed.Orphans, dated, m.in.Now)
+	say(rented...)
+	m.plan.Dangers = dedupe(append(m.plan.Dangers, due...))
 	say(remarks.Machines(m.withoutHistory())...)
 	if runs {
-		say(remarks.Uncounted(m.startingWorks(), m.plan.Transfers, m.in.Pools)...)
+		say(remarks.Uncounted(m.startingWorks(), m.in.Pools, m.in.Campaign.Backends)...)
 	}
 	say(remarks.Exchange(m.in.Campaign.Backends, used)...)
 	if runs {
-		if off := remarks.MusterOff(m.startingWorks(), m.in.Can); off != "" {
+		if off := remarks.MusterOff(m.startingWorks(), m.in.Can, m.in.Pools); off != "" {
 			say(off)
 		}
 		say(remarks.NoCeiling(m.in.Campaign.Backends, used, m.in.Can)...)
@@ -91,7 +96,12 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 		if !w.starting() {
 			continue
 		}
-		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
+		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
+		for i, at := range w.pp.Place {
+			if w.pp.Kind[i].Starts() {
+				o.Starting[int(at)]++
+			}
+		}
 		if g := w.pp.Smoke; g != nil {
 			o.Smokes, o.SmokesAt = len(g.Run), g.Place
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -33,6 +34,43 @@ func TestMusterOff(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestMusterOffOfAFullQueue: where a pool takes fewer jobs at a time than the plan
+// starts there, the rest waits for muster.
+func TestMusterOffOfAFullQueue(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]string{
+		0: "With muster off: local.local runs everything once it is handed over.",
+		2: "With muster off: local.local runs everything once it is handed over.",
+		1: "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (machine takes 1 job of yours at a time, of 2).",
+	} {
+		in := input(load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1"}), nil)
+		in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
+		in.Pools[0].MaxSubmit = most
+		if p, _ := Make(in); offOf(p.Notes) != want {
+			t.Errorf("%d: got  %s\nwant %s", most, offOf(p.Notes), want)
+		}
+	}
+}
+
+// TestMusterOffOfAQoS: the jobs' own limit counts in place of their pool's.
+func TestMusterOffOfAQoS(t *testing.T) {
+	t.Parallel()
+	for own, want := range map[int]string{
+		0:             "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (machine takes 2 jobs of yours at a time, of 3).",
+		1:             "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (machine takes 1 job of yours at a time, of 3).",
+		offer.NoLimit: "With muster off: local.local runs everything once it is handed over.",
+	} {
+		in := input(load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1"}), nil)
+		in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
+		in.Pools[0].MaxSubmit = 2
+		first, _ := Make(in)
+		in.Quotes = []place.Quoted{{Shape: first.Phases[0].Decision(0).Shape, Quote: offer.Quote{Backend: "local.local", Fits: true, Wait: -1, MaxSubmit: own}}}
+		if p, _ := Make(in); offOf(p.Notes) != want {
+			t.Errorf("%d: got  %s\nwant %s", own, offOf(p.Notes), want)
+		}
 	}
 }
 

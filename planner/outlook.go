@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/transfers"
 	"github.com/muster-run/muster/state"
 )
 
@@ -24,7 +25,15 @@ func (m *maker) forecastInput() forecast.Input {
 	for _, w := range m.works {
 		in.Phases = append(in.Phases, m.forecastPhase(w))
 	}
+	if len(m.plan.Transfers) > 0 {
+		m.carrier().Load(&in, m.plan.Transfers)
+	}
 	return in
+}
+
+// carrier tells how long files are on their way.
+func (m *maker) carrier() *transfers.Carrier {
+	return &transfers.Carrier{Spots: m.spots, Backends: m.in.Campaign.Backends, State: m.st, Phase: func(name string) *transfers.Phase { return m.byPhase[name].placed() }}
 }
 
 func (m *maker) forecastPhase(w *work) forecast.Phase {
@@ -61,21 +70,30 @@ func (m *maker) forecastPhase(w *work) forecast.Phase {
 	}
 	if g := w.pp.Smoke; g != nil && w.pp.Hold == "" && len(g.Run) > 0 && g.Place.Backend != "" {
 		out.Smoke, out.Parallel = g.Run, w.p.Smoke.Parallel
-		out.SmokeJob = forecast.Group{Decision: g.Place, Dearest: launches.Dearest(g.Place), Launches: 1, Runtime: forecast.Declared(g.Place.Shape.Walltime)}
+		out.SmokeJob = forecast.Group{Decision: g.Place, Dearer: m.dearer(g.Place, lang.Retry{}), Launches: 1, Runtime: evidence.Smoke(w.p.Name, m.st.Validations, g.Place.Shape.Walltime)}
 	}
 	return out
 }
 
 func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
-	ev, ceiling := m.evidence(w), d
-	if dear := launches.Dearest(d); dear.Backend != "" {
-		ceiling = dear
-	}
+	ev := m.evidence(w)
 	turn := m.queues().Turn(d.Backend, d.Pool)
-	return forecast.Group{
-		Decision: d, Dearest: launches.Dearest(d), Runtime: ev.OnPool(d), Shapes: launches.Of(ceiling, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: retryDelay(w.p, ev, d, turn.Each), Turn: turn.Each, TurnP90: turn.Late,
+	again := max(d.Wait, 0)
+	if past, ok := m.queues().WaitedAgain(d.Backend, d.Pool); ok {
+		again = past
 	}
+	return forecast.Group{
+		Launch: evidence.Launch(w.p, d), Again: again, Decision: d, Dearer: m.dearer(d, w.p.Retry), Runtime: ev.OnPool(d), Shapes: launches.Of(d, w.p.Retry, m.in.Pools),
+		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: retryDelay(w.p, ev, d, turn.Each), Turn: turn.Each, TurnP90: turn.Late, WaitSpread: turn.Spread,
+	}
+}
+
+// dearer are the other places that a decision may go to and that cost more.
+func (m *maker) dearer(d place.Decision, r lang.Retry) (out []forecast.Dear) {
+	for _, o := range launches.Dearer(d) {
+		out = append(out, forecast.Dear{Decision: o, Shapes: launches.Of(o, r, m.in.Pools)})
+	}
+	return out
 }
 
 // retryDelay is what passes between two launches of a job beside the wait that
@@ -98,9 +116,10 @@ const (
 type flight struct {
 	backend, pool string
 	request       int
-	usd           string // set aside for a launch
+	usd, units    string // set aside for a launch, in money and in service units
 	asked         [3]int // cores, GPUs and nodes, as it was launched
 	step          int
+	before        int  // how long it ran in launches that it goes on with, in the same steps
 	waits         bool // in a queue: it has not started
 	unknown       bool // its backend cannot be asked
 }
@@ -121,7 +140,7 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 		started = o.Started
 	}
 	was, recorded := place.Launched(at)
-	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], asked: [3]int{was.CPUs, was.GPUs, was.Nodes}, unknown: w.pp.Kind[i] == UnknownAt}
+	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], units: at.Ceiling[place.ServiceUnits], asked: [3]int{was.CPUs, was.GPUs, was.Nodes}, unknown: w.pp.Kind[i] == UnknownAt}
 	step := limit / 20
 	f.waits = started.IsZero() && !f.unknown
 	switch since := at.Queued; {
@@ -129,6 +148,11 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 		f.step = int(min(max(m.in.Now.Sub(since), 0), mostWaited) / waitedStep)
 	case !started.IsZero() && step > 0:
 		f.step = int(min(max(m.in.Now.Sub(started), 0), limit) / step)
+	}
+	ran := time.Duration(0)
+	if job != nil && step > 0 {
+		f.before = int(min(evidence.Before(w.p, job), limit) / step)
+		ran = time.Duration(f.before) * step
 	}
 	if g, ok := flights[f]; ok {
 		return g
@@ -145,6 +169,7 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 		d.Shape.Walltime = max(d.Shape.Walltime, was.Walltime)
 	}
 	g := m.forecastGroup(w, d)
+	g.Runtime = g.Runtime.After(ran)
 	if !known && (at.Ceiling[place.USD] != "" || !m.rents(at.Backend)) {
 		g.Aside = at.Ceiling
 	}

@@ -20,7 +20,7 @@ import (
 // overflow moves so many jobs of a phase to its overflow as end it soonest and
 // the budgets leave: the smallest number that does.
 func (m *maker) overflow(w *work, jobs []int) {
-	if len(w.p.Overflow) == 0 || !m.overflows {
+	if len(w.p.Overflow) == 0 {
 		return
 	}
 	for r, n := range jobs {
@@ -64,6 +64,9 @@ func (m *maker) spill(w *work, r int, first, second place.Decision) overflow.Spi
 			return overflow.Afford(m.in.Campaign.Budgets, w.p, second, m.in.Pools, n, m.claimed)
 		},
 	}.Decide()
+	if !m.overflows {
+		return s.Spared("every deadline holds without it")
+	}
 	if s.N > 0 {
 		w.moveTo(cells[len(cells)-s.N:], first, second)
 	}
@@ -139,7 +142,7 @@ func (m *maker) queueOf(w *work, d place.Decision) overflow.Queue {
 // claimed is what of a budget is spent, in flight at its ceiling, or wanted by
 // the phases before, at one launch each.
 func (m *maker) claimed(b lang.Budget, unit string) decimal.Decimal {
-	sum, _ := budget.Spent(m.ledger(), b, unit)
+	sum, _, _ := budget.Spent(m.ledger(), b, unit)
 	for _, j := range m.st.InFlight() {
 		if at := j.Last(); at != nil && b.Counts(j.Phase, at.Backend) {
 			sum = sum.Add(amount.Of(at.Ceiling[unit]))

@@ -50,7 +50,7 @@ func TestOverflow(t *testing.T) {
 		"half a job is not covered":     {cash("13.99"), 5, "about 22h"}, // nine end no sooner than five: 11 rounds of five
 		"nothing is covered":            {cash("1"), 0, "covers no more"},
 		"no budget: as end it soonest":  {nil, 55, "about 2h"},
-		"a deadline that holds without": {both(cash("14"), due(100*time.Hour)), 0, ""},
+		"a deadline that holds without": {both(cash("14"), due(100*time.Hour)), 0, "phase.a does not overflow: every deadline holds without it. With it, 10 of 60 jobs would go to vastai.x 4090, for at most $14, and it would take about 20h; without, all on slurm.alpine aa100, at most $0, about 24h."},
 		"a deadline that does not":      {both(cash("14"), due(30*time.Hour)), 10, "10 of 60"},
 		"no price under a budget":       {both(cash("14"), func(_ *lang.Campaign, in *Input) { in.Pools[2].Price = offer.Price{} }), 0, "is not known"},
 		"money spent before counts":     {both(cash("14"), func(_ *lang.Campaign, in *Input) { in.State = spentState("7") }), 5, "5 of 60"},

@@ -98,7 +98,7 @@ func site(backend, pool string, gpus, cpus int, v lang.Variant) lang.Site {
 // where something goes or runs.
 func (m *maker) headBackends() {
 	used := m.backendsInUse()
-	for _, r := range m.st.Rentals { // billed there, and given back by what is known of it
+	for _, r := range remarks.ByHand(m.st.Rentals, m.in.Campaign.Backends) { // billed there, and given back by what is known of it
 		if r.Status != "released" {
 			used[r.Backend] = true
 		}

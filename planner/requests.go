@@ -21,6 +21,9 @@ import (
 // walltime is a warning.
 func (m *maker) compareRequests() {
 	for _, w := range m.works {
+		if w.starts() {
+			m.tooRare(w)
+		}
 		if !w.starts() || w.rec == nil && w.p.Smoke == nil {
 			continue
 		}
@@ -67,13 +70,19 @@ func (m *maker) tooShort(w *work) {
 	n, first := 0, -1
 	var longest, walltime, ends time.Duration
 	basis := ""
+	chained := 0 // launches of that job
 	count := func(i int, takes, limit time.Duration, how string) {
-		asked := m.askedToEnd(w.pp.Decision(i), limit)
+		d, launched := w.pp.Decision(i), 0
+		asked := m.askedToEnd(d, limit)
+		if evidence.Launch(w.p, d) > 0 { // it goes on from its checkpoint
+			limit, launched = evidence.Longest(w.p, d), launches.Most(w.p.Retry, d.Segments)
+			asked = limit
+		}
 		if limit <= 0 || takes <= asked {
 			return
 		}
 		if n++; takes > longest {
-			first, longest, walltime, ends, basis = i, takes, limit, asked, how
+			first, longest, walltime, ends, basis, chained = i, takes, limit, asked, how, launched
 		}
 	}
 	model, fits := m.fit(w)
@@ -101,9 +110,14 @@ func (m *maker) tooShort(w *work) {
 	if ends < walltime {
 		of += ", of which it has " + units.ShortDuration(ends.Truncate(time.Second)) + " until it is asked to end"
 	}
+	way := "Raise walltime, or add a checkpoint and retry on walltime, so that the work goes on where it was"
+	if chained > 1 {
+		of += fmt.Sprintf(" in %d launches", chained)
+		way = "Raise walltime, or max_attempts of its retry"
+	}
 	d := diag.Diagnostic{Severity: diag.Warning, Summary: "jobs are likely to need longer than their walltime", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: w.p.Range.Ptr(),
-		Detail: fmt.Sprintf("%s of phase.%s: %s is expected to take %s, and its walltime is %s (%s). Raise walltime, or add a checkpoint and retry on walltime, so that the work goes on where it was.",
-			amount.Jobs(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), of, basis)}
+		Detail: fmt.Sprintf("%s of phase.%s: %s is expected to take %s, and its walltime is %s (%s). %s.",
+			amount.Jobs(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), of, basis, way)}
 	if at, ok := w.p.Asks["walltime"]; ok {
 		d.Subject = &at
 	}

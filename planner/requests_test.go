@@ -105,6 +105,45 @@ func TestRuntimeOverWalltime(t *testing.T) {
 	}
 }
 
+// TestWorkOverAllLaunches: what goes on from a checkpoint is warned of where it
+// needs longer than all of its launches, by the whole of what was seen.
+func TestWorkOverAllLaunches(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		attempts int
+		want     string
+	}{
+		"two launches of an hour for 90 minutes": {2, ""},
+		"one launch":                             {1, "10 jobs of phase.a: phase.a[\"seed=11\"] is expected to take 1h30m, and its walltime is 1h (a: mean of 10 runs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := history(t, "1h", func(*offer.Shape) {}, func(int) state.Usage { return state.Usage{Elapsed: 1800} })
+			p := in.Campaign.Phases[0]
+			p.Checkpoint, p.Retry = &lang.Checkpoint{}, lang.Retry{On: []string{"walltime"}, MaxAttempts: c.attempts}
+			for _, job := range in.State.Jobs {
+				whole := job.Attempts[0]
+				whole.Class, whole.Usage = "walltime", &state.Usage{Elapsed: 3600}
+				job.Attempts[0].N = 2
+				job.Attempts = []state.Attempt{whole, job.Attempts[0]}
+			}
+			plan, said := Make(in)
+			got := ""
+			for _, d := range said {
+				if strings.Contains(d.Summary, "longer than their walltime") {
+					got += d.Detail
+				}
+			}
+			if (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
+				t.Errorf("%q", got)
+			}
+			if w := plan.Forecast.Walltime; c.attempts == 2 && w.P50 != 90*time.Minute { // all at once
+				t.Errorf("ends after %s", w.P50)
+			}
+		})
+	}
+}
+
 // TestRuntimeOverTheTimeToEnd: where a budget or a price bounds what a job may
 // cost, a host's queue asks it to end before its walltime, and it is warned of
 // what needs longer than that.
@@ -156,7 +195,7 @@ func TestClocks(t *testing.T) {
 	}{
 		"an end within the plan": {offer.Clock{What: "the allocation ends", At: now.Add(2 * day)}, "backend.local.local: the allocation ends on 2026-10-03, before the p90 end"},
 		"an end after it":        {offer.Clock{What: "the allocation ends", At: now.Add(9 * day)}, ""},
-		"an end that has passed": {offer.Clock{What: "the allocation ended", At: now.Add(-day)}, "the allocation ended since 2026-09-30"},
+		"an end that has passed": {offer.Clock{What: "the allocation ended", At: now.Add(-day)}, "the allocation ended: due since 2026-09-30"},
 		"a purge within":         {offer.Clock{What: "scratch is purged", After: 2 * day}, "scratch is purged after 2d without use, and this plan may take 80h"},
 		"a purge after":          {offer.Clock{What: "scratch is purged", After: 60 * day}, ""},
 	} {

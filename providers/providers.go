@@ -369,6 +369,8 @@ type Check struct {
 	Disk      int64  // bytes that must be free where workdir lies
 	Keep      int64  // bytes that would be needed there if every job kept all it declares: less is worth a warning
 	Image     string // "" = none
+	Files     int64  // files that jobs still to be done will leave there, as far as is known
+	Jobs      int64  // those jobs: the log and the records of each lie there, too
 }
 
 // SetupEnv are the variables that the setup names: those on which whether it

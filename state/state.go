@@ -173,6 +173,9 @@ type Usage struct {
 	MaxRSS     int64   `json:"max_rss"`     // bytes
 	GPUSeconds float64 `json:"gpu_seconds"` // devices × seconds
 	GPUMaxMem  int64   `json:"gpu_max_mem"` // bytes
+	// Billed is what the backend says that it charged, in its own words:
+	// "391 billing-seconds"; "" = it says nothing.
+	Billed string `json:"billed,omitempty"`
 }
 
 // An Output is a declared output as recorded when it was verified.
@@ -240,6 +243,9 @@ type Entry struct {
 	At      time.Time `json:"at"`
 	Spent   Amounts   `json:"spent,omitempty"`
 	Unknown bool      `json:"unknown,omitempty"` // billed, but how much is not known: counts at its ceiling
+	// Unpriced are units in which it may have been billed, by a place that states
+	// no price in them: nothing of them stands in Spent.
+	Unpriced []string `json:"unpriced,omitempty"`
 }
 
 // A Rental is a machine we rent.

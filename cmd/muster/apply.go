@@ -70,6 +70,8 @@ func (f applyFlags) check(args []string) error {
 	switch {
 	case f.detach && f.once:
 		return command.Usagef("-detach hands over everything and -once makes one pass: choose one")
+	case saved && f.once:
+		return command.Usagef("-once takes no new approval, so it reads no plan: approve this one with muster apply FILE, or hand it over with -detach, then muster apply -once carries on")
 	case f.refreshOnly && (f.detach || f.once):
 		return command.Usagef("-refresh-only starts nothing: leave -detach and -once out")
 	case f.json && !saved && !f.autoApprove && !f.once && !f.refreshOnly:

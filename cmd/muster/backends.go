@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/contact"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/diag"
@@ -38,14 +39,11 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 				}
 				w := &work{launcher: a.launcher()}
 				defer w.close()
-				connect, err := a.connect(ctx, w, c, st)
-				if err != nil {
-					return err
-				}
+				backends := contact.Of(c, st, w.provider(ctx))
 				if *cleanup {
-					return a.cleanBackends(ctx, connect, st, names, *asJSON)
+					return a.cleanBackends(ctx, backends, st, names, *asJSON)
 				}
-				views := askBackends(ctx, connect, names)
+				views := backends.Ask(ctx, names)
 				if *asJSON {
 					return a.encode(map[string]any{"format_version": page.FormatVersion, "backends": views})
 				}
@@ -88,23 +86,6 @@ func backendNames(c *lang.Campaign, args []string) ([]string, error) {
 	return out, nil
 }
 
-type connector func(string) (providers.Provider, error)
-
-func askBackends(ctx context.Context, connect connector, names []string) []page.Backend {
-	out := make([]page.Backend, len(names))
-	for i, name := range names {
-		out[i] = page.Backend{Name: name}
-		p, err := connect(name)
-		if err == nil {
-			out[i].Pools, err = p.Pools(ctx, name)
-		}
-		if err != nil {
-			out[i].Problem = providers.WithHint(err)
-		}
-	}
-	return out
-}
-
 // A cleanReport is one backend in `muster backends -cleanup -json`.
 type cleanReport struct {
 	Name    string   `json:"name"`
@@ -114,7 +95,7 @@ type cleanReport struct {
 
 // cleanBackends removes what muster put there, unless jobs are in flight. A
 // backend that cannot be cleaned does not keep the others from it.
-func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.State, names []string, asJSON bool) error {
+func (a *app) cleanBackends(ctx context.Context, backends *contact.Backends, st *state.State, names []string, asJSON bool) error {
 	if n := len(st.InFlight()); n > 0 {
 		return command.Usagef("%s of this campaign may still run: cancel or finish them before cleaning up", units.Count(n, "job"))
 	}
@@ -122,7 +103,7 @@ func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.St
 	var diags diag.List
 	for _, name := range names {
 		r := cleanReport{Name: name, Removed: []string{}}
-		removed, err := cleanBackend(ctx, connect, name)
+		removed, err := backends.Clean(ctx, name)
 		r.Removed = append(r.Removed, removed...)
 		if err != nil {
 			r.Problem = providers.WithHint(err)
@@ -147,16 +128,4 @@ func (a *app) cleanBackends(ctx context.Context, connect connector, st *state.St
 		}
 	}
 	return a.report(diags)
-}
-
-func cleanBackend(ctx context.Context, connect connector, name string) ([]string, error) {
-	p, err := connect(name)
-	if err != nil {
-		return nil, err
-	}
-	cleaner, ok := p.(providers.Cleaner)
-	if !ok {
-		return nil, nil
-	}
-	return cleaner.Clean(ctx, name)
 }

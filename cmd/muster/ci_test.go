@@ -15,8 +15,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/program"
 )
 
 // The pipelines of examples/ci, step by step, in a repository: with git, bash,
@@ -80,8 +82,11 @@ func newRunner(t *testing.T, read func(*testing.T, []byte) []ciJob, file string)
 }
 
 // stranger's comment stands on the request already, and begins as the
-// pipeline's do: it is nobody's to change.
-const stranger = "<!-- muster plan -->\nnot by the pipeline"
+// pipeline's do: it is nobody's to change. There are more pages of them than one.
+const (
+	stranger  = "<!-- muster plan -->\nnot by the pipeline"
+	strangers = 200
+)
 
 // comment is the forge's end of comments: in JSON as GitHub takes them, as a
 // form as GitLab does.
@@ -98,11 +103,18 @@ func (r *runner) comment(w http.ResponseWriter, q *http.Request) {
 		fmt.Fprint(w, `{"id": 5}`)
 		return
 	case q.Method == http.MethodGet && all[q.URL.Path]:
-		list := []map[string]any{{"id": 99, "body": stranger, "user": map[string]any{"login": "mallory"}, "author": map[string]any{"id": 66}}}
+		var list []map[string]any
+		for i := range strangers {
+			list = append(list, map[string]any{"id": 1000 + i, "body": stranger, "user": map[string]any{"login": "mallory"}, "author": map[string]any{"id": 66}})
+		}
 		for i, body := range r.comments {
 			list = append(list, map[string]any{"id": i + 1, "body": body, "user": map[string]any{"login": "github-actions[bot]"}, "author": map[string]any{"id": 5}})
 		}
-		json.NewEncoder(w).Encode(list)
+		per, _ := strconv.Atoi(q.FormValue("per_page"))
+		page, _ := strconv.Atoi(q.FormValue("page"))
+		per = min(max(per, 1), 100) // as both forges have it
+		from := min((max(page, 1)-1)*per, len(list))
+		json.NewEncoder(w).Encode(append([]map[string]any{}, list[from:min(from+per, len(list))]...))
 		return
 	case q.Method == http.MethodPost && all[q.URL.Path]:
 		r.comments = append(r.comments, "")
@@ -293,6 +305,31 @@ func TestPipelines(t *testing.T) {
 			r.guarded()
 			r.story()
 		})
+	}
+}
+
+// TestHugeReport: GitHub shows no summary of more than 1 MiB, and none at all of one
+// that is larger.
+func TestHugeReport(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, githubJobs, "github/muster.yml")
+	bin := t.TempDir()
+	program.Write(t, filepath.Join(bin, "muster"), "#!/bin/sh\ntest \"$1\" = report || exit 0\nyes 'ä line of a report' | head -n \"$LINES_OF_REPORT\"\n")
+	r.env = append(r.env, "PATH="+bin+":"+os.Getenv("PATH"))
+	for lines, cut := range map[string]bool{"3": false, "80000": true} {
+		summary := filepath.Join(r.home, "summary.md")
+		os.Remove(summary)
+		env := r.env
+		r.env = append(slices.Clone(env), "LINES_OF_REPORT="+lines)
+		said, ok := r.on("schedule")
+		r.env = env
+		text, err := os.ReadFile(summary)
+		if err != nil || !ok {
+			t.Fatalf("%v, %s", err, said)
+		}
+		if len(text) > 1<<20 || !utf8.Valid(text) || strings.Contains(string(text), "Cut here") != cut || !strings.HasPrefix(string(text), strings.Repeat("ä line of a report\n", 3)) {
+			t.Errorf("%s lines: %d bytes end with %q", lines, len(text), text[max(len(text)-100, 0):])
+		}
 	}
 }
 

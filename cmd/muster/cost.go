@@ -26,7 +26,7 @@ func costCommand(a *app) *command.Command {
 				if *asJSON {
 					return a.encode(r)
 				}
-				a.printf("%s", r.Text())
+				a.printf("%s", r.Text(max(a.out.Width, 60)))
 				return nil
 			}
 		},

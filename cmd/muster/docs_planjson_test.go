@@ -144,6 +144,8 @@ func TestRealPlansAreAsDocumented(t *testing.T) {
 	check("done in part", "plan", "-json")
 	write(strings.Replace(many("5"), `"prep ${`, `"prep -v ${`, 1))
 	check("changed: re-runs and jobs that are not wanted", "plan", "-json")
+	write(strings.Replace(many("6"), "service_units = 1000 }", "service_units = 1 }", 1))
+	check("more than a flag may approve", "plan", "-json")
 	check("destroy", "plan", "-destroy", "-json")
 	for _, name := range []string{"lineage", "serial", "reason", "destroy", "backends", "other", "cost_by_pool", "critical_path", "budgets", "ceiling", "needs_saved_plan", "basis", "notes"} {
 		if !met[name] {

@@ -32,7 +32,7 @@ func TestDocs(t *testing.T) {
 		t.Skip("runs whole campaigns; make test does")
 	}
 	t.Parallel()
-	for _, page := range []string{"README.md", "docs/tutorial.md", "docs/guide/failures.md", "docs/guide/rehearsal.md"} {
+	for _, page := range []string{"README.md", "docs/tutorial.md", "docs/guide/approve.md", "docs/guide/failures.md", "docs/guide/rehearsal.md"} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			runPage(t, page)

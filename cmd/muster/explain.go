@@ -34,7 +34,7 @@ place with its figures and why it won or lost, and what the job waits for.`,
 				if *asJSON {
 					return a.encode(page.ExplanationOf(x))
 				}
-				a.printf("%s", page.ExplanationText(x, page.Standing(w.input.Observed, x.Detail.State, a.now())))
+				a.printf("%s", page.ExplanationText(x, page.Standing(w.input.Observed, x.Detail.State, a.now()), max(a.out.Width, 60)))
 				a.fail(w.diags)
 				return nil
 			}

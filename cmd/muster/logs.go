@@ -5,9 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/contact"
 	"github.com/muster-run/muster/cmd/muster/joblog"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
@@ -61,7 +64,7 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 			jobs = append(jobs, j)
 		}
 	}
-	sortJobs(jobs)
+	slices.SortFunc(jobs, func(a, b *state.Job) int { return strings.Compare(a.Address, b.Address) })
 	switch {
 	case len(jobs) == 0:
 		return command.Usagef("none of the %d selected jobs has been started yet, so there is no log", len(s.Named()))
@@ -70,17 +73,13 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 	}
 	w := &work{launcher: a.launcher()}
 	defer w.close()
-	provider, err := a.connect(ctx, w, c, st)
-	if err != nil {
-		return err
-	}
-	return a.copyLogs(ctx, provider, jobs, o)
+	return a.copyLogs(ctx, contact.Of(c, st, w.provider(ctx)), jobs, o)
 }
 
 // copyLogs prints one log after the other, or all at once when they are
 // followed; each line whole, with its job's address before it when there are
 // several.
-func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Provider, error), jobs []*state.Job, o logOptions) error {
+func (a *app) copyLogs(ctx context.Context, backends *contact.Backends, jobs []*state.Job, o logOptions) error {
 	var mu sync.Mutex
 	printed := false
 	shown := joblog.Format{JSON: o.json, Stderr: o.stderr, Named: len(jobs) > 1, Style: a.out}
@@ -89,7 +88,7 @@ func (a *app) copyLogs(ctx context.Context, provider func(string) (providers.Pro
 		if err != nil {
 			return command.Usagef("%s", err)
 		}
-		p, err := provider(at.Backend)
+		p, err := backends.Reach(ctx, at.Backend)
 		if err != nil {
 			return err
 		}

@@ -283,7 +283,7 @@ func (a *app) printPlan(w *work, o planOutput) error {
 // printScripts shows what would be submitted, and ends the look before that:
 // ten points of every phase that goes to Slurm.
 func (a *app) printScripts(w *work) error {
-	text, diags, err := preview.Scripts(w.campaign, w.plan)
+	text, diags, err := preview.Scripts(w.campaign, w.plan, w.input.Pools)
 	a.printf("%s", text)
 	if err != nil {
 		return err

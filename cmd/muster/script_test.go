@@ -34,6 +34,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("MUSTER_WHO", "ada")
 			env.Setenv("LANG", "C.UTF-8")
 			env.Setenv("CI", "true")
+			env.Setenv("GORACE", os.Getenv("GORACE")) // without it each command waits a second at its end
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -83,9 +83,13 @@ var walls = []struct {
 	{"planner/apply/placing", []string{"planner/apply/fleet", "planner/apply/freight", "planner/apply/line", "providers"}},
 	// What a plan wants is known without any of the run.
 	{"planner/apply/wish", []string{"planner/apply", "lang", "providers"}},
-	// What deletes outputs is told how, and what leaves a place knows no budget.
+	// What gives machines back is told how, and so is what deletes outputs; what
+	// leaves a place knows no budget.
+	{"planner/apply/rental", []string{"planner/apply", "lang", "providers"}},
 	{"planner/apply/deletion", []string{"planner/apply/approval", "planner/apply/cells", "planner/apply/ledger", "planner/apply/line", "providers"}},
 	{"planner/apply/freight", []string{"planner/apply/ledger"}},
+	// What reaches backends beside a run knows nothing of plans and runs.
+	{"cmd/muster/contact", []string{"planner/apply/fleet", "planner/apply/line", "planner/apply/refresh", "planner/planfile", "planner/view"}},
 	// How files are written down knows nothing of what they say.
 	{"cmd/muster/canonical", []string{"cmd/muster", "lang", "planner", "providers", "state"}},
 	// What backends have is told to the engine, which decides what follows.

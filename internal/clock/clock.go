@@ -57,3 +57,11 @@ func Closed(c <-chan struct{}) bool {
 		return false
 	}
 }
+
+// Earliest is the earlier of two times; zero is no time.
+func Earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,12 +1,15 @@
 package systemtest
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-// slurmRoomy is ten jobs of an account that may have four submitted.
+// slurmRoomy is ten jobs of an account that may have four submitted. They end when
+// they are let, so that none makes room while muster still hands over.
 const slurmRoomy = `campaign "room" {}
 backend "slurm" "lab" {
   workdir = "WORKDIR"
@@ -16,7 +19,7 @@ phase "a" {
   grid { axes = { n = range(0, 10) } }
   place { candidates = [backend.slurm.lab] }
   job {
-    command = "echo a ${cell.n} >> RECORD; echo 1 > ${output.r}"
+    command = "echo a ${cell.n} >> RECORD; until [ -e WORKDIR/let ]; do sleep 0.1; done; echo 1 > ${output.r}"
     output "r" { path = "out/${cell.n}" }
     resources {
       memory   = "50MiB"
@@ -37,11 +40,15 @@ func slurmRoom(t *testing.T) {
 	defer limit("-1")
 	own := c.slurm("sbatch", "--parsable", "-A", "peak", "-H", "-o", "/dev/null", "--wrap=true")
 	defer c.slurm("scancel", own)
+	let := filepath.Join(c.workdir, "let")
 	out := c.must("apply", "-detach", "-auto-approve")
 	if !strings.Contains(out, "Waits for muster: backend.slurm.lab lets you have 4 jobs submitted to amilan") {
 		t.Errorf("the hand-over says\n%s", out)
 	}
 	c.until("first part", time.Minute, func() bool { return len(c.ran()) == 3 })
+	if err := os.WriteFile(let, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	c.idle(time.Minute)
 	if n := len(c.ran()); n != 3 {
 		t.Errorf("with muster off %d ran, where 3 had room", n)
@@ -56,8 +63,14 @@ func slurmRoom(t *testing.T) {
 		t.Errorf("the second hand-over says\n%s", out)
 	}
 	c.slurm("scancel", more)
+	if err := os.Remove(let); err != nil {
+		t.Fatal(err)
+	}
 	c.must("apply", "-detach", "-auto-approve")
 	c.until("second part", time.Minute, func() bool { return len(c.ran()) == 6 })
+	if err := os.WriteFile(let, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	c.idle(time.Minute)
 	if n := len(c.ran()); n != 6 {
 		t.Errorf("%d have run, where 3 and 3 had room", n)

@@ -35,7 +35,10 @@ type Backend struct {
 	OnHold        string          // rentals: "stop", "release", "keep"
 	Config        json.RawMessage // the provider's own settings, checked against its schema
 	Sensitive     []string        // JSON pointers into Config of sensitive values, which no state may hold
-	Implied       bool            // local.local without a block
+	Verified      string          // month in which the block was compared with the platform: "2026-05"; "" = not stated
+	Clocks        []offer.Clock   // when the platform deletes or closes something, as the block states
+	Rented        []Machine
+	Implied       bool // local.local without a block
 	Range         hcl.Range
 }
 
@@ -82,6 +85,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	if e := b.Expr("price"); e != nil {
 		out.Price, out.Exchange = s.Price(e)
 	}
+	s.dated(b, out)
 	s.NoSecret(b, "workdir")
 	offered, ok := s.schemas[out.Type]
 	if !ok {

@@ -121,7 +121,7 @@ func (c *configReader) names(s offer.Block, body *hclsyntax.Body, where string, 
 		spec.Blocks = append(spec.Blocks, &schema.Block{Name: n.Name})
 	}
 	if outer && c.skip != nil {
-		spec.Attrs = append(spec.Attrs, c.skip.Attrs...)
+		spec.Attrs, spec.Blocks = append(spec.Attrs, c.skip.Attrs...), append(spec.Blocks, c.skip.Blocks...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) {
 		if spec.Attr(name) == nil {

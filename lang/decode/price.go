@@ -54,6 +54,10 @@ func (r *Reader) exchange(e hcl.Expression, p *offer.Price, per money) string {
 		r.Wrong(e, "price", "A price in another currency names it and says what one unit of it is worth: { currency = \"EUR\", usd_per_unit = 1.08, per_gpu_hour = 1.02 }.")
 		return ""
 	}
+	if per.gpuHour+per.hour+per.gbMonth+per.gbOut == "" {
+		r.Wrong(e, "price", "No rate in %s stands there, so that it would cost nothing: write per_gpu_hour, per_hour, per_gb_month or per_gb_out, 0 where it is free.", wording.Clip(per.currency))
+		return ""
+	}
 	for _, x := range []struct {
 		name, text string
 		into       *string
@@ -89,7 +93,11 @@ func (r *Reader) rate(e hcl.Expression, name string, v cty.Value, rates map[stri
 	case name == "minimum":
 		p.Minimum, err = value.Duration(v)
 	case name == "bills_while_queued":
-		p.BillsWhileQueued = v.Type() == cty.Bool && v.IsKnown() && !v.IsNull() && v.True()
+		if v.Type() != cty.Bool || !v.IsKnown() || v.IsNull() {
+			r.Wrong(e, "price", "bills_while_queued is true or false.")
+			return
+		}
+		p.BillsWhileQueued = v.True()
 	default:
 		known := append(slices.Sorted(maps.Keys(rates)), "currency", "granularity", "minimum", "bills_while_queued")
 		r.Wrong(e, "price", "There is no rate named %q%s Rates are %s.", wording.Clip(name), wording.DidYouMean(name, known), strings.Join(known, ", "))

@@ -65,7 +65,23 @@ var Backend = &Block{
 		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour`, `usd_per_gb_month` (of the `disk` that a job asks for), `usd_per_gb_out` (of files that leave it for another backend) (decimals), `granularity` (what is billed is a multiple of it), `minimum` (the least that is billed of a launch) (durations), `bills_while_queued` (bool: the wait in the queue is billed, too. Plan and ceiling count the wait that is quoted, the ledger the one that was. One that grows longer is set aside while it grows, and its job is taken back from the queue where no budget or ceiling covers that; of a wait that nobody knows the cost is unknown). In another currency: `currency`, `usd_per_unit` (what one unit of it is worth), `per_gpu_hour`, `per_hour`, `per_gb_month`, `per_gb_out`."},
 		{Name: "hold", Type: "duration", Default: "0s", Doc: "Rentals: how long a machine is kept after its last job."},
 		{Name: "on_hold", Type: "string", Default: "by the provider", Doc: "Rentals: `stop`, `release` or `keep` when a job is held."},
+		{Name: "verified", Type: "string", Doc: "Month in which what the block says of money and deletion was last compared with the platform, such as `\"2026-05\"`. Plans warn when it is older than `stale_after`."},
 	},
+	Blocks: []*Block{{
+		Name: "clock", Labels: []string{"what"}, Doc: "A date, or a time without use, at which the platform deletes, bills or closes something.",
+		Attrs: []Attr{
+			{Name: "after", Type: "duration", Doc: "Since the last use; of a [rented](rented.md) machine, since it was stopped."},
+			{Name: "at", Type: "time", Doc: "A day, `\"2026-11-28\"` (UTC), or a time, RFC 3339."},
+		},
+	}, {
+		Name: "rented", Labels: []string{"name"}, Doc: "A machine that somebody rents there by hand: what it is billed, and what becomes of it, is on every plan and on `cost`.",
+		Attrs: []Attr{
+			{Name: "status", Type: "string", Default: "\"stopped\"", Doc: "`stopped` or `running`."},
+			{Name: "since", Type: "time", Doc: "Since when: a day, `\"2026-11-09\"` (UTC), or a time, RFC 3339."},
+			{Name: "disk", Type: "size", Doc: "What its disk holds, where that is billed."},
+			{Name: "price", Type: "object", Default: "not known", Doc: "What it is billed as it stands, as `price` of the backend says it: `usd_per_hour`, `usd_per_gb_month` (of `disk`), or in another currency."},
+		},
+	}},
 }
 
 var sourceAttrs = []Attr{

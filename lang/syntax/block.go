@@ -167,19 +167,19 @@ func nameForm(block string) string {
 	switch block {
 	case "campaign":
 		return "use letters, digits, _, - and ., and do not begin with a point"
-	case "budget":
+	case "budget", "clock", "rented":
 		return "it is empty"
 	}
 	return "use letters, digits, _ and -, and begin with a letter"
 }
 
 // validLabel holds names that stand in addresses to their form; a campaign's
-// name is also a file's, and a budget's is only shown.
+// name is also a file's, and a budget's, a clock's and a machine's are only shown.
 func validLabel(block, label string) bool {
 	switch block {
 	case "campaign":
 		return label != "" && !strings.HasPrefix(label, ".") && strings.Trim(label, ".-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-	case "budget":
+	case "budget", "clock", "rented":
 		return label != ""
 	}
 	return addr.ValidName(label)

@@ -253,11 +253,13 @@ func TestSmallerGPUs(t *testing.T) {
 		"80 GiB asked for, and no other has a price": {`gpu { memory = "80GiB" }`, nil, func(p []offer.Pool) { p[1].Price = p[0].Price }, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`, "80GiB asked for", ""},
 		"none asked for, and 80 GiB given": {"", nil, nil, `place: options "slurm" { partition = "gpu" } → options "slurm" { partition = "small" }`,
 			"The most that any of 5 measured launches had on one GPU was 4GiB of 80GiB; those of partition small of slurm.x have 16GiB.", "usd 15 of the 5 jobs left"},
-		"none asked for, and the smaller has no price": {"", nil, func(p []offer.Pool) { p[1].Price = offer.Price{} }, "", "", ""},
-		"a model asked for":                            {`gpu { models = ["A100"] }`, nil, nil, "", "", ""},
-		"more than the smaller one has":                {"", func(d *deed) { d.usage.GPUMaxMem = 14 * gib }, nil, "", "", ""},
-		"not measured":                                 {`gpu { memory = "80GiB" }`, func(d *deed) { d.usage.GPUMaxMem = -1 }, nil, "", "", ""},
-		"out of its memory":                            {`gpu { memory = "80GiB" }`, func(d *deed) { d.class = "oom_gpu" }, nil, "gpus:", "", ""},
+		"none asked for, and the smaller has no price":                    {"", nil, func(p []offer.Pool) { p[1].Price = offer.Price{} }, "", "", ""},
+		"none asked for, and the smaller has no price in service units":   {"", nil, func(p []offer.Pool) { p[1].Price.UnknownSU = true }, "", "", ""},
+		"80 GiB asked for, and the smaller has no price in service units": {`gpu { memory = "80GiB" }`, nil, func(p []offer.Pool) { p[1].Price.SUPerCPUHour, p[1].Price.UnknownSU = "", true }, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`, "80GiB asked for", ""},
+		"a model asked for":             {`gpu { models = ["A100"] }`, nil, nil, "", "", ""},
+		"more than the smaller one has": {"", func(d *deed) { d.usage.GPUMaxMem = 14 * gib }, nil, "", "", ""},
+		"not measured":                  {`gpu { memory = "80GiB" }`, func(d *deed) { d.usage.GPUMaxMem = -1 }, nil, "", "", ""},
+		"out of its memory":             {`gpu { memory = "80GiB" }`, func(d *deed) { d.class = "oom_gpu" }, nil, "gpus:", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := load(t, phase("train", resources("gpus = 1", `walltime = "3h"`, c.job), ""))
@@ -318,6 +320,38 @@ func TestMoveOff(t *testing.T) {
 	}
 	if saves := savings(p.Saves); saves != "service_units 12 of the 6 jobs left" { // 6 jobs × 4 cores × 1 h × (1 − 0.5)
 		t.Errorf("saves %q", saves)
+	}
+}
+
+// TestWhatNobodyPricedSavesNothing: CPU steps are moved to a partition whose price
+// is known before one whose is not, and what that saves is told as far as it is.
+func TestWhatNobodyPricedSavesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		pools []offer.Pool
+		to    string
+		saves string
+	}{
+		"no other":  {[]offer.Pool{{Name: "bare"}}, "bare", ""},
+		"one other": {[]offer.Pool{{Name: "bare"}, {Name: "cpu", Price: offer.Price{SUPerCPUHour: "0.5"}}}, "cpu", "service_units 12 of the 6 jobs left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := load(t, phase("train", resources("cpus = 4", `walltime = "2h"`), ""))
+			w.pools = w.pools[:1]
+			for _, p := range c.pools {
+				p.Backend, p.Word, p.CPUs, p.Memory, p.Price.Known, p.Price.UnknownSU = "slurm.x", "partition", 64, 256*gb, true, p.Price.SUPerCPUHour == ""
+				w.pools = append(w.pools, p)
+			}
+			for i := range 4 {
+				w.did("train", i, deed{run: time.Hour, usage: state.Usage{MaxRSS: gb, CPU: 4 * 3600, GPUMaxMem: -1}})
+			}
+			r := w.advice()
+			if len(r.Proposals) != 1 {
+				t.Fatalf("%+v", r)
+			}
+			if p := r.Proposals[0]; !strings.Contains(p.Edit.After, c.to) || savings(p.Saves) != c.saves {
+				t.Errorf("%+v", p)
+			}
+		})
 	}
 }
 
@@ -404,8 +438,26 @@ func TestHistory(t *testing.T) {
 	if m := train.Median; m.Queue != time.Hour || m.Retry != time.Hour+time.Minute || m.Run != 2*time.Hour {
 		t.Errorf("%+v", m)
 	}
-	if got := fmt.Sprint(train.Uses); !strings.Contains(got, "memory 4e+09 1e+09 1e+09 1") {
+	if got := fmt.Sprint(train.Uses); !strings.Contains(got, "memory 4e+09 4e+09 1e+09 1e+09 1") {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestAskedForByTheCell: where the jobs of a phase ask for different amounts the
+// history has the least beside the most.
+func TestAskedForByTheCell(t *testing.T) {
+	w := load(t, phase("sizes", resources(`memory = cell.i < 3 ? "12GB" : "64GB"`), ""))
+	for cell := range 4 {
+		w.did("sizes", cell, deed{run: time.Minute, usage: state.Usage{MaxRSS: gb, GPUMaxMem: -1}})
+	}
+	if u := w.advice().Phases[0].Uses[0]; u.What != "memory" || u.Asked != 64*gb || u.Least != 12*gb {
+		t.Errorf("%+v", u)
+	}
+	// Those that did not run ask for nothing here.
+	w = load(t, phase("sizes", resources(`memory = cell.i < 3 ? "12GB" : "64GB"`), ""))
+	w.did("sizes", 9, deed{run: time.Minute, usage: state.Usage{MaxRSS: gb, GPUMaxMem: -1}})
+	if u := w.advice().Phases[0].Uses[0]; u.Asked != 64*gb || u.Least != 64*gb {
+		t.Errorf("%+v", u)
 	}
 }
 

@@ -98,6 +98,9 @@ func (a *adviser) cheapest(g *group, here offer.Pool, s offer.Shape, suits func(
 		if same := boolean(y.Backend == here.Backend) - boolean(x.Backend == here.Backend); same != 0 {
 			return same
 		}
+		if known := boolean(priced(y)) - boolean(priced(x)); known != 0 {
+			return known
+		}
 		return cost(s, x).Cmp(cost(s, y))
 	})
 	if len(fit) == 0 {
@@ -105,6 +108,9 @@ func (a *adviser) cheapest(g *group, here offer.Pool, s offer.Shape, suits func(
 	}
 	return fit[0], true
 }
+
+// priced reports whether all that a pool charges is known.
+func priced(p offer.Pool) bool { return p.Price.Known && !p.Price.UnknownSU }
 
 // cost is what a shape costs on a pool for its walltime, in the pool's unit.
 func cost(s offer.Shape, p offer.Pool) decimal.Decimal {

@@ -26,8 +26,8 @@ type History struct {
 // A Use is what launches asked for and used of one resource, in its own unit:
 // bytes, cores, nanoseconds, or bytes of one device.
 type Use struct {
-	What         string // "memory", "cores", "walltime", "gpu memory"
-	Asked        float64
+	What         string  // "memory", "cores", "walltime", "gpu memory"
+	Asked, Least float64 // most and least that a launch asked for
 	Median, Most float64
 	Measured     int // launches; 0 = nobody measured it
 }
@@ -59,8 +59,11 @@ func (g *group) history() History {
 	}
 	add := func(what string, asked func(offer.Shape) float64, of func(launch) (float64, bool)) {
 		u := Use{What: what}
-		for _, l := range g.launches {
-			u.Asked = max(u.Asked, asked(g.shape(l.cell)))
+		for k, l := range g.launches {
+			v := asked(g.shape(l.cell))
+			if u.Asked = max(u.Asked, v); k == 0 || v < u.Least {
+				u.Least = v
+			}
 		}
 		v := measures(g.launches, of)
 		u.Median, u.Most, u.Measured = median(v), most(v), len(v)

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -49,16 +50,18 @@ func (a *adviser) pool(l launch) offer.Pool {
 	return a.Pools[at]
 }
 
-// charged adds what a shape costs on a pool for a time, times a factor. Where
-// whole nodes are charged, what a job leaves of its node is not given back.
-func (t tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) {
-	amounts, _ := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, d)
+// charged adds what a shape costs on a pool for a time, times a factor, and says
+// what of it is known. Where whole nodes are charged, what a job leaves of its
+// node is not given back.
+func (t tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) place.Known {
+	amounts, known := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, d)
 	for unit, v := range amounts {
 		if p.WholeNode && (unit == place.CPUHours || unit == place.GPUHours) {
 			continue
 		}
 		t.add(unit, v.Mul(times))
 	}
+	return known
 }
 
 // spared is what launches would have cost less with another shape, scaled to
@@ -75,11 +78,13 @@ func (a *adviser) sparedOn(c *class, change func(offer.Shape) offer.Shape, move 
 		}
 	}
 	scale, of := a.scale(c, ran)
+	known := place.Known{USD: true, ServiceUnits: true}
 	for _, l := range c.launches {
 		d, p, s := evidence.Elapsed(l.at), a.pool(l), c.shape(l.cell)
-		t.charged(s, p, d, scale)
-		t.charged(change(s), move(p), d, scale.Neg())
+		was, is := t.charged(s, p, d, scale), t.charged(change(s), move(p), d, scale.Neg())
+		known = known.And(was).And(is)
 	}
+	maps.DeleteFunc(t, func(unit string, _ decimal.Decimal) bool { return !known.Of(unit) }) // it is saved for something else
 	return t.list(of, false)
 }
 

@@ -62,11 +62,11 @@ func (a *adviser) smallerPool(c *class, bytes float64) (here, there offer.Pool, 
 	l := c.launches[len(c.launches)-1]
 	here = a.pool(l)
 	s := c.shape(l.cell)
-	if len(s.GPU.Models) > 0 || here.GPUMem == 0 || !here.Price.Known {
+	if len(s.GPU.Models) > 0 || here.GPUMem == 0 || !priced(here) {
 		return here, there, false // the campaign names the device, or nobody knows what it was, or what it cost
 	}
 	there, ok = a.cheapest(c.group, here, s, func(p offer.Pool) bool {
-		return p.Price.Known && p.GPUs*max(s.Nodes, 1) >= s.GPUs && p.GPUMem < here.GPUMem && float64(p.GPUMem) >= bytes
+		return priced(p) && p.GPUs*max(s.Nodes, 1) >= s.GPUs && p.GPUMem < here.GPUMem && float64(p.GPUMem) >= bytes
 	})
 	return here, there, ok && cost(s, there).LessThan(cost(s, here))
 }

@@ -20,6 +20,18 @@ func Of(s string) decimal.Decimal {
 	return d
 }
 
+// billionths is how many decimal places launches are counted with.
+const billionths = 9
+
+// Counted is what one launch takes as the ledger counts it: what is charged is
+// rounded up, and hours, which are measured, down.
+func Counted(unit string, d decimal.Decimal) decimal.Decimal {
+	if unit == place.USD || unit == place.ServiceUnits {
+		return d.RoundCeil(billionths)
+	}
+	return d.RoundFloor(billionths)
+}
+
 // Unit is a unit as people call it.
 func Unit(unit string) string {
 	switch unit {
@@ -66,7 +78,7 @@ func Words(unit, text string) string {
 // a limit that reads the same.
 func hours(text string) string {
 	d := Of(text)
-	if d.IsZero() || d.Abs().Cmp(one) >= 0 {
+	if d.IsZero() || d.Abs().Round(6).Cmp(one) >= 0 { // three thirds are one
 		return d.Round(1).String()
 	}
 	return digits(d)

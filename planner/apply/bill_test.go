@@ -325,3 +325,110 @@ phase "b" {
 	// Whoever approves anew what is left gets on.
 	s.check(s.must(t.Context()), "end done=3 failed=0 held=0 blocked=0 left=0")
 }
+
+// TestABudgetOfAPhaseCountsJobsThatLeftIt: a job whose cell is not in its phase any
+// more counts for the phase's budget, as long as it runs and afterwards.
+func TestABudgetOfAPhaseCountsJobsThatLeftIt(t *testing.T) {
+	t.Parallel()
+	const hcl = `
+budget "b" {
+  limits     = { usd = 3 }
+  applies_to = [phase.a]
+}
+phase "a" {
+  grid { axes = { n = [CELLS] } }
+  job {
+    command = "train ${cell.n}"
+    resources { walltime = "1h" }
+  }
+}`
+	s := newStage(t, strings.Replace(hcl, "CELLS", "1, 2", 1))
+	s.world.price, s.world.stall = offer.Price{USDPerHour: "1"}, true
+	ctx, stop := context.WithCancel(t.Context())
+	n := 0
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if _, ok := ev.(state.Submitted); ok {
+				if n++; n == 2 {
+					stop()
+				}
+			}
+		}
+	}
+	s.must(ctx)
+	// Both ran for their hour before anybody asked for their end.
+	s.world.mu.Lock()
+	s.world.stall = false
+	s.world.result = func(providers.Job, int) result { return result{hang: true, lasted: time.Hour} }
+	s.world.step()
+	s.world.result = func(providers.Job, int) result { return result{lasted: time.Hour} }
+	s.world.mu.Unlock()
+	s.conf = func(c *Config) { c.AllowCancel = true }
+	s.write(strings.Replace(hcl, "CELLS", "3, 4, 5", 1))
+	if o := s.must(t.Context()); o.Done != 1 || !strings.Contains(o.Why, "$2 spent") && !strings.Contains(o.Why, "$3 spent") {
+		t.Errorf("%d done, and no more: %s", o.Done, o.Why)
+	}
+	sum := int64(0)
+	for _, en := range s.state().Ledger {
+		if en.Phase != "a" {
+			t.Errorf("%s counts for phase %q", en.Address, en.Phase)
+		}
+		sum += amount.Of(en.Spent["usd"]).IntPart()
+	}
+	if sum != 3 {
+		t.Errorf("$%d of $3 spent\n%s", sum, s.story())
+	}
+}
+
+// TestNoLaunchOfAQueuePassesABudget: what a queue would launch again by itself is
+// taken back where no budget covers it any more, since it was lowered or a bill was
+// above its quote. What runs is left alone.
+func TestNoLaunchOfAQueuePassesABudget(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit, billed string
+		spent         string
+		ends          state.Status
+	}{
+		"as quoted":       {"4", "", "4", state.Failed},
+		"above its quote": {"4", "4 usd", "4", state.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, `
+budget "b" { limits = { usd = `+c.limit+` } }
+phase "a" {
+  job {
+    command = "train"
+    resources { walltime = "1h" }
+  }
+  retry {
+    on           = ["node_failure"]
+    max_attempts = 4
+    delay        = "1ms"
+  }
+}`)
+			s.world.price, s.world.waits = offer.Price{USDPerHour: "1"}, true
+			s.world.result = func(providers.Job, int) result {
+				return result{exit: 1, class: "node_failure", lasted: time.Hour, billed: c.billed}
+			}
+			s.conf = func(conf *Config) {
+				conf.Event = func(ev state.Event) {
+					if o, ok := ev.(state.Observed); ok && o.Status == state.Waiting && c.ends == state.Failed {
+						s.world.mu.Lock()
+						defer s.world.mu.Unlock()
+						for _, j := range s.world.jobs {
+							j.held = false
+						}
+						s.world.step()
+					}
+				}
+			}
+			s.must(t.Context())
+			st := s.state()
+			if spent, _ := st.Spent(nil); spent["usd"] != c.spent || st.Jobs["phase.a"].Status != c.ends {
+				t.Errorf("$%s spent of $%s, and it is %s: %s\n%s", spent["usd"], c.limit, st.Jobs["phase.a"].Status, st.Jobs["phase.a"].Reason, s.story())
+			}
+		})
+	}
+}

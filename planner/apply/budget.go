@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
@@ -46,6 +47,8 @@ func (e *engine) openTab(f *flight) {
 	f.tab = ledger.Tab{Item: ledger.Item{Backend: f.B.Name, Plan: f.plan}, Address: f.Key, Token: f.Token, Pool: f.Pool, First: f.First, Paid: f.tab.Paid}
 	if f.p != nil {
 		f.tab.Phase = f.p.Name
+	} else if j := e.st.Jobs[f.Key]; j != nil { // it left the campaign, and its phase has its budget still
+		f.tab.Phase = j.Phase
 	}
 	switch {
 	case f.asked == nil && f.where == nil: // how large it is, nobody knows
@@ -164,7 +167,7 @@ func (e *engine) watchWaits() {
 			continue
 		}
 		waited := sheet.Waited(e.st.Jobs[f.Key], f.Token, now, f.N)
-		e.waits = earliest(e.waits, now.Add(e.budgets.Await(&f.tab, f.size(), max(waited, 0))))
+		e.waits = clock.Earliest(e.waits, now.Add(e.budgets.Await(&f.tab, f.size(), max(waited, 0))))
 		if waited > 0 && !e.budgets.Covers(&f.tab, now) {
 			f.by = "muster: its wait is billed, and " + e.budgets.Why
 			f.EndAs(fleet.Hold)

@@ -123,5 +123,9 @@ func (e *engine) grown(f *flight, s offer.Shape, from, n int) offer.Shape {
 	if f.p == nil || f.smoke || rec == nil {
 		return s
 	}
-	return relaunch.Shape(s, f.p.Retry, rec.Attempts, from, n, f.B.Pools[f.Pool])
+	pool := f.B.Pools[f.Pool]
+	if f.where != nil {
+		pool = f.where.Limits.On(pool)
+	}
+	return relaunch.Shape(s, f.p.Retry, rec.Attempts, from, n, pool)
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/loop"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/rental"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/state"
@@ -76,6 +77,7 @@ type engine struct {
 	glance    time.Time // when volumes are looked at again; no run waits for it
 	cancelled int
 	deletion  *deletion.Run // of outputs, by a destroy
+	rental    *rental.Run   // of machines that are given back
 	first     string        // first thing that needs muster, in a hand-over
 }
 
@@ -100,7 +102,7 @@ func newEngine(ctx context.Context, c Config) *engine {
 		prices: ledger.Prices{}, flights: map[string]*flight{}, byJob: map[string]*flight{},
 	}
 	e.report = e.newTeller()
-	e.freight, e.fleet, e.deletion = e.newFreight(), e.newFleet(), e.newDeletion()
+	e.freight, e.fleet, e.deletion, e.rental = e.newFreight(), e.newFleet(), e.newDeletion(), e.newRental()
 	return e
 }
 
@@ -185,7 +187,7 @@ func (e *engine) turn() {
 		e.glance = glance
 	}
 	e.watchWaits()
-	e.glance = earliest(e.glance, e.waits)
+	e.glance = clock.Earliest(e.glance, e.waits)
 	e.dispatch()
 	if e.handingOver() {
 		e.handOver()
@@ -220,21 +222,14 @@ func (e *engine) wait(ctx context.Context) bool {
 
 // alarm is when the loop has to turn even without news.
 func (e *engine) alarm() time.Time {
-	at := earliest(e.wake, e.glance)
+	at := clock.Earliest(e.wake, e.glance)
 	if !e.unsynced.IsZero() {
-		at = earliest(at, e.unsynced.Add(syncAtLeast))
+		at = clock.Earliest(at, e.unsynced.Add(syncAtLeast))
 	}
-	return earliest(at, e.report.Next())
+	return clock.Earliest(at, e.report.Next())
 }
 
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
-}
-
-func (e *engine) wakeAt(t time.Time) { e.wake = earliest(e.wake, t) }
+func (e *engine) wakeAt(t time.Time) { e.wake = clock.Earliest(e.wake, t) }
 
 // Clock is the time that the run lives by.
 func (e *engine) Clock() time.Time { return e.Time.Now() }

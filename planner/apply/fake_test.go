@@ -25,6 +25,7 @@ type world struct {
 	can    offer.Capabilities
 	slots  int
 	price  offer.Price
+	prices map[string]offer.Price // by backend, where it is another
 	boot   time.Duration
 	jobs   map[string]*fakeJob
 	order  []string
@@ -39,6 +40,7 @@ type world struct {
 	onces  map[string]int // address + result hash → completions
 	logs   []string
 	stall  bool   // nothing is started
+	waits  bool   // a launch that failed is made again when it is let go
 	full   string // why its volume takes nothing more
 	reject func(providers.Job) *providers.Error
 	// result says how a launch ends; nil = exit 0.
@@ -47,6 +49,7 @@ type world struct {
 	mtimes   map[string]time.Time // of listed files
 	ended    []string             // handles of second jobs that were cancelled
 	walltime time.Duration        // longest of the pool
+	longest  time.Duration        // of jobs such as ours, where it is another
 	broken   map[string]bool      // outputs that do not verify, by path
 	released []string             // machines that were to be given back
 	lingers  string               // what is said of one that is there still
@@ -189,6 +192,7 @@ func (w *world) end(j *fakeJob) {
 			w.tell(o)
 			j.status = offer.Queued
 			j.launch++
+			j.held, j.began, j.res = w.waits, time.Time{}, result{}
 			return
 		}
 	}
@@ -226,12 +230,19 @@ func (f *fake) Schema(context.Context) (offer.Schema, error) {
 }
 func (f *fake) Configure(context.Context, providers.Backend) error { return f.op() }
 func (f *fake) Pools(_ context.Context, b string) ([]offer.Pool, error) {
-	return []offer.Pool{{Backend: b, CPUs: 64, Memory: 1 << 40, MaxJobs: f.slots, Total: f.slots, Idle: f.slots, MaxTime: f.walltime, Wait: 0, Price: f.poolPrice()}}, f.op()
+	return []offer.Pool{{Backend: b, CPUs: 64, Memory: 1 << 40, MaxJobs: f.slots, Total: f.slots, Idle: f.slots, MaxTime: f.walltime, Wait: 0, Price: f.poolPrice(b)}}, f.op()
 }
-func (f *fake) poolPrice() offer.Price { p := f.price; p.Known = true; return p }
+func (f *fake) poolPrice(b string) offer.Price {
+	p, ok := f.prices[b]
+	if !ok {
+		p = f.price
+	}
+	p.Known = true
+	return p
+}
 func (f *fake) Quote(_ context.Context, b string, shapes []offer.Shape) (out []offer.Quote, err error) {
 	for i := range shapes {
-		out = append(out, offer.Quote{Backend: b, Shape: i, Fits: true, Price: f.poolPrice(), Boot: f.boot})
+		out = append(out, offer.Quote{Backend: b, Shape: i, Fits: true, Price: f.poolPrice(b), Boot: f.boot, MaxTime: f.longest})
 	}
 	return out, f.op()
 }

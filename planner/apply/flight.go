@@ -96,7 +96,7 @@ func (e *engine) loadFlights() {
 			smoke: j.Smoke, plan: a.Plan, max: a.N, imported: a.Why == imported,
 		}
 		f.First = sheet.FirstLaunch(j, f.Token)
-		f.charged = ledger.Recorded(a)
+		f.charged = ledger.Recorded(a, nil)
 		if s, ok := place.Launched(a); ok {
 			f.asked = &s
 		}
@@ -120,6 +120,7 @@ func (e *engine) loadFlights() {
 				}
 			}
 		}
+		f.charged = ledger.Recorded(a, f.where)
 		f.tab.Paid = e.billed(f.Key, f.Token)
 		e.setAside(f, a.Ceiling)
 		e.adopt(f)
@@ -132,10 +133,10 @@ func (e *engine) whereItWas(f *flight) *place.Decision {
 	v := f.variant()
 	pool := f.B.Pools[f.Pool]
 	d := &place.Decision{Backend: f.B.Name, Pool: f.Pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
-		Price: place.Unwaited(place.NodePrice(pool, pool.Price), pool.Wait), Wait: pool.Wait, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
+		Price: place.Told(pool, pool.Price, pool.Wait), Wait: pool.Wait, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
 	if t := f.charged; t != nil { // the pool alone does not say all of it
 		d.Boot, d.Hold = t.Boot, t.Hold
-		if !d.Price.Known {
+		if !d.Price.Known || d.Price.UnknownSU {
 			d.Price, d.WholeNode = t.Price, t.WholeNode
 		}
 	}

@@ -53,12 +53,14 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 }
 
 // seen notes a step that is not an end. A step that says nothing new leaves
-// no event.
+// no event; that a job is held no more is new.
 func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to cells.Status) {
-	if f.Status == to && o.Expected.IsZero() && o.Reason == "" {
+	rec := e.st.Jobs[f.Key]
+	says := !o.Expected.IsZero() || o.Reason != "" || rec != nil && offer.IsHeld(rec.Reason)
+	if f.Status == to && !says {
 		return
 	}
-	if to != cells.Queued || !o.Expected.IsZero() || o.Reason != "" {
+	if to != cells.Queued || says {
 		e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: f.attemptOf(o, n), Reason: o.Reason, At: e.Clock()})
 	}
 	if f.End == fleet.Stays {
@@ -79,7 +81,13 @@ func (e *engine) launchEnded(f *flight, o *offer.Observation, n int) {
 		Retry: o.Expected, Spent: e.bill(f, o, n), At: e.Clock()})
 	f.mark(cells.Waiting)
 	e.roomLost(f, o.Class)
-	e.report.Note(f.Addr, f.Key+" failed ("+o.Class+") and is tried again", false)
+	next := " and is tried again"
+	if why := e.budgets.Refuses(&f.tab, e.Clock()); why != "" && f.End == fleet.Stays {
+		next, f.by = " and is not tried again: "+why, "muster: "+why
+		f.EndAs(fleet.Hold)
+		e.fleet.Cancel()
+	}
+	e.report.Note(f.Addr, f.Key+" failed ("+o.Class+")"+next, f.End != fleet.Stays)
 }
 
 // succeeded is the end that everything waits for: exit 0, every output

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/planner/apply/results"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/apply/wish"
@@ -73,7 +74,7 @@ func (e *engine) outcome() standing.Outcome {
 	}
 	for _, title := range sortedKeys(kept) {
 		if o.First == "" && e.handingOver() {
-			o.First = fmt.Sprintf("%s takes no more jobs now; %s as room appears", title, jobs(kept[title], "follows", "follow"))
+			o.First = fmt.Sprintf("%s takes no more jobs now; %s as room appears", title, request.Jobs(kept[title], "follows", "follow"))
 		}
 	}
 	o.QueueOn(by)

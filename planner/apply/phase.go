@@ -3,6 +3,7 @@ package apply
 import (
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/brake"
@@ -28,6 +29,7 @@ type phase struct {
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
 	length   func(cell int32) time.Duration // how long each is foretold to take; nil = all alike
 	unplaced bool
+	again    bool    // cells of queues that were looked at already became ready
 	inflight int     // runs and smokes handed over
 	edges    []*edge // to the phases that read its outputs
 	inputs   []*edge // by input
@@ -140,7 +142,7 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 	if k == planner.Retry && rec != nil && rec.Retry.After(e.Clock()) {
 		// Never longer than the delay, or a clock that was set back would keep it
 		// waiting by as much.
-		e.due(p, cell, earliest(rec.Retry, e.Clock().Add(p.Retry.Delay)))
+		e.due(p, cell, clock.Earliest(rec.Retry, e.Clock().Add(p.Retry.Delay)))
 		return cells.Waiting
 	}
 	switch k {

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/place"
@@ -69,13 +70,16 @@ func (e *engine) dispatchPhase(p *phase) {
 			return
 		}
 	}
-	for ord := range p.queues {
-		switch {
-		case p.queues[ord].Len() == 0:
-		case !e.pilotsRide(p, e.fleet.Queues[ord]):
-			e.needs(fmt.Sprintf("phase.%s waits for its pilots", p.Name))
-		default:
-			e.dispatchQueue(p, ord)
+	for p.again = true; p.again; {
+		p.again = false
+		for ord := range p.queues {
+			switch {
+			case p.queues[ord].Len() == 0:
+			case !e.pilotsRide(p, e.fleet.Queues[ord]):
+				e.needs(fmt.Sprintf("phase.%s waits for its pilots", p.Name))
+			default:
+				e.dispatchQueue(p, ord)
+			}
 		}
 	}
 }
@@ -177,7 +181,7 @@ func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string) string {
 	switch {
 	case !e.fleet.Takes(b, pool, under):
 		if limit := b.Pools[pool].MaxSubmit; limit > 0 {
-			return fmt.Sprintf("%s lets you have %s to %s; the rest follows as room appears", b.Title(), jobs(limit, "submitted", "submitted"), pool)
+			return fmt.Sprintf("%s lets you have %s to %s; the rest follows as room appears", b.Title(), request.Jobs(limit, "submitted", "submitted"), pool)
 		}
 		return b.Title() + " takes no more jobs now"
 	case e.cappedAll(b, under):

@@ -193,7 +193,9 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 			e.unchain(f.p, f.cell) // it knows nothing of the token that comes next
 		}
 		e.report.Note(f.Addr, fmt.Sprintf("%s failed (%s); %s", f.Addr, o.Class, e.nextLaunch(f, n)), false)
-		e.elsewhere(f, o.Class)
+		if next := e.nextCandidate(f, "re-placed after "+o.Class+" on "+f.B.Name); next != nil && relaunch.Elsewhere(o.Class) {
+			f.p.places.Move(f.cell, next) // the class is about the machine
+		}
 	case action == relaunch.Hold:
 		e.holdJob(f.p, f.cell, relaunch.Text(o))
 		e.countFailure(f, o)
@@ -202,16 +204,5 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 		e.unchain(f.p, f.cell)
 		e.report.Note(f.Addr, f.Addr+" failed: "+relaunch.Text(o), true)
 		e.countFailure(f, o)
-	}
-}
-
-// elsewhere moves a retry to the next approved candidate where its class is
-// about the machine.
-func (e *engine) elsewhere(f *flight, class string) {
-	if !relaunch.Elsewhere(class) {
-		return
-	}
-	if next := e.nextCandidate(f, "re-placed after "+class+" on "+f.B.Name); next != nil {
-		f.p.places.Move(f.cell, next)
 	}
 }

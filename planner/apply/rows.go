@@ -50,7 +50,7 @@ func (e *engine) once(k planner.Kind, address string) {
 func (e *engine) applyRow(r *planner.Row) {
 	switch {
 	case r.Release:
-		e.releaseRental(r)
+		e.rental.GiveBack(r)
 	case r.Kind == planner.Cancel:
 		e.once(r.Kind, r.Address)
 		if f := e.byJob[r.Address]; f != nil && e.halted != standing.Beyond {

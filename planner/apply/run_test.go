@@ -227,6 +227,27 @@ func TestEngineRetriesAndScalesWhereTheQueueDoesNot(t *testing.T) {
 	}
 }
 
+// TestGrownLaunchKeepsToTheLimitsOfItsJobs: where a qos of their own ends jobs
+// sooner than their partition does, no launch asks for more.
+func TestGrownLaunchKeepsToTheLimitsOfItsJobs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(retrying(`"oom"`, "    scale \"oom_host\" { walltime = 4 }\n"), "command", "resources { walltime = \"1h\" }\n    command", 1))
+	s.world.can.HostQueue, s.world.can.Retries = false, false
+	s.world.walltime, s.world.longest = 24*time.Hour, 3*time.Hour
+	s.world.result = orOnly(`phase.a["n=1"]`, func(_ providers.Job, launch int) result {
+		if launch < 3 {
+			return result{exit: 1, class: "oom_host"}
+		}
+		return result{}
+	})
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	for _, a := range s.state().Jobs[`phase.a["n=1"]`].Attempts[1:] {
+		if a.Scaled["walltime"] != "3h0m0s" {
+			t.Errorf("launch %d: scaled %v", a.N, a.Scaled)
+		}
+	}
+}
+
 func TestAttemptsAreUsedUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, retrying(`"oom"`, ""))
@@ -513,6 +534,38 @@ func TestResumeCountsWhatAHoldKept(t *testing.T) {
 			t.Errorf("%s %v: %+v, %v; want %d, %q", c.verb, c.of, a, err, c.want, c.words)
 		}
 	}
+	// What is held in the queue itself, by no word of muster's.
+	resume := func(want int, words string) {
+		t.Helper()
+		m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
+		a, err := Do(t.Context(), s.config(s.plan(camp, m.st, f), camp, m, f), request.Request{Verb: request.Resume, Who: "bob"})
+		if err != nil || a.Jobs != want || !strings.Contains(a.Text, words) {
+			t.Errorf("%+v, %v; want %d, %q", a, err, want, words)
+		}
+	}
+	held := func(reason string, tokens ...string) {
+		for _, token := range tokens {
+			s.world.jobs[token].seen = offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: reason}
+		}
+	}
+	first, second := s.world.order[0], s.world.order[1]
+	held("held; `muster resume` lets it go", first, second)
+	resume(2, "2 jobs may start again: their queues held them")
+	held("held by an administrator", first)
+	held("others come first", second)
+	resume(0, "nothing was held")
+	held("held by muster again: slurmctld was killed, and has forgotten that it was let go; the next `muster apply` lets it go", second)
+	resume(1, "1 job may start again: its queue held it")
+	held("others come first", second)
+	held("held", first)
+	resume(1, "1 job may start again: its queue held it")
+	m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
+	hold := request.Request{Verb: request.Hold, Who: "bob", Addresses: []string{s.world.jobs[second].Address}}
+	if a, err := Do(t.Context(), s.config(s.plan(camp, m.st, f), camp, m, f), hold); err != nil || a.Jobs != 1 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	held("held", second) // at its word
+	resume(2, "2 jobs may start again, 1 of which their queues held")
 }
 
 func TestStoreThatFailsStopsSubmittingAtOnce(t *testing.T) {

@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
@@ -10,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -52,11 +54,7 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	addresses := r.Addresses
-	if len(addresses) == 0 {
-		addresses = []string{""}
-	}
-	for _, a := range addresses {
+	for _, a := range r.On() {
 		e.emit(state.HoldSet{Hold: state.Hold{Address: a, Who: r.Who, Reason: r.Reason, At: e.Clock()}})
 	}
 	e.loadHolds()
@@ -66,7 +64,18 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 	if n == 0 {
 		return 0, "held until `muster resume`; no job was waiting to start", nil
 	}
-	return n, jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on", nil
+	return n, request.Jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on", nil
+}
+
+// heldThere counts the jobs that a queue holds though nothing here does: somebody
+// held them there, or it has forgotten that they were let go.
+func (e *engine) heldThere() (n int) {
+	for _, f := range e.flights {
+		if rec := e.st.Jobs[f.Key]; f.Status == cells.Queued && rec != nil && offer.IsHeld(rec.Reason) && e.mayStart(f) {
+			n++
+		}
+	}
+	return n
 }
 
 // toStart counts the jobs that wait to start, here or in the queue of a backend.
@@ -89,7 +98,7 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		return 0, "", err
 	}
 	free := func(p *lang.Phase, c int) bool { return covered(p, c) && !e.holds.Covers(p, c) }
-	holds, before := len(e.st.Holds), e.toStart(free)
+	holds, before, there := len(e.st.Holds), e.toStart(free), e.heldThere()
 	e.clearHolds(r)
 	lifted, n := len(e.st.Holds) < holds, e.toStart(free)-before
 	e.freight.ForgetBroken()
@@ -100,11 +109,7 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 	}
 	var closed []string
 	for _, p := range e.phases {
-		whole := len(r.Addresses) == 0
-		for _, a := range r.Addresses {
-			whole = whole || a == "phase."+p.Name
-		}
-		if whole && p.breaker.Open {
+		if p.breaker.Open && (len(r.Addresses) == 0 || slices.Contains(r.Addresses, "phase."+p.Name)) {
 			e.emit(state.BreakerClosed{Phase: p.Name, By: r.Who, At: e.Clock()})
 			p.breaker = brake.Breaker{}
 			closed = append(closed, p.Name)
@@ -112,8 +117,12 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		n += e.freeCells(p, covered, r.Who)
 	}
 	e.releaseQueues(closed)
-	e.report.Note("", "resumed by "+r.Who+": "+jobs(n, "may start again", "may start again"), false)
+	e.report.Note("", "resumed by "+r.Who+": "+request.Jobs(n+there, "may start again", "may start again"), false)
 	switch {
+	case n == 0 && there > 0:
+		return there, request.Jobs(there, "may start again: its queue held it", "may start again: their queues held them"), nil
+	case there > 0:
+		return n + there, fmt.Sprintf("%d jobs may start again, %d of which their queues held", n+there, there), nil
 	case n == 0 && lifted && e.holds.Any():
 		return 0, "it is cleared, and no job may start by that: " + e.holds.Text, nil
 	case n == 0 && lifted:
@@ -121,14 +130,11 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 	case n == 0:
 		return 0, "nothing was held; a job that failed and has changed since runs at the next apply", nil
 	}
-	return n, jobs(n, "may start again", "may start again"), nil
+	return n, request.Jobs(n, "may start again", "may start again"), nil
 }
 
 func (e *engine) clearHolds(r request.Request) {
-	if len(r.Addresses) == 0 {
-		e.emit(state.HoldClear{By: r.Who, At: e.Clock()})
-	}
-	for _, a := range r.Addresses {
+	for _, a := range r.On() {
 		e.emit(state.HoldClear{Address: a, By: r.Who, At: e.Clock()})
 	}
 	e.loadHolds()
@@ -153,18 +159,17 @@ func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who st
 		}
 	}
 	for c, s := range p.Gate.Smokes {
-		if s == cells.Failed || s == cells.Cancelled {
-			if covered(p.Phase, int(c)) {
-				if key := e.recordKey(p, c, true); e.st.Jobs[key] != nil {
-					e.emit(state.Freed{Address: key, By: who, At: e.Clock()})
-				}
-				p.Gate.Smokes[c], p.Gate.Failed = cells.Ready, false
-				if p.Waits[c] > 0 {
-					p.Gate.Smokes[c] = cells.Pending
-				}
-				n++
-			}
+		if s != cells.Failed && s != cells.Cancelled || !covered(p.Phase, int(c)) {
+			continue
 		}
+		if key := e.recordKey(p, c, true); e.st.Jobs[key] != nil {
+			e.emit(state.Freed{Address: key, By: who, At: e.Clock()})
+		}
+		p.Gate.Smokes[c], p.Gate.Failed = cells.Ready, false
+		if p.Waits[c] > 0 {
+			p.Gate.Smokes[c] = cells.Pending
+		}
+		n++
 	}
 	return n
 }
@@ -222,7 +227,7 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 	if n == 0 {
 		return 0, "nothing to cancel: what is selected neither runs nor waits", nil
 	}
-	return n, jobs(n, "is", "are") + " held; what a backend had of them is being ended", nil
+	return n, request.Jobs(n, "is", "are") + " held; what a backend had of them is being ended", nil
 }
 
 // dropUnsent withdraws intents that are to be cancelled before they are sent.
@@ -269,12 +274,4 @@ func (e *engine) override(r request.Request) (int, string, error) {
 		e.report.Note(a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
 	}
 	return n, "the gate passes", nil
-}
-
-// jobs is "1 job is held" or "24 jobs are held".
-func jobs(n int, one, many string) string {
-	if n == 1 {
-		return "1 job " + one
-	}
-	return fmt.Sprintf("%d jobs %s", n, many)
 }

@@ -40,6 +40,9 @@ func (c Case) Ceiling(budgets []lang.Budget, checks []Check) state.Amounts {
 
 // Asks names why a flag alone does not approve a plan of this ceiling.
 func (c Case) Asks(policy lang.Policy, ceiling state.Amounts) (why []string) {
+	if c.Rests { // what runs was approved before, and the ceiling is what budgets leave
+		return nil
+	}
 	for _, unit := range slices.Sorted(maps.Keys(policy.ApproveAbove)) {
 		limit := policy.ApproveAbove[unit]
 		most, ok := ceiling[unit]

@@ -63,10 +63,13 @@ func (c Case) Check(b lang.Budget) Check {
 	out := Check{Name: b.Name, Limits: maps.Clone(b.Limits), Spent: state.Amounts{}, Deadline: b.Deadline}
 	lines := c.Forecast.ByScope[b.Name]
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
-		spent, unknown := Spent(c.Ledger, b, unit)
+		spent, unknown, unpriced := Spent(c.Ledger, b, unit)
 		out.Spent[unit] = spent.String()
 		if unknown > 0 {
 			out.Warn = append(out.Warn, fmt.Sprintf("%s in the ledger without known %s, counted at the ceiling", attempts(unknown), amount.Unit(unit)))
+		}
+		if unpriced > 0 {
+			out.Warn = append(out.Warn, fmt.Sprintf("%s in the ledger ran where no price in %s was known, counted as none", attempts(unpriced), amount.Unit(unit)))
 		}
 		c.checkUnit(&out, b, unit, spent, forecast.LineOf(lines, unit))
 	}
@@ -122,8 +125,9 @@ func ofSpent(unit string, spent decimal.Decimal) string {
 }
 
 // Spent sums a unit over the ledger entries a budget counts. An entry whose
-// bill is not known counts at its ceiling, which stands in it.
-func Spent(ledger []state.Entry, b lang.Budget, unit string) (total decimal.Decimal, unknown int) {
+// bill is not known counts at its ceiling, which stands in it; unpriced are those
+// that say nothing of this unit, since their place stated no price in it.
+func Spent(ledger []state.Entry, b lang.Budget, unit string) (total decimal.Decimal, unknown, unpriced int) {
 	var sum amount.Tally
 	for i := range ledger {
 		e := &ledger[i]
@@ -133,11 +137,14 @@ func Spent(ledger []state.Entry, b lang.Budget, unit string) (total decimal.Deci
 		if e.Unknown {
 			unknown++
 		}
+		if slices.Contains(e.Unpriced, unit) {
+			unpriced++
+		}
 		if text, ok := e.Spent[unit]; ok {
 			sum.Add(text)
 		}
 	}
-	return sum.Total(), unknown
+	return sum.Total(), unknown, unpriced
 }
 
 // leftOver is how many jobs may not start before a budget is used up, if each
@@ -147,7 +154,7 @@ func (c Case) leftOver(b lang.Budget, unit string, room decimal.Decimal) int {
 	for _, w := range c.Works() {
 		room = room.Sub(w.Smokes[unit])
 		for _, j := range w.Jobs {
-			each := j.Each[unit]
+			each := amount.Counted(unit, j.Each[unit])
 			if j.N == 0 || each.IsZero() || !b.Counts(w.Phase, j.Backend) {
 				continue
 			}

@@ -83,4 +83,8 @@ func TestUnknownCostsHoldNoBudget(t *testing.T) {
 	if len(asks) != 1 || !strings.Contains(asks[0], "policy approve_above is $1") {
 		t.Errorf("%q", asks)
 	}
+	c.Rests = true
+	if asks := c.Asks(lang.Policy{ApproveAbove: map[string]string{"usd": "1"}}, state.Amounts{"usd": "8"}); len(asks) != 0 {
+		t.Errorf("of a plan that starts nothing: %q", asks)
+	}
 }

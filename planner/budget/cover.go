@@ -17,7 +17,7 @@ import (
 // where there is room.
 func Uncovered(st *state.State, b lang.Budget, each state.Amounts) (out []string) {
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
-		spent, _ := Spent(st.Ledger, b, unit)
+		spent, _, _ := Spent(st.Ledger, b, unit)
 		flying := inFlight(st, b, unit)
 		limit, one := amount.Of(b.Limits[unit]), amount.Of(each[unit])
 		if one.IsZero() || !spent.Add(flying).Add(one).GreaterThan(limit) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -91,6 +92,12 @@ func verdict(t *testing.T, passed bool) func(*world) {
 	}
 }
 
+// limited has the qos of the jobs end them earlier than their partition does.
+func limited(w *world) {
+	shape := offer.Shape{CPUs: 1, Nodes: 1, Walltime: 4 * time.Hour, Options: `{"mail":"ada@example.edu","qos":"long"}`}
+	w.in.Quotes = []place.Quoted{{Shape: shape, Quote: offer.Quote{Backend: "slurm.alpine", Pool: "aa100", Fits: true, Wait: -1, MaxTime: 6 * time.Hour}}}
+}
+
 // handed is a record of the first job, being submitted.
 func handed(w *world) {
 	address := `phase.train["seed=1"]`
@@ -146,6 +153,7 @@ func TestPoints(t *testing.T) {
 			w.in.Observed.Jobs = map[string]offer.Observation{"tok": {Token: "tok", Presence: offer.Found, Status: offer.Queued, Handle: "7", Duplicate: "8"}}
 		}, false, "1 job in the queue twice"},
 		{8, "within", nil, true, "4h of 24h allowed; no checkpoint"},
+		{8, "within what its qos allows", limited, true, "4h of 6h allowed by its qos or account, of 24h by partition aa100; no checkpoint"},
 		{8, "segments", func(w *world) {
 			w.replace(`walltime = "4h"`, `walltime = "48h"`)
 			w.replace("  retry {", "  checkpoint {\n    path     = \"c.pt\"\n    interval = \"1h\"\n  }\n  retry {")

@@ -96,9 +96,14 @@ func walltime(f *phase) (bool, string) {
 		if d.Segments > 1 {
 			text = fmt.Sprintf("%s in %d segments of %s, chained by checkpoint", units.ShortDuration(d.Shape.Walltime), d.Segments, text)
 		}
-		switch most := launches.Pool(f.in.Pools, d.Backend, d.Pool).MaxTime; {
+		most := launches.Pool(f.in.Pools, d.Backend, d.Pool).MaxTime
+		switch own := d.Limits.MaxTime; {
 		case wall > most && most > 0: // it would have no place if its qos did not allow it
 			text += fmt.Sprintf(", longer than %s of partition %s as its qos allows", units.ShortDuration(most), d.Pool)
+		case own > 0 && most > 0:
+			text += fmt.Sprintf(" of %s allowed by its qos or account, of %s by partition %s", units.ShortDuration(own), units.ShortDuration(most), d.Pool)
+		case own > 0:
+			text += " of " + units.ShortDuration(own) + " allowed by its qos or account"
 		case most > 0:
 			text += " of " + units.ShortDuration(most) + " allowed"
 		}

@@ -24,6 +24,7 @@ type Evidence struct {
 	Again    time.Duration // least from the end of one that failed to the start of the next: others' turns may be in the rest; 0 where too few were seen
 
 	phase    string
+	policy   *lang.Phase
 	seen     []time.Duration   // of completed attempts
 	observed *forecast.Runtime // their quantiles, once asked for
 	smoke    time.Duration
@@ -41,7 +42,7 @@ const enoughRuns = 3
 // Of gathers what the records of a phase say, nil where a cell has none, and
 // where these are too few its smokes.
 func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validation) *Evidence {
-	ev := &Evidence{phase: p.Name}
+	ev := &Evidence{phase: p.Name, policy: p}
 	launches, failed, lost := 0, 0, time.Duration(0)
 	var again []time.Duration
 	for _, job := range records {
@@ -54,12 +55,15 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 			if at.Ended.IsZero() || d <= 0 {
 				continue
 			}
+			if GoesOn(p, job, k) {
+				continue
+			}
 			launches++
-			if k > 0 && !at.Started.IsZero() && !job.Attempts[k-1].Ended.IsZero() {
+			if k > 0 && !GoesOn(p, job, k-1) && !at.Started.IsZero() && !job.Attempts[k-1].Ended.IsZero() {
 				again = append(again, max(0, at.Started.Sub(job.Attempts[k-1].Ended)))
 			}
 			if k == len(job.Attempts)-1 && job.Status == state.Completed {
-				ev.used(at, d)
+				ev.used(at, worked(p, job))
 			} else if at.Class != "" {
 				failed++
 				lost += d
@@ -104,7 +108,7 @@ func (ev *Evidence) Pace(backend, pool string) float64 {
 	return v
 }
 
-// used counts in what a completed attempt used.
+// used counts in what a completed attempt used, and how long its work took.
 func (ev *Evidence) used(at *state.Attempt, d time.Duration) {
 	ev.seen = append(ev.seen, d)
 	if at.Pool != "" {
@@ -117,7 +121,7 @@ func (ev *Evidence) used(at *state.Attempt, d time.Duration) {
 	ev.longest = max(ev.longest, d)
 	if u := at.Usage; u != nil {
 		ev.memory = max(ev.memory, u.MaxRSS)
-		ev.cores = max(ev.cores, u.CPU/d.Seconds())
+		ev.cores = max(ev.cores, u.CPU/Elapsed(at).Seconds())
 	}
 }
 
@@ -136,9 +140,13 @@ func (ev *Evidence) Runtime(walltime time.Duration) forecast.Runtime {
 	return forecast.Declared(walltime)
 }
 
-// OnPool is the runtime of a decision's launches where it puts them.
+// OnPool is the runtime of a decision's jobs where it puts them: of all launches
+// of one together, where these go on from a checkpoint.
 func (ev *Evidence) OnPool(d place.Decision) forecast.Runtime {
-	r := ev.Runtime(d.Shape.Walltime)
+	r := ev.Runtime(Longest(ev.policy, d))
+	if r.Basis == forecast.NoHistory { // what is declared is declared of the work
+		r = forecast.Declared(d.Shape.Walltime)
+	}
 	if by := ev.Pace(d.Backend, d.Pool); by != 1 {
 		return r.Paced(by)
 	}
@@ -151,13 +159,8 @@ func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (time.Durati
 	if p.Smoke == nil || len(p.Smoke.Cells) == 0 {
 		return 0, 0
 	}
-	longest := 0.0
-	for _, v := range verdicts {
-		if v.Passed && within(v.Address, p.Name) {
-			longest = max(longest, v.Elapsed)
-		}
-	}
-	if longest <= 0 {
+	seen := smokes(p.Name, verdicts)
+	if len(seen) == 0 {
 		return 0, 0
 	}
 	cell := p.Smoke.Cells[0]
@@ -165,7 +168,26 @@ func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (time.Durati
 	if !changed {
 		return 0, 0
 	}
-	return time.Duration(longest * float64(time.Second)), ratio
+	return seen[len(seen)-1], ratio
+}
+
+// smokes are how long the smokes of a phase took that passed, shortest first.
+func smokes(phase string, verdicts map[string]state.Validation) (seen []time.Duration) {
+	for _, v := range verdicts {
+		if v.Passed && v.Elapsed > 0 && within(v.Address, phase) {
+			seen = append(seen, time.Duration(v.Elapsed*float64(time.Second)))
+		}
+	}
+	slices.Sort(seen)
+	return seen
+}
+
+// Smoke is the runtime of a smoke of a phase: as those that passed.
+func Smoke(phase string, verdicts map[string]state.Validation, walltime time.Duration) forecast.Runtime {
+	if seen := smokes(phase, verdicts); len(seen) > 0 {
+		return forecast.Observed("smokes of "+phase, seen, walltime)
+	}
+	return forecast.Declared(walltime)
 }
 
 // within reports whether an address is that of a phase's job or smoke.

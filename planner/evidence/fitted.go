@@ -43,8 +43,8 @@ func Fit(p *lang.Phase, records []*state.Job) (Fitted, bool) {
 		return f, false
 	}
 	var points []fit.Point
-	for _, i := range sampled(completed(records)) {
-		points = append(points, fit.Point{Axes: f.at(i, nil), Seconds: ran(records[i]).Seconds()})
+	for _, i := range sampled(completed(p, records)) {
+		points = append(points, fit.Point{Axes: f.at(i, nil), Seconds: worked(p, records[i]).Seconds()})
 	}
 	var ok bool
 	if f.model, ok = fit.Fit(names, points); !ok {
@@ -56,21 +56,13 @@ func Fit(p *lang.Phase, records []*state.Job) (Fitted, bool) {
 }
 
 // completed are the cells whose job completed in a time that is known.
-func completed(records []*state.Job) (cells []int) {
+func completed(p *lang.Phase, records []*state.Job) (cells []int) {
 	for i, job := range records {
-		if job != nil && job.Status == state.Completed && ran(job) > 0 {
+		if job != nil && job.Status == state.Completed && worked(p, job) > 0 {
 			cells = append(cells, i)
 		}
 	}
 	return cells
-}
-
-// ran is how long the last launch of a job took.
-func ran(job *state.Job) time.Duration {
-	if len(job.Attempts) == 0 {
-		return 0
-	}
-	return Elapsed(&job.Attempts[len(job.Attempts)-1])
 }
 
 // sampled are at most mostPoints of some cells, each once, from all over them: in
@@ -270,7 +262,7 @@ func (f *Fitted) Split(out *forecast.Phase, starts func(cell int) bool) {
 				continue
 			}
 			group := out.Groups[at]
-			group.Runtime = f.Runtime(bucket, group.Decision.Shape.Walltime)
+			group.Runtime = f.Runtime(bucket, Longest(f.phase, group.Decision))
 			g = uint16(len(out.Groups))
 			out.Groups, groups[key] = append(out.Groups, group), g
 		}

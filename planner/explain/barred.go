@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
@@ -47,7 +48,27 @@ func uncovered(in planner.Input, phase string, x Job) (out []string) {
 }
 
 // unlisted are the candidates of a job that were not compared, and why.
-func unlisted(in planner.Input, p *lang.Phase, cell int, d place.Decision) []place.Candidate {
+func unlisted(in planner.Input, p *lang.Phase, cell int, d place.Decision) (out []place.Candidate) {
+	if len(p.Overflow) > 0 {
+		out = overflowing(in, p, cell, d)
+		d.Candidates = slices.Concat(d.Candidates, out)
+	}
 	g := place.Group{Candidates: p.Candidates, Shape: p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)].Shape}
-	return place.Input{Backends: in.Campaign.Backends, Policy: in.Campaign.Policy, Unreachable: in.Observed.Unreachable}.Unlisted(g, p.Overflow, d)
+	return append(out, place.Input{Backends: in.Campaign.Backends, Policy: in.Campaign.Policy, Unreachable: in.Observed.Unreachable}.Unlisted(g, p.Overflow, d)...)
+}
+
+// overflowing are the pools of a phase's overflow that a decision does not list,
+// with their figures.
+func overflowing(in planner.Input, p *lang.Phase, cell int, d place.Decision) (out []place.Candidate) {
+	for _, c := range planner.WouldGo(in, p, cell, p.Overflow...).Candidates {
+		listed := func(o place.Candidate) bool { return o.Backend == c.Backend && o.Pool == c.Pool }
+		if slices.ContainsFunc(d.Candidates, listed) {
+			continue
+		}
+		if c.Fits {
+			c.Won, c.Why = false, place.OverflowTakes
+		}
+		out = append(out, c)
+	}
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -103,5 +104,33 @@ func TestListsEveryCandidate(t *testing.T) {
 		if c.Backend == "ssh.denied" {
 			t.Error("explaining a plan approves more")
 		}
+	}
+}
+
+// TestOverflowHasFigures: where jobs may go that would wait, with what one costs
+// there; no ceiling counts it for a job that does not go there.
+func TestOverflowHasFigures(t *testing.T) {
+	t.Parallel()
+	in := one(t)
+	in.Campaign.Phases[0].Candidates, in.Campaign.Phases[0].Overflow = []string{"local.local"}, []string{"sim.rent", "sim.away"}
+	in.Pools = append(in.Pools, offer.Pool{Backend: "sim.rent", Name: "big", CPUs: 8, Idle: 8, Total: 8, Price: offer.Price{Known: true, USDPerHour: "3"}})
+	in.Observed.Unreachable = map[string]string{"sim.away": "no route"}
+	p, diags := planner.Make(in)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	x, err := Of(p, in, "a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range x.Decision.Candidates {
+		got[c.Backend] = c.Cost["usd"] + " " + c.Why
+	}
+	if len(got) != 3 || got["sim.rent"] != "1.5 "+place.OverflowTakes || got["sim.away"] != " cannot be asked: no route" {
+		t.Errorf("%q", got)
+	}
+	if x.Ceiling["usd"] != "" && x.Ceiling["usd"] != "0" {
+		t.Errorf("at most %v", x.Ceiling)
 	}
 }

@@ -26,12 +26,13 @@ type Job struct {
 	Decision  place.Decision
 	Goes      bool          // false: Decision is where it would go if it were run now
 	Ceiling   state.Amounts // of all its launches
-	Priced    bool          // false: a price is not known
+	Priced    place.Known   // in which units the price is known of every candidate
 	Attempts  int           // most launches
 	Waits     []Wait
 	Barred    []string // what else keeps it from starting, as sentences without a period
 	Unlocks   []string // phases that read its outputs
 	Smoke     string   // what the gate of its phase does
+	Held      bool     // with its phase, for what Smoke says
 	Pilot     bool
 	Protected bool
 }
@@ -61,7 +62,6 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
 		x.Decision = planner.WouldGo(in, pp.Phase, cell)
 	}
-	x.Decision.Candidates = slices.Concat(x.Decision.Candidates, unlisted(in, pp.Phase, cell, x.Decision)) // a copy: the plan keeps what it approves
 	most, priced := launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Ceiling, x.Priced = amount.Texts(most), priced
 	x.Attempts = launches.Most(pp.Phase.Retry, x.Decision.Segments)
@@ -83,10 +83,12 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 			}
 		}
 	}
-	x.Smoke = gateText(pp)
+	x.Smoke, x.Held = gateText(pp), x.Kind == planner.HeldKind && pp.Hold != "" && x.Detail.Text == pp.Hold
 	if at := x.Detail.State.Last(); x.Goes || x.Kind == planner.Continue && at != nil && at.Started.IsZero() {
 		x.Barred = append(fullVolumes(in, x), uncovered(in, phase, x)...)
 	}
+	// Last, since no ceiling counts these; and a copy: the plan keeps what it approves.
+	x.Decision.Candidates = slices.Concat(x.Decision.Candidates, unlisted(in, pp.Phase, cell, x.Decision))
 	return x, nil
 }
 

@@ -50,9 +50,13 @@ type Phase struct {
 	Smoke      place.Decision // where its smokes are to run; zero = none are
 }
 
+// Carried has an input move what would have to move if all jobs of a phase went
+// to another candidate.
+type Carried func(in *forecast.Input, phase string, to place.Candidate)
+
 // Find lists what would make what was forecast end sooner, each tried by itself
 // in the simulation, what saves most first.
-func Find(f forecast.Forecast, in forecast.Input, phases []Phase) []Way {
+func Find(f forecast.Forecast, in forecast.Input, phases []Phase, carried Carried) []Way {
 	cells := 0
 	for _, p := range in.Phases {
 		cells += len(p.Of)
@@ -65,7 +69,7 @@ func Find(f forecast.Forecast, in forecast.Input, phases []Phase) []Way {
 		critical[name] = true
 	}
 	var out []Way
-	for _, c := range slices.Concat(moreDevices(in, phases, critical), higherCaps(in, critical), otherPools(in, phases, critical)) {
+	for _, c := range slices.Concat(moreDevices(in, phases, critical), higherCaps(in, critical), otherPools(in, phases, critical, carried)) {
 		end, lines := forecast.Outlook(c.in)
 		saves := f.Walltime.P50 - end
 		if float64(saves) < fasterBy*float64(f.Walltime.P50) {
@@ -158,7 +162,7 @@ func higherCaps(in forecast.Input, critical map[string]bool) (out []change) {
 
 // otherPools moves each phase of the critical path to each other candidate that
 // could take all of it, as if it ran as fast there.
-func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (out []change) {
+func otherPools(in forecast.Input, phases []Phase, critical map[string]bool, carried Carried) (out []change) {
 	for i, w := range phases {
 		if !critical[w.Name] {
 			continue
@@ -170,12 +174,13 @@ func otherPools(in forecast.Input, phases []Phase, critical map[string]bool) (ou
 			for k := range more.Phases[i].Groups {
 				g := &more.Phases[i].Groups[k]
 				if g.Decision.Backend != "" && !g.InFlight && !g.Queued {
-					g.Decision, g.Dearest = moved(g.Decision, to), place.Decision{}
+					g.Decision, g.Dearer = g.Decision.To(to), nil
 				}
 			}
 			if g := &more.Phases[i].SmokeJob; g.Decision.Backend != "" { // it is tried where it runs
-				g.Decision, g.Dearest = moved(g.Decision, smokeAt(w.Smoke, to)), place.Decision{}
+				g.Decision, g.Dearer = g.Decision.To(smokeAt(w.Smoke, to)), nil
 			}
+			carried(&more, w.Name, to)
 			word := ""
 			if d := w.Placements[w.firstPlaced()]; d.Backend == to.Backend {
 				word = d.Word
@@ -197,14 +202,8 @@ func unbounded(pools []offer.Pool, w Phase, to place.Candidate) bool {
 	if at < 0 {
 		return true
 	}
-	_, bounded := forecast.Bound(pools[at], moved(w.Placements[w.firstPlaced()], to))
+	_, bounded := forecast.Bound(pools[at], w.Placements[w.firstPlaced()].To(to))
 	return !bounded
-}
-
-// moved is a decision for another of its candidates.
-func moved(d place.Decision, to place.Candidate) place.Decision {
-	d.Backend, d.Pool, d.Price, d.WholeNode, d.Wait, d.Boot, d.Hold, d.Segments = to.Backend, to.Pool, to.Price, to.WholeNode, to.Wait, to.Boot, to.Hold, to.Segments
-	return d
 }
 
 // smokeAt is where a smoke goes whose jobs go to a pool: to the cheapest that its

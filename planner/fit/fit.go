@@ -39,10 +39,11 @@ type rival struct {
 // Multimodel Inference, 2002).
 const decided = 4.0
 
-// lessLikely is what counts against a mere power where a constant part beside
-// what grows with its size explains the runs as well: starting takes its time
-// more often than a cost grows more slowly than its size. A judgement of ours,
-// within which two laws have about the same support.
+// lessLikely is what counts against a mere power, or a square, where a constant
+// part beside what grows with its size explains the runs as well: starting takes
+// its time more often than a cost grows more slowly than its size, and what is
+// done for each item is more than what is done for each pair. A judgement of
+// ours, within which two laws have about the same support.
 const lessLikely = 2.0
 
 // Fit finds the law that points follow, or reports false where none explains
@@ -114,9 +115,9 @@ func choose(all []fitted) (fitted, bool) {
 	}
 	by := func(a, b fitted) int { return cmp.Compare(a.aicc, b.aicc) }
 	best := slices.MinFunc(all, by)
-	if best.kind == product && best.power {
+	if best.kind == product && best.power || best.square {
 		for _, f := range slices.SortedStableFunc(slices.Values(all), by) {
-			if f.kind != product && !f.power && f.aicc <= best.aicc+lessLikely {
+			if f.kind != product && !f.power && !f.square && f.aicc <= best.aicc+lessLikely {
 				return f, true
 			}
 		}

@@ -200,6 +200,39 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
+// TestTwiceAsLarge: three sizes and four runs of each tell what twice the largest
+// takes where the cost is of each item or of each pair, beside a constant.
+func TestTwiceAsLarge(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		takes func(x []float64) float64
+		most  float64 // median error
+	}{
+		"of each item": {func(x []float64) float64 { return 2 + x[0] }, 0.08},
+		"of each pair": {func(x []float64) float64 { return 2 + 0.3*x[0]*x[0] }, 0.08}, // 10 to 20 % with exponents that are fitted
+	} {
+		rnd := rand.New(rand.NewPCG(8, 9))
+		far := []float64{8}
+		var off []float64
+		below := 0
+		for range 300 {
+			m, ok := Fit([]string{"n"}, runs(rnd, c.takes, 0.06, 4, doubled[:3]))
+			if !ok {
+				t.Fatalf("%s: no law", name)
+			}
+			log, unsure := m.At(far)
+			off = append(off, math.Abs(log-math.Log(c.takes(far))))
+			if log+1.28*math.Hypot(unsure, m.Spread) >= math.Log(c.takes(far)) {
+				below++
+			}
+		}
+		slices.Sort(off)
+		if off[150] > c.most || below < 255 {
+			t.Errorf("%s: off by %.0f %% in the median, and the bound holds in %d of 300", name, 100*off[150], below)
+		}
+	}
+}
+
 // TestOneSlowRun: a slow run at the end of an axis is no law, however high the
 // power that goes through it; a steep law that the others follow, too, is one.
 func TestOneSlowRun(t *testing.T) {

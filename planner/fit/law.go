@@ -13,13 +13,15 @@ import (
 // kinds. All parts are above zero, for no part of a job takes less than no time;
 // a constant part is what starting it takes, whatever its size.
 //
-//	product:   f = Π x^b             b fitted, or 1
+//	product:   f = Π x^b             b fitted, or 1 or 2
 //	constant:  f = e^r + Π x^b
 //	sum:       f = 1 + Σ e^s·x
 type law struct {
 	kind  kind
 	axes  int
 	power bool // exponents are fitted
+	// square says that they are 2 where they are not: what is done for each pair.
+	square bool
 }
 
 type kind int
@@ -30,12 +32,15 @@ const (
 	added
 )
 
-func power(axes int) law { return law{product, axes, true} }
-func sum(axes int) law   { return law{added, axes, false} }
+func power(axes int) law { return law{kind: product, axes: axes, power: true} }
+func sum(axes int) law   { return law{kind: added, axes: axes} }
 
 // laws are those that are tried.
 func laws(axes int) []law {
-	out := []law{{product, axes, false}, {constant, axes, false}, power(axes), {constant, axes, true}}
+	out := []law{{kind: product, axes: axes}, {kind: constant, axes: axes}, power(axes), {kind: constant, axes: axes, power: true}}
+	if axes == 1 {
+		return append(out, law{kind: constant, axes: axes, square: true})
+	}
 	if axes > 1 {
 		out = append(out[:2], append([]law{sum(axes)}, out[2:]...)...)
 	}
@@ -52,6 +57,14 @@ func (l law) params() int {
 		n += l.axes
 	}
 	return n
+}
+
+// fixed is the exponent that is not fitted.
+func (l law) fixed() float64 {
+	if l.square {
+		return 2
+	}
+	return 1
 }
 
 // exponents are where the exponents stand among the parameters; 0 = they are 1.
@@ -80,7 +93,7 @@ func (l law) value(theta, x, grad []float64) float64 {
 	}
 	at, log := l.exponents(), 0.0
 	for i, v := range x {
-		b := 1.0
+		b := l.fixed()
 		if at > 0 {
 			b = theta[at+i]
 		}
@@ -153,6 +166,8 @@ func (f *fitted) text() string {
 			s += "·" + n
 			if at > 0 {
 				s += fmt.Sprintf("^%.2g", f.theta[at+i])
+			} else if f.square {
+				s += "^2"
 			}
 		}
 		return s

@@ -1,9 +1,11 @@
 package forecast
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -15,10 +17,12 @@ type builder struct {
 	runs   map[string]int // phase → its run node
 	offers map[string]offer.Pool
 	submit map[string]*int64 // pool → jobs that may be handed to it still
+	slots  map[string]*int64 // of jobs with a limit of their own → those that may run still
+	hauls  map[int]int       // of the input → its node
 }
 
 func build(in *Input, d deal) *sim {
-	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: d.handOver(in.HandOver)}, in: in, deal: d, runs: map[string]int{}, offers: map[string]offer.Pool{}, submit: map[string]*int64{}}
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: d.handOver(in.HandOver)}, in: in, deal: d, runs: map[string]int{}, offers: map[string]offer.Pool{}, submit: map[string]*int64{}, slots: map[string]*int64{}, hauls: map[int]int{}}
 	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {
@@ -30,11 +34,8 @@ func build(in *Input, d deal) *sim {
 		key := poolKey(p.Backend, p.Name)
 		c := poolCapacity(p, ours[key])
 		b.pools[key], b.offers[key] = &c, p
-		switch {
-		case p.MaxSubmit > 0:
-			b.submit[key] = limit(p.MaxSubmit)
-		case p.MaxJobs > 0 && in.Driven[p.Backend]:
-			b.submit[key] = limit(p.MaxJobs)
+		if n := handedOver(p, in.Driven[p.Backend]); n > 0 {
+			b.submit[key] = limit(n)
 		}
 	}
 	for i := range in.Phases {
@@ -59,6 +60,36 @@ func inFlight(in *Input) map[string]int64 {
 	return out
 }
 
+// handedOver is how many of our jobs a pool takes at a time, 0 = any number.
+func handedOver(p offer.Pool, driven bool) int {
+	if p.MaxSubmit == 0 && driven {
+		return p.MaxJobs
+	}
+	return p.MaxSubmit
+}
+
+// own are the limits of jobs that are not held to those of their pool. Those that
+// have the same ones share them: they ask for the same qos or licenses.
+func (b *builder) own(key string, d place.Decision) (slots, submit *int64) {
+	shared := func(of map[string]*int64, what string, n int) *int64 {
+		k := fmt.Sprint(key, "\x00", what, n)
+		if of[k] == nil {
+			of[k] = limit(n)
+		}
+		return of[k]
+	}
+	submit = b.submit[key]
+	if d.Limits.MaxJobs > 0 {
+		slots = shared(b.slots, "jobs", d.Limits.MaxJobs)
+	}
+	if p := d.Limits.On(b.offers[key]); d.Limits.MaxJobs != 0 || d.Limits.MaxSubmit != 0 {
+		if submit = nil; handedOver(p, b.in.Driven[d.Backend]) > 0 {
+			submit = shared(b.submit, "submit", handedOver(p, b.in.Driven[d.Backend]))
+		}
+	}
+	return slots, submit
+}
+
 func limit(n int) *int64 {
 	v := int64(unlimited)
 	if n > 0 {
@@ -81,6 +112,7 @@ func (b *builder) addPhase(p *Phase) {
 	if len(groups) == 0 {
 		groups = []Group{{}}
 	}
+	b.haul(p)
 	run := b.add(n, groups)
 	b.runs[p.Name] = run
 	b.connect(p, run, nil)
@@ -127,6 +159,8 @@ type lineKey struct {
 	pool string
 	need capacity
 	wait time.Duration
+	// The limits of the jobs' own; nil for slots = none but the pool's.
+	slots, submit *int64
 }
 
 // waitAnew takes out of the turns between jobs what is counted by itself: where
@@ -136,7 +170,7 @@ func (b *builder) waitAnew(groups []Group) []Group {
 	out := groups
 	for i := range groups {
 		d := &groups[i].Decision
-		if groups[i].Turn <= 0 || b.submit[poolKey(d.Backend, d.Pool)] == nil {
+		if _, submit := b.own(poolKey(d.Backend, d.Pool), *d); groups[i].Turn <= 0 || submit == nil {
 			continue
 		}
 		if &out[0] == &groups[0] {
@@ -161,17 +195,20 @@ func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 		b.pools[key.pool] = pool
 	}
 	key.need = pool.counted(need(b.offers[key.pool], d))
+	if key.slots, key.submit = b.own(key.pool, d); d.Limits.MaxJobs != 0 {
+		key.need.jobs = 0
+	}
 	pool.atLeast(key.need)
 	at, ok := lines[key]
 	if !ok {
 		at = len(n.lines)
 		lines[key] = at
-		l := line{pool: pool, need: key.need, wait: key.wait, caps: []*int64{n.cap, b.caps[""]}}
+		l := line{pool: pool, need: key.need, slots: key.slots, wait: key.wait, caps: []*int64{n.cap, b.caps[""]}}
 		if c := b.caps[d.Backend]; c != nil {
 			l.caps = append(l.caps, c)
 		}
-		if c := b.submit[key.pool]; c != nil {
-			l.caps = append(l.caps, c)
+		if key.submit != nil {
+			l.caps = append(l.caps, key.submit)
 		}
 		n.lines = append(n.lines, l)
 	}
@@ -182,13 +219,22 @@ func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 // cells are those of the phase, or the given ones.
 func (b *builder) connect(p *Phase, to int, cells []int32) {
 	n := b.nodes[to]
-	for _, in := range p.Inputs {
+	for k, in := range p.Inputs {
 		from, ok := b.runs[in.From]
 		if !ok {
 			continue
 		}
-		if e := newEdge(in.Join, to, cells, b.nodes[from].of, n.pending); e != nil {
+		if e := newEdge(in.Join, to, cells, b.nodes[from].of, n.pending, nil); e != nil {
 			b.nodes[from].edges = append(b.nodes[from].edges, e)
+		}
+		for _, leg := range p.legs(k) {
+			at, ok := b.hauls[leg.Haul]
+			if !ok {
+				continue
+			}
+			if e := newEdge(in.Join, to, cells, b.nodes[at].of, n.pending, p.readsHere(leg, to != b.runs[p.Name])); e != nil {
+				b.nodes[at].edges = append(b.nodes[at].edges, e)
+			}
 		}
 	}
 	for _, name := range p.DependsOn {

@@ -50,8 +50,8 @@ func (c *capacity) take(n capacity, times int64) {
 
 // room is how many jobs of a need fit.
 func (c capacity) room(n capacity) int64 {
-	r := c.jobs
-	for _, x := range [][2]int64{{c.gpus, n.gpus}, {c.cpus, n.cpus}, {c.memory, n.memory}} {
+	r := int64(unlimited)
+	for _, x := range [][2]int64{{c.jobs, n.jobs}, {c.gpus, n.gpus}, {c.cpus, n.cpus}, {c.memory, n.memory}} {
 		if x[1] > 0 {
 			r = min(r, x[0]/x[1])
 		}
@@ -135,7 +135,7 @@ func AtOnce(p offer.Pool, d place.Decision) int64 {
 // Bound is how many jobs of a decision a pool runs at once, at least 1, and
 // whether anything is known that bounds them.
 func Bound(p offer.Pool, d place.Decision) (jobs int64, bounded bool) {
-	c := poolCapacity(p, 0)
+	c := poolCapacity(d.Limits.On(p), 0)
 	n := c.counted(need(p, d))
 	c.atLeast(n)
 	room := c.room(n)

@@ -29,6 +29,7 @@ type class struct {
 	group    uint16
 	quantile int // index; see quantiles
 	again    int // launches beyond the first
+	wait     int // in the queue; see waitClass
 }
 
 // quantiles are how far the cells of a phase are off the mean by themselves, in
@@ -69,7 +70,7 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 		if i == 0 {
 			continue
 		}
-		runs[i] = run{group: i, dur: g.duration(d.late, 1)}
+		runs = g.together(runs, i, d.late, 1)
 		if !g.InFlight {
 			n += counts[i]
 			chance = chance || counts[i] > 0 && g.left() > 0
@@ -87,7 +88,7 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 	if len(groups)*len(own) > mostClasses {
 		for i := range groups {
 			if i > 0 {
-				runs[i].dur = groups[i].duration(d.late, n)
+				runs = groups[i].together(runs, i, d.late, n)
 			}
 		}
 		return of, runs
@@ -101,7 +102,7 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 			continue
 		}
 		g := &groups[at]
-		c := class{group: at, quantile: rank(k), again: g.launchedAgain(k, n, d)}
+		c := class{group: at, quantile: rank(k), again: g.launchedAgain(k, n, d), wait: g.waitClass(k, d)}
 		k++
 		if g.Runtime.own() == 0 {
 			c.quantile = 0
@@ -112,13 +113,13 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 				continue
 			}
 			made[c] = to
-			r := run{group: int(at)}
 			z, spare := own[c.quantile], 0.0
 			if c.quantile == len(own)-1 {
 				z, spare = top, last-top
 			}
-			r.dur = g.drawn(z, spare, n, d.late) + g.turn(d.late)
-			runs = append(g.failing(runs, int(at), c.again, g.turn(d.late)+g.lost(d.late)), r)
+			runs = g.failing(runs, int(at), c.again, g.turn(d.late)+g.lost(d.late))
+			runs = g.chain(runs, int(at), g.drawn(z, spare, n, d.late), g.turn(d.late))
+			runs[to].wait = g.waitOf(c.wait, d)
 		}
 		out[i] = to
 	}

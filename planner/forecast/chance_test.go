@@ -133,3 +133,54 @@ func TestDelaysLeaveThePlace(t *testing.T) {
 		}
 	}
 }
+
+// TestManyLaunches: jobs that are drawn one by one are each as long as they are
+// drawn, or as their group, also where all of their launches are more than there
+// are numbers for.
+func TestManyLaunches(t *testing.T) {
+	t.Parallel()
+	g := onMachine(time.Hour)
+	g.Runtime, g.Launch = seenOf(50, 1.1), 10*time.Second
+	of := slices.Repeat([]uint16{1}, mostDrawn)
+	out, runs := deal{drawn: true}.divide("a", of, []Group{{}, g})
+	if len(runs) > Never {
+		t.Errorf("%d runs, and numbers for %d", len(runs), Never)
+	}
+	for i, at := range out {
+		var work time.Duration
+		for k := at; ; k = runs[k].next {
+			if work += runs[k].dur; runs[k].group != 1 {
+				t.Fatalf("cell %d is of group %d", i, runs[k].group)
+			}
+			if runs[k].next == 0 {
+				break
+			}
+		}
+		if work < 30*time.Minute {
+			t.Errorf("cell %d takes %s", i, work)
+		}
+	}
+}
+
+// TestWaitsAreTimes: however far the waits of a queue differ, one that is drawn
+// is a time, and no end in the past.
+func TestWaitsAreTimes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		wait   time.Duration
+		spread float64
+		off    float64
+		want   time.Duration
+	}{
+		{time.Hour, 0, 3, time.Hour},
+		{time.Hour, math.Ln2, 1, 2 * time.Hour},
+		{time.Hour, math.Ln2, -1, 30 * time.Minute},
+		{0, 2, 2, 0},
+		{24 * time.Hour, 5, 4, longestWait},
+		{2 * longestWait, 5, 4, 2 * longestWait},
+	} {
+		if got := Waits(c.wait, c.spread, c.off); (got - c.want).Abs() > time.Second {
+			t.Errorf("%s, off by %v of %v: %s, not %s", c.wait, c.off, c.spread, got, c.want)
+		}
+	}
+}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // units is the order in which amounts are listed.
@@ -19,9 +21,6 @@ const (
 	p90
 	atMost
 )
-
-// billionths is how many decimal places the engine counts costs with.
-const billionths = 9
 
 // A sum adds up one unit at three levels.
 type sum struct {
@@ -87,21 +86,51 @@ func (s sums) add(g Group, n int) {
 		s.aside(g, jobs)
 		return
 	}
-	s.run(expected, g.Decision, g.billed(g.Runtime.Expected), g.rounds(), jobs, g.Runtime.Mark)
-	s.run(p90, g.Decision, g.billed(g.Runtime.Average(g.alike)), g.rounds(), jobs, g.Runtime.Mark)
+	for i, t := range [...]time.Duration{expected: g.Runtime.Expected, p90: g.Runtime.Average(g.alike)} {
+		s.run(i, g.Decision, g.billed(t), g.launches(t), g.rounds(), jobs, g.Runtime.Mark)
+	}
 	if again := g.again(); again > 0 {
 		few := decimal.NewFromFloat(again).Round(6)
 		many := decimal.NewFromFloat(min(again+z90*math.Sqrt(again*(1+again)/max(g.alike, 1)), float64(g.Launches-1))).Round(6)
-		s.run(expected, g.Decision, g.lost(false), nil, jobs.Mul(few), g.Runtime.Mark)
-		s.run(p90, g.Decision, g.lost(true), nil, jobs.Mul(many), g.Runtime.Mark)
+		s.run(expected, g.Decision, g.lost(false), 1, nil, jobs.Mul(few), g.Runtime.Mark)
+		s.run(p90, g.Decision, g.lost(true), 1, nil, jobs.Mul(many), g.Runtime.Mark)
 	}
-	d := g.Decision
-	if g.Dearest.Backend != "" {
-		d = g.Dearest
+	s.most(g, jobs)
+}
+
+// most adds the most that jobs may take: of each unit what is most of all the
+// places that they may go to. One of which it is not known does not count: no job
+// goes there that anything limits in that unit.
+func (s sums) most(g Group, jobs decimal.Decimal) {
+	if len(g.Dearer) == 0 {
+		s.ceiling(g, g.Decision, g.Shapes, jobs)
+		return
 	}
+	all := sums{}
+	all.ceiling(g, g.Decision, g.Shapes, jobs)
+	for _, o := range g.Dearer {
+		there := sums{}
+		there.ceiling(g, o.Decision, o.Shapes, jobs)
+		for unit, v := range there {
+			if v.mark[atMost] != Unknown && v.value[atMost].GreaterThan(all.at(unit).value[atMost]) {
+				all[unit].value[atMost] = v.value[atMost]
+				all[unit].mark[atMost] = max(all[unit].mark[atMost], v.mark[atMost])
+			}
+		}
+	}
+	for unit, v := range all {
+		s.at(unit).plus(atMost, v.value[atMost], v.mark[atMost])
+	}
+}
+
+// ceiling adds jobs at all their launches on one place, each as long as it may be.
+func (s sums) ceiling(g Group, d place.Decision, shapes []offer.Shape, jobs decimal.Decimal) {
 	ceiling, mark := g.Runtime.ceiling()
-	if len(g.Shapes) > 0 && mark == Known {
-		for _, d.Shape = range g.Shapes {
+	if g.Launch > 0 {
+		ceiling = g.Launch
+	}
+	if len(shapes) > 0 && mark == Known {
+		for _, d.Shape = range shapes {
 			s.level(atMost, d, d.Shape.Walltime, jobs, mark)
 		}
 		return
@@ -141,14 +170,12 @@ func alikeIn(in Input) map[string]float64 {
 	return out
 }
 
-// run adds launches of a duration, each in as many segments as the pool makes
-// of it, which are billed one by one. Where only whole units are billed, it
-// counts how far launches are off that duration: a bill by the hour of jobs of
-// about an hour is not that of the average job.
-func (s sums) run(i int, d place.Decision, t time.Duration, rounds []float64, launches decimal.Decimal, mark Mark) {
-	if n := d.Segments; n > 1 {
-		t, launches = t/time.Duration(n), launches.Mul(decimal.NewFromInt(int64(n)))
-	}
+// run adds jobs of a duration, each in so many launches, which are billed one by
+// one. Where only whole units are billed, it counts how far launches are off that
+// duration: a bill by the hour of jobs of about an hour is not that of the average
+// job.
+func (s sums) run(i int, d place.Decision, t time.Duration, each int, rounds []float64, jobs decimal.Decimal, mark Mark) {
+	t, launches := t/time.Duration(each), jobs.Mul(decimal.NewFromInt(int64(each)))
 	if d.Price.Granularity <= 0 && d.Price.Minimum <= 0 || len(rounds) == 0 {
 		s.level(i, d, t, launches, mark)
 		return
@@ -186,14 +213,13 @@ func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.D
 	cost, priced := place.Charged(d.Shape, d.Price, d.WholeNode, t, d.Around(), d.Hold)
 	for unit, v := range cost {
 		if i == atMost {
-			v = v.RoundCeil(billionths) // as the engine counts every launch
+			v = amount.Counted(unit, v)
 		}
 		s.at(unit).plus(i, v.Mul(launches), mark)
 	}
-	if !priced {
-		s.at(place.USD).plus(i, decimal.Zero, Unknown)
-		if cost[place.ServiceUnits].IsPositive() { // rates that are known, of a time that is not
-			s.at(place.ServiceUnits).plus(i, decimal.Zero, Unknown)
+	for _, unit := range units {
+		if !priced.Of(unit) {
+			s.at(unit).plus(i, decimal.Zero, Unknown)
 		}
 	}
 }

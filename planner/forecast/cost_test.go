@@ -29,6 +29,7 @@ var (
 	free      = offer.Price{Known: true}
 	a100Hour  = offer.Price{Known: true, SUPerGPUHour: "108.2"}
 	rental    = offer.Price{Known: true, USDPerGPUHour: "1.10"}
+	units100  = offer.Price{Known: true, SUPerGPUHour: "100"}
 	oneGPU    = offer.Shape{CPUs: 8, GPUs: 1, Nodes: 1}
 	fourCores = offer.Shape{CPUs: 4, Nodes: 1}
 )
@@ -88,9 +89,20 @@ func TestCosts(t *testing.T) {
 		{"not billed while queued", []Group{mod(priced("x.y", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 1* 2* 2", "cpu_hours 4* 8* 8"}},
 		{"segments are billed one by one", []Group{mod(priced("x.y", fourCores, wholeHours, 50*h, 1), func(g *Group) { g.Decision.Segments = 3 })}, 1, []string{"usd 27* 51* 50", "cpu_hours 108* 204* 200"}},
 		{"at most on the dearest candidate", []Group{mod(priced("ssh.lab", oneGPU, free, h, 1), func(g *Group) {
-			g.Dearest = g.Decision
-			g.Dearest.Backend, g.Dearest.Price = "vastai.cloud", rental
+			g.Dearer = dearer(g, rental)
 		})}, 2, []string{"usd 0 0 2.2", "gpu_hours 1* 2* 2"}},
+		{"at most by unit: money there, service units here", []Group{mod(priced("slurm.x", oneGPU, units100, h, 1), func(g *Group) {
+			g.Dearer = dearer(g, rental)
+		})}, 2, []string{"usd 0 0 2.2", "service_units 100* 200* 200", "gpu_hours 1* 2* 2"}},
+		{"at most by unit: of two other places each is dearer in one", []Group{mod(priced("ssh.lab", oneGPU, free, h, 1), func(g *Group) {
+			g.Dearer = dearer(g, rental, units100)
+		})}, 2, []string{"usd 0 0 2.2", "service_units 0 0 200", "gpu_hours 1* 2* 2"}},
+		{"at most where another place has no price", []Group{mod(priced("slurm.x", oneGPU, units100, h, 1), func(g *Group) {
+			g.Dearer = dearer(g, offer.Price{UnknownSU: true})
+		})}, 2, []string{"usd 0 0 0", "service_units 100* 200* 200", "gpu_hours 1* 2* 2"}},
+		{"no price in service units", []Group{priced("slurm.x", oneGPU, offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, h, 1)}, 2, []string{"usd 1* 2* 2", "service_units ? ? ?", "gpu_hours 1* 2* 2"}},
+		{"no price in service units beside one", []Group{priced("slurm.x", oneGPU, units100, h, 1), priced("slurm.x", oneGPU, offer.Price{Known: true, UnknownSU: true}, h, 1)}, 1, []string{"usd 0 0 0", "service_units ? ? ?", "gpu_hours 1* 2* 2"}},
+		{"free in service units", []Group{priced("slurm.x", oneGPU, offer.Price{Known: true, SUPerGPUHour: "0"}, h, 1)}, 2, []string{"usd 0 0 0", "service_units 0 0 0", "gpu_hours 1* 2* 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,6 +115,16 @@ func TestCosts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// dearer are other places of these prices for the jobs of a group.
+func dearer(g *Group, prices ...offer.Price) (out []Dear) {
+	for i, p := range prices {
+		d := g.Decision
+		d.Backend, d.Price = fmt.Sprint("other.", i), p
+		out = append(out, Dear{Decision: d})
+	}
+	return out
 }
 
 // TestUnknownWalltime: neither does the plan know its end.

@@ -112,9 +112,15 @@ func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uin
 		for again < g.Launches-1 && chance.Float64() < min(g.Failing, mostFailing) {
 			again++
 		}
-		turn := g.turnAt(off.Day)
+		turn, work := g.turnAt(off.Day), g.Runtime.Draw(off)
+		if len(runs)+again >= Never-1 {
+			continue // there are no more numbers: it is as its group
+		}
 		out[i] = uint16(len(runs))
-		runs = append(g.failing(runs, int(at), again, turn+g.lost(false)), run{group: int(at), dur: g.Runtime.Draw(off) + turn})
+		runs = g.chain(g.failing(runs, int(at), again, turn+g.lost(false)), int(at), work, turn)
+		if g.WaitSpread > 0 {
+			runs[out[i]].wait = g.waitAt(chance.NormFloat64(), off.Day)
+		}
 	}
 	return out, runs
 }

@@ -31,8 +31,9 @@ func newRows(n int, pairs func(yield func(row, item int32))) rows {
 
 // newEdge joins a consumer's cells (by their index in the phase; nil = all) to
 // the producers that are still to run. It adds to pending what the cells wait
-// for, and returns nil when they wait for nothing.
-func newEdge(in Join, consumer int, cells []int32, of []uint16, pending []int32) *edge {
+// for, and returns nil when they wait for nothing. Where reads is given, other
+// cells wait for nothing of it.
+func newEdge(in Join, consumer int, cells []int32, of []uint16, pending []int32, reads func(cell int) bool) *edge {
 	groups := in.Groups()
 	e := &edge{consumer: consumer, left: make([]int32, groups)}
 	e.groups = newRows(len(of), func(yield func(row, item int32)) {
@@ -56,7 +57,7 @@ func newEdge(in Join, consumer int, cells []int32, of []uint16, pending []int32)
 			if cells != nil {
 				c = int(cells[i])
 			}
-			if g := in.GroupOf(c); e.left[g] > 0 {
+			if g := in.GroupOf(c); e.left[g] > 0 && (reads == nil || reads(c)) {
 				yield(int32(g), int32(i))
 			}
 		}

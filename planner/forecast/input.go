@@ -21,6 +21,7 @@ type Input struct {
 	Driven map[string]bool
 	Scopes []Scope // what budgets want summed
 	Moves  []Move  // files that leave a backend which bills them
+	Hauls  []Haul  // what is moved to where it is read
 }
 
 // Never is the group of a cell that waits for something held: whoever waits
@@ -31,6 +32,7 @@ const Never = math.MaxUint16
 type Phase struct {
 	Name      string
 	Inputs    []Edge   // what its cells wait for, cell by cell
+	Legs      [][]Leg  // by input: what of it has to be moved first; nil = nothing
 	DependsOn []string // phases it waits for as a whole
 
 	Of     []uint16 // by cell: index into Groups; 0 = nothing to do, or Never
@@ -71,7 +73,7 @@ func NewPhase(p *lang.Phase) Phase {
 // A Group is like jobs of one phase and where they go.
 type Group struct {
 	Decision place.Decision
-	Dearest  place.Decision // of the approved candidates, for at most; zero = Decision
+	Dearer   []Dear // of the approved candidates, for at most
 	Runtime  Runtime
 	Launches int           // most launches of one job
 	Shapes   []offer.Shape // of these, where retries scale; nil = all as decided
@@ -80,7 +82,14 @@ type Group struct {
 	Delay    time.Duration // before the next launch
 	Turn     time.Duration // from the end of a job to the start of the next in its place
 	TurnP90  time.Duration // what nine in ten of these stay below; 0 = Turn
-	Running  time.Duration // how long its jobs have run already
+	// WaitSpread is the standard deviation of the logarithm of the wait; 0 = all
+	// wait alike.
+	WaitSpread float64
+	Running    time.Duration // how long its jobs have run already
+	// Launch is how long one launch may last where the next goes on with its work,
+	// and Again what the queue has it wait, as it was seen; 0 = a job is one launch,
+	// but for those that fail.
+	Launch, Again time.Duration
 	// Aside is what was set aside for a launch, by unit, of jobs whose place
 	// cannot be asked what it charges; nil elsewhere.
 	Aside map[string]string
@@ -90,6 +99,12 @@ type Group struct {
 	InFlight, Queued bool
 
 	alike float64 // of how many jobs of its phase the runtimes average out
+}
+
+// A Dear is where jobs may go, too, and cost more in some unit than where they do.
+type Dear struct {
+	Decision place.Decision
+	Shapes   []offer.Shape // of the launches there, as of a group
 }
 
 // StillQueued is a group whose jobs have waited in their backend's queue for so

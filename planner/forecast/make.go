@@ -48,7 +48,8 @@ func eachGroup(in Input, fn func(phase string, g Group, cells int)) {
 	}
 }
 
-// basis lists how runtimes are known, each once, in the order met.
+// basis lists how runtimes are known, each once, in the order met, and then how
+// long what moves is on its way.
 func basis(in Input) []string {
 	var out []string
 	eachGroup(in, func(_ string, g Group, _ int) {
@@ -56,14 +57,20 @@ func basis(in Input) []string {
 			out = append(out, b)
 		}
 	})
+	for _, h := range in.Hauls {
+		if h.Basis != "" {
+			out = append(out, h.Basis)
+		}
+	}
 	return out
 }
 
-// spans are the rows of the Gantt chart, one a phase that does anything.
+// spans are the rows of the Gantt chart, one a phase that does anything, and one
+// for each way that takes its outputs elsewhere.
 func (s *sim) spans() []PhaseSpan {
 	var out []PhaseSpan
 	for _, n := range s.nodes {
-		if len(n.busy) == 0 {
+		if len(n.busy) == 0 || s.brief(n) {
 			continue
 		}
 		busy := slices.Clone(n.busy)
@@ -101,8 +108,9 @@ func join(in []Interval) []Interval {
 func (s *sim) critical() []string {
 	var out []string
 	for at := s.last; at != nobody; at = s.nodes[at.node].cause[at.cell] {
-		if name := s.nodes[at.node].phase; len(out) == 0 || out[len(out)-1] != name {
-			out = append(out, name)
+		n := s.nodes[at.node]
+		if (len(out) == 0 || out[len(out)-1] != n.phase) && !s.brief(n) {
+			out = append(out, n.phase)
 		}
 	}
 	slices.Reverse(out)

@@ -4,7 +4,8 @@ import "time"
 
 // A node is the runs or the smokes of one phase.
 type node struct {
-	phase   string
+	phase   string // or what a haul is called
+	haul    bool
 	groups  []run
 	lines   []line // one for each way of starting
 	of      []uint16
@@ -33,6 +34,7 @@ type run struct {
 	line     int
 	dur      time.Duration
 	inFlight bool
+	wait     time.Duration // before it starts; 0 = as its line
 	// One that fails leaves its place, and is launched again as the run next, which
 	// may start so much later; 0 = it ends well.
 	next uint16
@@ -46,6 +48,7 @@ type run struct {
 type line struct {
 	pool   *capacity
 	need   capacity
+	slots  *int64 // of jobs that have a limit of their own; nil = they have none
 	caps   []*int64
 	wait   time.Duration
 	idle   fifo // to be handed over
@@ -90,6 +93,23 @@ func (q *fifo) pop(n int64) batch {
 		q.head++
 	}
 	return out
+}
+
+// free is how many cells can start.
+func (l *line) free() int64 {
+	n := l.pool.room(l.need)
+	if l.slots != nil {
+		n = max(min(n, *l.slots), 0)
+	}
+	return n
+}
+
+// take has n cells run; a negative n ends them.
+func (l *line) take(n int64) {
+	l.pool.take(l.need, n)
+	if l.slots != nil {
+		*l.slots -= n
+	}
 }
 
 // room is how many cells the caps let be handed over.

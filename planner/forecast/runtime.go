@@ -43,10 +43,30 @@ func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtim
 	r := Runtime{Expected: mean(seen), Median: Quantile(seen, 0.5), P90: next90(seen), Ceiling: walltime, Mark: Estimated, Seen: len(seen),
 		Basis: fmt.Sprintf("%s: mean of %d runs, and what nine in ten of the next stay below", phase, len(seen))}
 	r.shape = shapeOf(seen, r.Expected)
+	if off := meanOff(seen); off >= toldOff {
+		r.Basis = fmt.Sprintf("%s: mean of %d runs, which may be off by ±%.0f %%, and what nine in ten of the next stay below", phase, len(seen), 100*off)
+	}
 	if len(seen) == 1 {
 		r.Basis = phase + ": as long as the one run that is known, and a quarter more"
 	}
 	return r.bounded()
+}
+
+// toldOff is from what share of it on it is told how far a mean may be off: so
+// few runs, or so unlike ones, that the next ten may well have another.
+const toldOff = 0.15
+
+// meanOff is the standard error of a mean, as a share of it.
+func meanOff(seen []time.Duration) float64 {
+	n, m := float64(len(seen)), float64(mean(seen))
+	if n < 2 || m <= 0 {
+		return 0
+	}
+	squares := 0.0
+	for _, d := range seen {
+		squares += (float64(d) - m) * (float64(d) - m)
+	}
+	return math.Sqrt(squares/(n-1)/n) / m
 }
 
 func mean(seen []time.Duration) time.Duration {
@@ -120,6 +140,23 @@ func (r Runtime) Paced(by float64) Runtime {
 	return r.bounded()
 }
 
+// leastLeft is what of a runtime is left at least of a job that has worked long.
+const leastLeft = 0.05
+
+// After is what is left of the same runtime after so long.
+func (r Runtime) After(worked time.Duration) Runtime {
+	if worked <= 0 {
+		return r
+	}
+	for _, d := range []*time.Duration{&r.Expected, &r.Median, &r.P90} {
+		*d = max(*d-worked, time.Duration(leastLeft*float64(*d)))
+	}
+	if r.Ceiling > 0 {
+		r.Ceiling = max(r.Ceiling-worked, r.Expected)
+	}
+	return r
+}
+
 // bounded keeps an estimate below the walltime, at which a job is ended.
 func (r Runtime) bounded() Runtime {
 	if r.Ceiling > 0 {
@@ -164,13 +201,12 @@ func (g Group) again() float64 {
 }
 
 // queueWait is how long a job waits from its hand-over to its start: for its
-// turn, and for a rented machine to boot. Each
-// chained segment waits anew; what is with its backend has waited.
+// turn, and for a rented machine to boot. What is with its backend has waited.
 func (g Group) queueWait() time.Duration {
 	if g.InFlight {
 		return 0
 	}
-	return (max(g.Decision.Wait-g.Turn, 0) + g.Decision.Boot) * time.Duration(max(g.Decision.Segments, 1))
+	return max(g.Decision.Wait-g.Turn, 0) + g.Decision.Boot
 }
 
 // turn is what passes before a job starts in a place that is free; one that runs
@@ -204,11 +240,21 @@ func (g Group) pause(late bool) time.Duration {
 // start, or from now if it runs, to its end: retries, their delays and their
 // waits included, and the turn before it, for which the place stands empty.
 func (g Group) duration(late bool, alike int) time.Duration {
+	return g.work(late, alike) + g.turn(late) + g.retries(late)
+}
+
+// work is what such a job has left to do.
+func (g Group) work(late bool, alike int) time.Duration {
 	d := g.Runtime.Expected
 	if late {
 		d = g.Runtime.Average(float64(alike))
 	}
-	return max(d-g.Running, 0) + g.turn(late) + time.Duration(g.again()*float64(g.loses(late)))
+	return max(d-g.Running, 0)
+}
+
+// retries is what a job's failed launches take on the average.
+func (g Group) retries(late bool) time.Duration {
+	return time.Duration(g.again() * float64(g.loses(late)))
 }
 
 // loses is the time that one failed launch costs a job: what it ran, the delay

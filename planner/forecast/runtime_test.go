@@ -3,6 +3,8 @@ package forecast
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,5 +83,46 @@ func TestNextStaysBelow(t *testing.T) {
 		if share := float64(below) / rounds; share < 0.88 || share > 0.94 {
 			t.Errorf("of %d runs: %.1f %% of the next stay below", n, 100*share)
 		}
+	}
+}
+
+// TestMeanOfFewIsToldToBe: two kinds of jobs, or few unlike ones, leave their mean
+// open, and the basis says how far.
+func TestMeanOfFewIsToldToBe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		minutes []float64
+		want    string
+	}{
+		"alike":         {[]float64{10, 11, 9, 10}, ""},
+		"two kinds":     {[]float64{1, 1, 1, 1, 1, 1, 1, 5, 5, 5, 5, 5}, "mean of 12 runs, which may be off by ±22 %, and"},
+		"two runs":      {[]float64{1, 2}, "mean of 2 runs, which may be off by ±33 %, and"},
+		"one run":       {[]float64{1}, ""},
+		"no time":       {[]float64{0, 0, 0}, ""},
+		"many, of both": {slices.Repeat([]float64{1, 5}, 30), ""},
+	} {
+		var seen []time.Duration
+		for _, m := range c.minutes {
+			seen = append(seen, minutes(m))
+		}
+		if got := Observed("a", seen, 0).Basis; strings.Contains(got, "may be off") != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestWhatIsLeft: of a runtime, what was worked is taken off, and something is
+// always left.
+func TestWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	r := Observed("a", []time.Duration{minutes(100), minutes(100), minutes(100)}, minutes(120))
+	if got := r.After(minutes(60)); got.Expected != minutes(40) || got.P90 != r.P90-minutes(60) || got.Ceiling != minutes(60) {
+		t.Errorf("after an hour: %+v", got)
+	}
+	if got := r.After(minutes(110)); got.Expected != minutes(5) || got.Ceiling < got.Expected {
+		t.Errorf("after longer than foretold: %+v", got)
+	}
+	if got := r.After(0); got.Expected != r.Expected || got.Ceiling != r.Ceiling {
+		t.Errorf("after nothing: %+v", got)
 	}
 }

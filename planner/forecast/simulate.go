@@ -218,7 +218,7 @@ func (s *sim) fold(e event) {
 		n.waiting += len(cells)
 		return
 	}
-	l.pool.take(l.need, -int64(len(cells)))
+	l.take(-int64(len(cells)))
 	if failed := n.groups[e.batch.group]; failed.next != 0 { // it is in the queue again, and counts in the caps
 		s.push(event{at: s.now + failed.gap, node: e.node, batch: batch{failed.next, cells}})
 		return

@@ -31,6 +31,15 @@ func TestWalltime(t *testing.T) {
 		{"a queue that takes two: whoever comes later waits anew", Input{Phases: []Phase{phase("a", 6, 10, waits(5))}, Pools: []offer.Pool{submits(machine(8), 2)}}, 45, 75, "a"},
 		{"what two phases may submit", Input{Phases: []Phase{phase("a", 2, 10, waits(5)), phase("b", 2, 10, waits(5))}, Pools: []offer.Pool{submits(machine(8), 2)}}, 30, 50, "b"},
 		{"a queue without arrays is given what runs at once", Input{Phases: []Phase{phase("a", 6, 10, waits(5))}, Pools: []offer.Pool{runs(machine(8), 3)}, Driven: map[string]bool{"local.local": true}}, 30, 50, "a"},
+		{"a limit of their own: two at once", Input{Phases: []Phase{phase("a", 6, 10, held(offer.Limits{MaxJobs: 2}))}, Pools: []offer.Pool{machine(8)}}, 30, 60, "a"},
+		{"two phases share a limit of their own", Input{Phases: []Phase{phase("a", 4, 10, held(offer.Limits{MaxJobs: 2})), phase("b", 4, 10, held(offer.Limits{MaxJobs: 2}))}, Pools: []offer.Pool{machine(8)}}, 40, 80, "b"},
+		{"and others are not held to it", Input{Phases: []Phase{phase("a", 4, 10, held(offer.Limits{MaxJobs: 2})), phase("b", 6, 10)}, Pools: []offer.Pool{machine(8)}}, 20, 40, "a"},
+		{"a limit of their own in place of the pool's", Input{Phases: []Phase{phase("a", 6, 10, held(offer.Limits{MaxJobs: 3}))}, Pools: []offer.Pool{runs(machine(8), 1)}}, 20, 40, "a"},
+		{"none in place of the pool's", Input{Phases: []Phase{phase("a", 6, 10, held(offer.Limits{MaxJobs: offer.NoLimit}))}, Pools: []offer.Pool{runs(machine(8), 1)}}, 10, 20, "a"},
+		{"a limit of their own waits once", Input{Phases: []Phase{phase("a", 6, 10, waits(5), held(offer.Limits{MaxJobs: 3}))}, Pools: []offer.Pool{machine(8)}}, 25, 45, "a"},
+		{"a queue that takes two of theirs", Input{Phases: []Phase{phase("a", 6, 10, waits(5), held(offer.Limits{MaxSubmit: 2}))}, Pools: []offer.Pool{submits(machine(8), 6)}}, 45, 75, "a"},
+		{"a queue that takes all of theirs", Input{Phases: []Phase{phase("a", 6, 10, waits(5), held(offer.Limits{MaxSubmit: offer.NoLimit}))}, Pools: []offer.Pool{submits(machine(8), 2)}}, 15, 25, "a"},
+		{"what runs counts", Input{Phases: []Phase{phase("a", 3, 10, running(0), held(offer.Limits{MaxJobs: 2}), of(1, 1, 2), group(onMachine(minutes(10)))), phase("b", 2, 10, held(offer.Limits{MaxJobs: 2}))}, Pools: []offer.Pool{machine(8)}}, 20, 40, "b"},
 		{"with arrays it has them all, and they wait once", Input{Phases: []Phase{phase("a", 6, 10, waits(5))}, Pools: []offer.Pool{runs(machine(8), 3)}}, 25, 45, "a"},
 		{"a cap of another backend", Input{Phases: []Phase{phase("a", 4, 10)}, Pools: []offer.Pool{machine(4)}, BackendCaps: map[string]int{"ssh.lab": 1}}, 10, 20, "a"},
 		{"two phases share the cores", Input{Phases: []Phase{phase("a", 4, 10), phase("b", 4, 10)}, Pools: []offer.Pool{machine(4)}}, 20, 40, "b"},
@@ -71,7 +80,11 @@ func TestWalltime(t *testing.T) {
 		{"a queue's wait", Input{Phases: []Phase{phase("a", 2, 10, waits(25))}}, 35, 45, "a"},
 		{"a queue's wait is waited at once", Input{Phases: []Phase{phase("a", 100, 10, waits(25))}, Pools: []offer.Pool{machine(50)}}, 45, 65, "a"},
 		{"a queue's wait is waited again under a cap", Input{Phases: []Phase{phase("a", 4, 10, waits(25), capped(2))}}, 70, 90, "a"},
-		{"chained segments wait each", Input{Phases: []Phase{phase("a", 1, 10, waits(25), func(p *Phase) { p.Groups[1].Decision.Segments = 3 })}}, 85, 95, "a"},
+		{"each launch of a chain waits, the first as quoted", Input{Phases: []Phase{phase("a", 1, 10, waits(25), chained(4, 15))}}, 65, 105, "a"}, // 25 and 4, 15 and 4, 15 and 2
+		{"of a chain's place others make use", Input{Phases: []Phase{phase("a", 2, 8, chained(4, 4))}, Pools: []offer.Pool{machine(1)}}, 16, 32, "a"},
+		{"what fits one launch waits once", Input{Phases: []Phase{phase("a", 1, 10, waits(25), chained(20, 15))}}, 35, 45, "a"},
+		{"a chain that runs", Input{Phases: []Phase{phase("a", 1, 10, running(3), chained(5, 15))}}, 22, 62, "a"}, // 2 left of its launch, 15 and 5; late three times 15 and 5
+		{"a machine that boots for each launch", Input{Phases: []Phase{phase("a", 1, 10, chained(5, 0), func(p *Phase) { p.Groups[1].Decision.Boot = minutes(3) })}}, 16, 32, "a"},
 		{"an unknown wait is none", Input{Phases: []Phase{phase("a", 1, 10, waits(-1))}}, 10, 20, "a"},
 
 		{"half run already", Input{Phases: []Phase{phase("a", 1, 10, running(5))}}, 5, 15, "a"},

@@ -1,5 +1,7 @@
 package forecast
 
+import "cmp"
+
 // start launches what there is room for, producers' phases first.
 func (s *sim) start() {
 	for i, n := range s.nodes {
@@ -19,7 +21,7 @@ func (s *sim) fill(i int, l *line) {
 	if l.queued.empty() {
 		return
 	}
-	for room := l.pool.room(l.need); room > 0 && !l.queued.empty(); {
+	for room := l.free(); room > 0 && !l.queued.empty(); {
 		b := l.queued.pop(room)
 		room -= int64(len(b.cells))
 		s.nodes[i].waiting -= len(b.cells)
@@ -35,7 +37,7 @@ func (s *sim) handOver(i int, l *line) {
 	}
 	room := l.room()
 	if l.wait == 0 {
-		room = min(room, l.pool.room(l.need))
+		room = min(room, l.free())
 	}
 	for room > 0 && !l.idle.empty() {
 		b := l.idle.pop(room)
@@ -47,7 +49,7 @@ func (s *sim) handOver(i int, l *line) {
 		if l.wait == 0 {
 			s.run(i, b)
 		} else {
-			s.push(event{at: s.now + l.wait, node: i, batch: b})
+			s.push(event{at: s.now + cmp.Or(s.nodes[i].groups[b.group].wait, l.wait), node: i, batch: b})
 		}
 	}
 }
@@ -57,6 +59,6 @@ func (s *sim) run(i int, b batch) {
 	n := s.nodes[i]
 	r := n.groups[b.group]
 	l := &n.lines[r.line]
-	l.pool.take(l.need, int64(len(b.cells)))
+	l.take(int64(len(b.cells)))
 	s.push(event{at: s.now + r.dur, node: i, ended: true, batch: b})
 }

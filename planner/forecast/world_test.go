@@ -50,6 +50,11 @@ func submits(p offer.Pool, n int) offer.Pool { p.MaxSubmit = n; return p }
 // runs is a pool that runs so many of our jobs at a time.
 func runs(p offer.Pool, n int) offer.Pool { p.MaxJobs = n; return p }
 
+// held are jobs with limits of their own.
+func held(l offer.Limits) func(*Phase) {
+	return func(p *Phase) { p.Groups[1].Decision.Limits = l }
+}
+
 // onMachine is a group of one-core jobs on the machine.
 func onMachine(d time.Duration) Group {
 	return Group{Decision: place.Decision{Backend: "local.local", Shape: offer.Shape{CPUs: 1, Nodes: 1}, Price: offer.Price{Known: true}, Segments: 1}, Runtime: known(d), Launches: 1}
@@ -82,6 +87,11 @@ func pilot(cells ...int) func(*Phase) { return func(p *Phase) { p.Pilot = cells 
 
 func waits(d float64) func(*Phase) {
 	return func(p *Phase) { p.Groups[1].Decision.Wait = minutes(d) }
+}
+
+// chained has launches last so long, and their successors wait so long.
+func chained(launch, again float64) func(*Phase) {
+	return func(p *Phase) { p.Groups[1].Launch, p.Groups[1].Again = minutes(launch), minutes(again) }
 }
 
 func of(groups ...uint16) func(*Phase) { return func(p *Phase) { p.Of = groups } }

@@ -4,6 +4,8 @@ package heads
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,6 +77,9 @@ func summary(p offer.Pool) string {
 		}
 		s = fmt.Sprintf("%d of %d %s free", p.Idle, max(p.Total, p.Idle), what)
 	default:
+		if p.Idle == 1 && what != p.GPUModel {
+			what = strings.TrimSuffix(what, "s")
+		}
 		s = fmt.Sprintf("%d %s idle on %s", p.Idle, what, p.Name)
 	}
 	if p.Others > 0 {
@@ -86,29 +91,68 @@ func summary(p offer.Pool) string {
 	return s
 }
 
+// Stated adds the month that a backend's own block names to those of its pools.
+func (v *View) Stated(backends []*lang.Backend, months []string) []string {
+	for _, b := range backends {
+		if b.Address() == v.Name && b.Verified != "" {
+			if v.Facts == "" {
+				v.Facts = "facts of " + b.Verified
+			}
+			months = append(months, b.Verified)
+		}
+	}
+	return months
+}
+
 // Old says that facts of a month about a backend were verified longer ago than
 // the policy relies on; nil while they were not.
 func Old(policy *lang.Policy, backends []*lang.Backend, backend, month string, now time.Time) *diag.Diagnostic {
 	if !policy.Stale(month, now) {
 		return nil
 	}
-	at, _ := time.Parse("2006-01", month)
-	d := &diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend,
-		Detail: fmt.Sprintf("Limits, prices and deletion rules of backend.%s were verified in %s, %s ago, which is longer than stale_after (%s). `muster backends` prints them: compare them with what the site says.",
-			backend, month, since(at, now), units.ShortDuration(policy.StaleAfter))}
+	d := &diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend}
+	what, then := "Limits, prices and deletion rules of backend."+backend, "`muster backends` prints them: compare them with what the site says."
 	for _, b := range backends {
-		if b.Address() == backend && !b.Implied {
-			d.Subject = b.Range.Ptr()
+		if b.Address() != backend || b.Implied {
+			continue
+		}
+		d.Subject = b.Range.Ptr()
+		if b.Verified == month {
+			what, then = "Prices and dates that the block of backend."+backend+" states", "Compare them with what the platform says now, and write that month as `verified`."
 		}
 	}
+	d.Detail = fmt.Sprintf("%s were verified in %s, %s, which is longer than stale_after (%s). %s", what, month, ago(month, now), units.ShortDuration(policy.StaleAfter), then)
 	return d
 }
 
-// since is how old a fact of a month is, in months.
-func since(at, now time.Time) string {
+// Unasked refuses to destroy what lies or stands on backends, by address, of
+// which the facts are old and which nobody asked just now: what a platform does
+// with it may have changed, and nothing of it comes back.
+func Unasked(policy *lang.Policy, backends []*lang.Backend, pools []offer.Pool, doomed map[string]bool, asked func(backend string) bool, now time.Time) (found diag.List) {
+	for _, name := range slices.Sorted(maps.Keys(doomed)) {
+		if asked(name) {
+			continue
+		}
+		v, months := Of(name, pools, nil)
+		for _, month := range v.Stated(backends, months) {
+			if d := Old(policy, backends, name, month, now); d != nil {
+				d.Severity, d.Summary = diag.Error, "nothing is destroyed by facts that are old"
+				d.Detail = fmt.Sprintf("What is known of backend.%s was verified in %s, %s, and it was not asked now. Plan again when it answers, without -refresh=false; or compare its facts with what the site says.",
+					name, month, ago(month, now))
+				found.Append(*d)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// ago is how old a fact of a month is, in months.
+func ago(month string, now time.Time) string {
+	at, _ := time.Parse("2006-01", month)
 	n := 12*(now.Year()-at.Year()) + int(now.Month()-at.Month())
 	if n == 1 {
-		return "1 month"
+		return "1 month ago"
 	}
-	return fmt.Sprintf("%d months", n)
+	return fmt.Sprintf("%d months ago", n)
 }

@@ -38,9 +38,9 @@ func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		goes, summary, facts, months string
 	}{
-		{"", "1 slots idle on a; 2 slots idle on b", "facts of 2026-05", "2026-05"},
+		{"", "1 slot idle on a; 2 slots idle on b", "facts of 2026-05", "2026-05"},
 		{"b", "2 slots idle on b", "", ""},
-		{"a t", "1 slots idle on a", "facts of 2026-05", "2026-05"},
+		{"a t", "1 slot idle on a", "facts of 2026-05", "2026-05"},
 		{"t", "3 slots idle on t", "facts of 2026-04", "2026-04"},
 	} {
 		goes := map[string]bool{}
@@ -77,5 +77,50 @@ func TestOld(t *testing.T) {
 	}
 	if d := Old(policy, declared, "local.local", "2026-05", day("2027-05-01")); d == nil || d.Subject != nil {
 		t.Errorf("nobody declared it: %+v", d)
+	}
+}
+
+// TestStated: the month of a backend's own block counts beside those of its pools.
+func TestStated(t *testing.T) {
+	declared := []*lang.Backend{{Type: "ssh", Name: "x", Verified: "2026-03"}, {Type: "ssh", Name: "y"}}
+	v := View{Name: "ssh.x"}
+	if months := v.Stated(declared, nil); strings.Join(months, " ") != "2026-03" || v.Facts != "facts of 2026-03" {
+		t.Errorf("%v, %+v", months, v)
+	}
+	v = View{Name: "ssh.x", Facts: "facts of 2026-05"}
+	if months := v.Stated(declared, []string{"2026-05"}); strings.Join(months, " ") != "2026-05 2026-03" || v.Facts != "facts of 2026-05" {
+		t.Errorf("%v, %+v", months, v)
+	}
+	v = View{Name: "ssh.y"}
+	if months := v.Stated(declared, nil); len(months) != 0 || v.Facts != "" {
+		t.Errorf("%v, %+v", months, v)
+	}
+}
+
+// TestUnasked: what is known of a place since long is not relied on for deleting
+// what lies there, unless it was just looked at.
+func TestUnasked(t *testing.T) {
+	policy := &lang.Policy{StaleAfter: 180 * 24 * time.Hour}
+	declared := []*lang.Backend{{Type: "ssh", Name: "old", Verified: "2026-03"}, {Type: "ssh", Name: "new", Verified: "2026-10"}, {Type: "ssh", Name: "none"}}
+	pools := []offer.Pool{{Backend: "slurm.old", Verified: "2026-03"}}
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		doomed, asked string
+		refused       bool
+	}{
+		{"ssh.old", "", true},
+		{"ssh.old", "ssh.old", false},
+		{"slurm.old", "", true},
+		{"slurm.old", "slurm.old", false},
+		{"ssh.new", "", false},
+		{"ssh.none", "", false},
+	} {
+		found := Unasked(policy, declared, pools, map[string]bool{c.doomed: true}, func(b string) bool { return b == c.asked }, now)
+		if found.HasErrors() != c.refused {
+			t.Errorf("on %s, asked %q: %v", c.doomed, c.asked, found)
+		}
+		if c.refused && !strings.Contains(found[0].Detail, "verified in 2026-03, 8 months ago, and it was not asked now") {
+			t.Errorf("on %s: %s", c.doomed, found[0].Detail)
+		}
 	}
 }

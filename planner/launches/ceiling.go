@@ -1,6 +1,7 @@
 package launches
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -11,22 +12,23 @@ import (
 )
 
 // Ceiling is the dearest candidate's full walltime by unit, over all launches,
-// each as large as retries may make it.
-func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]decimal.Decimal, bool) {
+// each as large as retries may make it, and in which units it is known of all of
+// them. A unit of which it is not known where the job goes is left out.
+func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]decimal.Decimal, place.Known) {
 	out := map[string]decimal.Decimal{}
-	known, waits := true, true
 	if d.Backend == "" {
-		return out, false
+		return out, place.Known{}
 	}
-	take := func(backend, pool string, p offer.Price, wholeNode bool, segments int, around, hold time.Duration) {
+	take := func(backend, pool string, p offer.Price, wholeNode bool, segments int, around, hold time.Duration) (all place.Known) {
 		shapes := every(d.Shape, r, segments, Pool(pools, backend, pool))
 		for len(shapes) < max(r.MaxAttempts, 1) {
 			shapes = append(shapes, d.Shape)
 		}
 		sum := map[string]decimal.Decimal{}
+		all = place.Known{USD: true, ServiceUnits: true}
 		for _, s := range shapes {
 			cost, priced := place.AtMost(s, p, wholeNode, around, hold)
-			known, waits = known && priced, waits && (priced || !p.BillsWhileQueued)
+			all = all.And(priced)
 			for unit, a := range cost {
 				sum[unit] = sum[unit].Add(a)
 			}
@@ -36,46 +38,44 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 				out[unit] = a
 			}
 		}
+		return all
 	}
-	take(d.Backend, d.Pool, d.Price, d.WholeNode, d.Segments, d.Around(), d.Hold)
+	here := take(d.Backend, d.Pool, d.Price, d.WholeNode, d.Segments, d.Around(), d.Hold)
+	known := here
 	for _, c := range d.Candidates {
 		if c.Fits {
-			take(c.Backend, c.Pool, c.Price, c.WholeNode, c.Segments, c.Around(), c.Hold)
+			known = known.And(take(c.Backend, c.Pool, c.Price, c.WholeNode, c.Segments, c.Around(), c.Hold))
 		}
 	}
-	if !known {
-		delete(out, place.USD)
-	}
-	if !waits {
-		delete(out, place.ServiceUnits)
+	for unit := range out {
+		if !here.Of(unit) {
+			delete(out, unit)
+		}
 	}
 	return out, known
 }
 
-// Dearest is the decision at the price of the dearest approved candidate:
-// in money first, then in service units and node-hours. Zero when it is the
-// decision itself.
-func Dearest(d place.Decision) place.Decision {
-	best, found := place.Decision{}, false
-	most, _ := place.AtMost(d.Shape, d.Price, d.WholeNode, d.Around(), d.Hold)
-	for _, c := range d.Candidates {
-		if !c.Fits || c.Won {
-			continue
-		}
-		cost, _ := place.AtMost(d.Shape, c.Price, c.WholeNode, c.Around(), c.Hold)
-		for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
-			if o := cost[unit].Cmp(most[unit]); o != 0 {
-				if o > 0 {
-					best, found, most = d, true, cost
-					best.Backend, best.Pool, best.Price, best.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
-					best.Wait, best.Boot, best.Hold, best.Segments = c.Wait, c.Boot, c.Hold, c.Segments
-				}
-				break
+// Dearer are a decision at the prices of those of its approved candidates that cost
+// most, in any of the units that places charge; none where it costs most itself.
+func Dearer(d place.Decision) (out []place.Decision) {
+	own, _ := place.AtMost(d.Shape, d.Price, d.WholeNode, d.Around(), d.Hold)
+	for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
+		most, best := own[unit], -1
+		for i, c := range d.Candidates {
+			if !c.Fits || c.Won {
+				continue
+			}
+			if cost, _ := place.AtMost(d.Shape, c.Price, c.WholeNode, c.Around(), c.Hold); cost[unit].GreaterThan(most) {
+				most, best = cost[unit], i
 			}
 		}
+		if best < 0 {
+			continue
+		}
+		o := d.To(d.Candidates[best])
+		if !slices.ContainsFunc(out, func(x place.Decision) bool { return x.Backend == o.Backend && x.Pool == o.Pool }) {
+			out = append(out, o)
+		}
 	}
-	if !found {
-		return place.Decision{}
-	}
-	return best
+	return out
 }

@@ -1,6 +1,7 @@
 package launches
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestScaledLaunches(t *testing.T) {
 	}
 	d := place.Decision{Backend: "b", Shape: s, Price: offer.Price{Known: true, USDPerHour: "1"}}
 	out, known := Ceiling(d, r, []offer.Pool{{Backend: "b", MaxTime: 3 * time.Hour}})
-	if !known || out[place.USD].String() != "9" || out[place.CPUHours].String() != "18" {
+	if !known.All() || out[place.USD].String() != "9" || out[place.CPUHours].String() != "18" {
 		t.Errorf("%v %v", out, known)
 	}
 	f := forecast.Make(forecast.Input{Phases: []forecast.Phase{{Name: "p", Of: []uint16{1}, Groups: []forecast.Group{{}, {
@@ -44,6 +45,43 @@ func TestScaledLaunches(t *testing.T) {
 	}}}}})
 	if f.Lines[0].AtMost.Text != "9" {
 		t.Errorf("%+v", f.Lines)
+	}
+}
+
+// TestDearer: of the candidates those that cost most in some unit, and none that
+// costs less than the decision or whose price is not known in it.
+func TestDearer(t *testing.T) {
+	t.Parallel()
+	price := func(usd, su string) offer.Price { return offer.Price{Known: true, USDPerHour: usd, SUPerNodeHour: su} }
+	for name, c := range map[string]struct {
+		here   offer.Price
+		others []offer.Price
+		want   []string // pools
+	}{
+		"no other":                       {price("1", ""), nil, nil},
+		"cheaper":                        {price("2", "2"), []offer.Price{price("1", "1")}, nil},
+		"dearer in money":                {price("1", "2"), []offer.Price{price("2", "1")}, []string{"0"}},
+		"dearer in units":                {price("2", "1"), []offer.Price{price("1", "2")}, []string{"0"}},
+		"dearer in both":                 {price("1", "1"), []offer.Price{price("2", "2")}, []string{"0"}},
+		"one in money, another in units": {price("1", "1"), []offer.Price{price("2", ""), price("3", ""), price("", "2"), price("", "3")}, []string{"1", "3"}},
+		"not known":                      {price("1", "1"), []offer.Price{{UnknownSU: true}}, nil},
+		"in units not known":             {price("1", "1"), []offer.Price{{Known: true, USDPerHour: "2", UnknownSU: true}}, []string{"0"}},
+	} {
+		d := place.Decision{Backend: "b", Pool: "here", Shape: offer.Shape{CPUs: 1, Walltime: time.Hour}, Price: c.here, Limits: offer.Limits{MaxJobs: 1}}
+		d.Candidates = []place.Candidate{{Backend: "b", Pool: "here", Fits: true, Won: true, Price: price("100", "100")}, {Backend: "b", Pool: "small", Price: price("100", "100")}}
+		for i, p := range c.others {
+			d.Candidates = append(d.Candidates, place.Candidate{Backend: "b", Pool: fmt.Sprint(i), Fits: true, Price: p})
+		}
+		var got []string
+		for _, o := range Dearer(d) {
+			got = append(got, o.Pool)
+			if o.Limits != (offer.Limits{}) {
+				t.Errorf("%s: what holds here is said to hold on %s: %+v", name, o.Pool, o.Limits)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 

@@ -111,5 +111,5 @@ func Pool(pools []offer.Pool, backend, name string) offer.Pool {
 
 // Of are the shapes of a decision's launches on its pool.
 func Of(d place.Decision, r lang.Retry, pools []offer.Pool) []offer.Shape {
-	return every(d.Shape, r, d.Segments, Pool(pools, d.Backend, d.Pool))
+	return every(d.Shape, r, d.Segments, d.Limits.On(Pool(pools, d.Backend, d.Pool)))
 }

@@ -22,7 +22,7 @@ func (r *Refresh) Broken(f Fact) []string {
 		if len(o.Copies) > 0 {
 			continue
 		}
-		if o.Missing && seen == nil && !(f.Job.Status == state.Completed && r.asked(o.Backend)) {
+		if o.Missing && seen == nil && !(f.Job.Status == state.Completed && r.Asked(o.Backend)) {
 			out = append(out, fmt.Sprintf("output %s: %s is missing", o.Name, o.Path))
 		}
 	}
@@ -35,9 +35,9 @@ func (r *Refresh) Broken(f Fact) []string {
 	return out
 }
 
-// asked reports whether a refresh looked at the files on a backend: what it
+// Asked reports whether a refresh looked at the files on a backend: what it
 // does not tell of is as recorded, or is back.
-func (r *Refresh) asked(backend string) bool {
+func (r *Refresh) Asked(backend string) bool {
 	_, away := r.Unreachable[backend]
 	return r.Refreshed && !away
 }

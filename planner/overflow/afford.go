@@ -27,8 +27,8 @@ func Afford(budgets []lang.Budget, p *lang.Phase, d place.Decision, pools []offe
 			each, known = launches.Ceiling(d, p.Retry, pools)
 		}
 		for unit, text := range b.Limits {
-			if unit == place.USD && !known {
-				return 0, fmt.Sprintf("what it costs is not known, and budget %q limits money", b.Name)
+			if !known.Of(unit) {
+				return 0, fmt.Sprintf("what it costs is not known, and budget %q limits %s", b.Name, amount.Unit(unit))
 			}
 			if !each[unit].IsPositive() || unit != place.USD && unit != place.ServiceUnits {
 				continue

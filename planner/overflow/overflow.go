@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
 )
 
@@ -44,6 +46,14 @@ type Spill struct {
 
 // Nowhere is a case without a second place.
 func Nowhere(phase, why string) Spill { return Spill{phase: phase, Not: why} }
+
+// Spared is a case that need not overflow, with what it would come to.
+func (s Spill) Spared(why string) Spill {
+	if s.N > 0 {
+		why += fmt.Sprintf(". With it, %d of %s would go to %s, for at most %s, and it would take about %s; without, %s", s.N, amount.Jobs(s.of), s.to, s.cost, units.ShortDuration(s.end), s.cheapest)
+	}
+	return Nowhere(s.phase, why)
+}
 
 // Decide finds the smallest number of jobs that ends the case soonest.
 func (c Case) Decide() Spill {

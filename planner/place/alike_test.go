@@ -45,6 +45,22 @@ func TestToldOfAllPools(t *testing.T) {
 	}
 }
 
+// TestShut: of a pool that takes nothing of the user's, no other shape is a way out.
+func TestShut(t *testing.T) {
+	t.Parallel()
+	s := cpu(1, time.Hour)
+	s.Nodes, s.GPUs = 20, 20
+	g := Group{Shape: s, Candidates: []string{"slurm.alpine"}}
+	q := offer.Quote{Why: "partition aa100 is for accounts ucb, not mine", Would: `set account = "ucb" in the backend block`, Wait: -1}
+	for shut, way := range map[bool]string{false: "nodes = 11", true: q.Would} {
+		q.Shut = shut
+		d, said := decide(t, g, quoted(s, map[string]offer.Quote{"aa100": q}), func(in *Input) { in.Pools = []offer.Pool{aa100} })
+		if d.Backend != "" || !strings.Contains(said, way) || shut && (strings.Contains(said, "nodes = 11") || !strings.Contains(said, q.Why)) {
+			t.Errorf("shut %v: %s", shut, said)
+		}
+	}
+}
+
 // TestFreePoolFirst: a pool of which nothing is free and of which nobody knows
 // when it starts jobs does not come before one that has room, or a known wait.
 func TestFreePoolFirst(t *testing.T) {

@@ -20,12 +20,7 @@ type criterion struct {
 type ranking []criterion
 
 var (
-	cheapest = criterion{byCost, func(o, _ option) string {
-		if !o.known {
-			return "its price is not known"
-		}
-		return "costs more"
-	}}
+	cheapest  = criterion{byCost, dearer}
 	soonest   = criterion{byWait, func(o, _ option) string { return "starts later: about " + units.ShortDuration(o.wait) }}
 	free      = criterion{func(a, b option) int { return cmp.Compare(b2i(crowded(a)), b2i(crowded(b))) }, saying("nothing is free there now, and when it would start is not known")}
 	asWritten = criterion{func(a, b option) int { return cmp.Compare(a.order, b.order) }, saying("stands later in candidates")}
@@ -34,7 +29,13 @@ var (
 	rented    = criterion{func(a, b option) int { return cmp.Compare(b2i(b.rental), b2i(a.rental)) }, saying("is not rented, and the work is urgent or the queue long")}
 	forTests  = criterion{func(a, b option) int { return cmp.Compare(b2i(b.pool.Testing), b2i(a.pool.Testing)) }, saying("is a production pool; there is one for tests")}
 	surest    = criterion{func(a, b option) int { return cmp.Compare(b2i(a.wait < 0), b2i(b.wait < 0)) }, saying("when it would start there is not known")}
-	byName    = criterion{func(a, b option) int {
+	asTold    = criterion{func(a, b option) int {
+		if a.pool.Backend != b.pool.Backend {
+			return 0
+		}
+		return cmp.Compare(a.pool.Rank, b.pool.Rank)
+	}, saying("is as good; its backend names the other first")}
+	byName = criterion{func(a, b option) int {
 		return strings.Compare(a.pool.Backend+"\x00"+a.pool.Name, b.pool.Backend+"\x00"+b.pool.Name)
 	}, saying("is as good; the first by name was taken")}
 )
@@ -42,24 +43,25 @@ var (
 func saying(s string) func(o, best option) string { return func(o, best option) string { return s } }
 
 // order is the ranking of a rule. Ties end by cost, then wait, then the order
-// written, then whether the wait is known, then name, so that the same plan comes out every time.
+// written, then whether the wait is known, then the order in which a backend
+// names its pools, then name, so that the same plan comes out every time.
 func (in Input) order(use string, pressed bool) ranking {
 	switch use {
 	case useOrder:
-		return ranking{asWritten, sparing, cheapest, free, soonest, forTests, surest, byName}
+		return ranking{asWritten, sparing, cheapest, free, soonest, forTests, surest, asTold, byName}
 	case useSoonest:
-		return ranking{sparing, free, soonest, cheapest, asWritten, forTests, surest, byName}
+		return ranking{sparing, free, soonest, cheapest, asWritten, forTests, surest, asTold, byName}
 	case useRentalIfPressed:
 		if pressed {
-			return ranking{rented, sparing, free, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, byName}
+			return ranking{rented, sparing, free, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, asTold, byName}
 		}
-		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
+		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
 	case useProduction:
-		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
+		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
 	case useCheapest, useCheapestSoonest:
-		return ranking{sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
+		return ranking{sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
 	}
-	return ranking{named(use), sparing, cheapest, free, soonest, asWritten, forTests, surest, byName}
+	return ranking{named(use), sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
 }
 
 // soonestUnlessRented ranks pools with a queue by their wait: rentals start
@@ -74,10 +76,12 @@ var soonestUnlessRented = criterion{func(a, b option) int {
 // named prefers the backend that a rule names; "local" is the local type.
 func named(name string) criterion {
 	rank := func(o option) int {
-		return b2i(o.pool.Backend != name && !(name == useLocal && strings.HasPrefix(o.pool.Backend, "local.")))
+		return b2i(o.pool.Backend != name && !(name == useLocal && isLocal(o.pool.Backend)))
 	}
 	return criterion{func(a, b option) int { return cmp.Compare(rank(a), rank(b)) }, saying("the rule names another")}
 }
+
+func isLocal(backend string) bool { return strings.HasPrefix(backend, "local.") }
 
 func (r ranking) compare(a, b option) int {
 	for _, c := range r {
@@ -106,16 +110,29 @@ func idles(o option) int {
 	return b2i(o.cpuOnly && o.pool.GPUs > 0 && o.pool.Word != "machine" && o.pool.Word != "host")
 }
 
+// byCost ranks by money first, and then by service units: in each, what is known
+// before what is not.
 func byCost(a, b option) int {
-	if a.known != b.known {
-		return cmp.Compare(b2i(b.known), b2i(a.known))
-	}
 	for _, unit := range []string{USD, ServiceUnits} {
+		if x, y := a.known.Of(unit), b.known.Of(unit); x != y {
+			return cmp.Compare(b2i(y), b2i(x))
+		}
 		if c := a.cost[unit].Cmp(b.cost[unit]); c != 0 {
 			return c
 		}
 	}
 	return 0
+}
+
+// dearer is why the dearer of two options lost.
+func dearer(o, best option) string {
+	switch {
+	case !o.known.USD:
+		return "its price is not known"
+	case o.cost[USD].Equal(best.cost[USD]) && !o.known.ServiceUnits:
+		return "its price in service units is not known"
+	}
+	return "costs more"
 }
 
 // crowded reports whether nothing of a pool is free, and nobody says when it is:

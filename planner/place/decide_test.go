@@ -307,6 +307,23 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// TestNamedForTests: a pool for tests takes what is no smoke where the options name
+// it, with a warning, and otherwise not.
+func TestNamedForTests(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]struct{ on, says string }{
+		`{"partition": "atesting_a100"}`: {"slurm.alpine atesting_a100", "Other work is for aa100."},
+		`{"partition": "aa100"}`:         {"slurm.alpine aa100", ""},
+		`{}`:                             {"slurm.alpine aa100", ""},
+	} {
+		g := Group{Shape: gpus(1, 20*time.Minute), Candidates: []string{"slurm.alpine"}, Options: map[string]json.RawMessage{"slurm": json.RawMessage(options)}}
+		g.Shape.GPU.Models = []string{"A100"}
+		if d, said := decide(t, g); goes(d) != want.on || (want.says == "") != (said == "") || !strings.Contains(said, want.says) {
+			t.Errorf("%s goes to %q, not %q; %s", options, goes(d), want.on, said)
+		}
+	}
+}
+
 // TestSmokeEnvironment keeps smokes where their phase runs.
 func TestSmokeEnvironment(t *testing.T) {
 	t.Parallel()
@@ -386,6 +403,45 @@ func TestQuotes(t *testing.T) {
 	})
 }
 
+// TestAnUnknownPriceWinsNothing: a pool of which nobody knows what it charges is
+// no bargain, in money or in service units; money counts first.
+func TestAnUnknownPriceWinsNothing(t *testing.T) {
+	t.Parallel()
+	none := offer.Price{Known: true, UnknownSU: true}
+	for name, c := range map[string]struct {
+		aa100, al40, cloud offer.Price
+		goes, lost, why    string // and of one that lost, why
+	}{
+		"free beside priced":                 {su("108.2"), offer.Price{Known: true}, offer.Price{Known: true, USDPerGPUHour: "1"}, "slurm.alpine al40", "slurm.alpine aa100", "costs more"},
+		"said to be free beside priced":      {su("108.2"), su("0"), offer.Price{Known: true, USDPerGPUHour: "1"}, "slurm.alpine al40", "slurm.alpine aa100", "costs more"},
+		"unknown beside priced":              {su("108.2"), none, offer.Price{Known: true, USDPerGPUHour: "1"}, "slurm.alpine aa100", "slurm.alpine al40", "its price in service units is not known"},
+		"unknown beside money":               {none, none, offer.Price{Known: true, USDPerGPUHour: "1"}, "slurm.alpine aa100", "vastai.cloud 7", "costs more"},
+		"money unknown beside service units": {su("108.2"), none, offer.Price{}, "slurm.alpine aa100", "vastai.cloud 7", "its price is not known"},
+		"unknown, and dearer in money":       {su("108.2"), offer.Price{Known: true, UnknownSU: true, USDPerGPUHour: "1"}, offer.Price{}, "slurm.alpine aa100", "slurm.alpine al40", "costs more"},
+		"a rate that cannot be read":         {su("108.2"), su("cheap"), offer.Price{}, "slurm.alpine aa100", "slurm.alpine al40", "its price is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, said := decide(t, Group{Shape: gpus(1, 9*time.Hour), Candidates: []string{"slurm.alpine", "vastai.cloud"}, Prefer: "cheapest"}, func(in *Input) {
+				for i := range in.Pools {
+					p := &in.Pools[i]
+					if price, ok := map[string]offer.Price{"aa100": c.aa100, "al40": c.al40, "7": c.cloud}[p.Name]; ok {
+						p.Price, p.Wait = price, 0
+					}
+				}
+			})
+			if goes(d) != c.goes {
+				t.Errorf("goes to %s: %s", goes(d), said)
+			}
+			for _, o := range d.Candidates {
+				if name := strings.TrimSpace(o.Backend + " " + o.Pool); name == c.lost && o.Why != c.why {
+					t.Errorf("%s lost since %q, not %q", name, o.Why, c.why)
+				}
+			}
+		})
+	}
+}
+
 // TestEveryCandidateIsExplained: all pools of the candidates are listed, with
 // figures, and why each lost.
 func TestEveryCandidateIsExplained(t *testing.T) {
@@ -435,6 +491,23 @@ func TestOrderOfPoolsChangesNothing(t *testing.T) {
 		d, _ := decide(t, Group{Shape: a100(9 * time.Hour), Candidates: []string{"slurm.alpine"}}, func(in *Input) { in.Pools = pools })
 		if d.Pool != "aa100" {
 			t.Errorf("goes to %s", d.Pool)
+		}
+	}
+}
+
+// TestRankBreaksTies: of pools that are as good the one is taken that the backend
+// names first, and no better one is passed by for it.
+func TestRankBreaksTies(t *testing.T) {
+	t.Parallel()
+	for want, sooner := range map[string]bool{"zz100": false, "aa100": true} {
+		first, second := aa100, aa100
+		first.Name, first.Wait, second.Wait, second.Rank = "zz100", time.Hour, time.Hour, 1
+		if sooner {
+			second.Wait = time.Minute
+		}
+		d, _ := decide(t, Group{Shape: a100(9 * time.Hour), Candidates: []string{"slurm.alpine"}}, func(in *Input) { in.Pools = []offer.Pool{second, first} })
+		if d.Pool != want {
+			t.Errorf("goes to %s, not %s: %+v", d.Pool, want, d.Candidates)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,11 +113,19 @@ func fitGPU(p offer.Pool, s offer.Shape, nodes int) *misfit {
 	case ceilDiv(s.GPUs, nodes) > p.GPUs:
 		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes), of: "gpus"}
 	case !modelFits(p, s.GPU.Models):
-		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: fmt.Sprintf("models = [%q]", orElse(p.GPUClass, p.GPUModel)), of: "gpu.models"}
+		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: "models = [" + inQuotes(strings.Split(orElse(p.GPUClass, p.GPUModel), " or ")) + "]", of: "gpu.models"}
 	case s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory:
 		return &misfit{why: fmt.Sprintf("a GPU of %s has %s, %s are asked for", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), would: fmt.Sprintf("gpu { memory = %q }", units.FormatSize(p.GPUMem)), of: "gpu.memory"}
 	}
 	return nil
+}
+
+func inQuotes(names []string) string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = strconv.Quote(n)
+	}
+	return strings.Join(list, ", ")
 }
 
 func fitTime(p offer.Pool, s offer.Shape, checkpoint bool, name string) (int, *misfit) {

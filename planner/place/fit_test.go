@@ -192,6 +192,9 @@ func TestNothingFits(t *testing.T) {
 			"ssh.lab and slurm.alpine cannot be asked, and no other place is named:", "ssh.lab cannot be asked: no route to host", "slurm.alpine cannot be asked: no route to host", "muster backends"}},
 		{"one away and one too small", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, []func(*Input){away("ssh.lab")}, []string{
 			"ssh.lab cannot be asked, and no other place fits: Whether it fits is not known:", "The others do not fit:\n  local.local: local.local has no GPUs"}},
+		{"away, with pools that would not do", Group{Shape: gpus(1, time.Hour), Candidates: []string{"slurm.alpine", "local.local"}}, []func(*Input){away("slurm.alpine"), func(in *Input) {
+			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.alpine", Name: "amilan", Word: "partition", CPUs: 64})
+		}}, []string{"slurm.alpine cannot be asked, and no other place fits: Whether it fits is not known:", "The others do not fit:\n  local.local: local.local has no GPUs"}},
 		{"nothing known", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){without("ssh.lab")}, []string{"ssh.lab: nothing is known of what it has"}},
 		{"no place named, and too large for this machine", Group{Shape: cpu(32, 2*time.Hour)}, nil, []string{
 			"local.local has 4 cores, 32 are asked for", "What would fit: cpus = 4.", "place { candidates = [backend.slurm.alpine, backend.ssh.lab, backend.vastai.cloud] }."}},

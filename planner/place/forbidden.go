@@ -32,6 +32,9 @@ func (in Input) forbiddenFits(g Group, quotes map[string]offer.Quote) string {
 	return out.String()
 }
 
+// OverflowTakes says of a phase's overflow which of its jobs go there.
+const OverflowTakes = "overflow: takes jobs that would wait, where that ends the phase sooner (with a deadline, where that would be missed) and the budgets cover it"
+
 // Unlisted are the candidates of which a decision says nothing, since no pool
 // of theirs was compared, each with the reason. over are those of the phase's
 // overflow.
@@ -50,7 +53,7 @@ func (in Input) Unlisted(g Group, over []string, d Decision) (out []Candidate) {
 		case silent:
 			add(n, "cannot be asked: "+away)
 		case slices.Contains(over, n):
-			add(n, "overflow: takes jobs that would wait, where that ends the phase sooner and the budgets cover it")
+			add(n, OverflowTakes)
 		default:
 			add(n, "nothing is known of what it has")
 		}

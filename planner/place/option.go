@@ -20,9 +20,10 @@ type option struct {
 	boot     time.Duration
 	hold     time.Duration
 	segments int
-	order    int // of its backend among the candidates
+	limits   offer.Limits // of the shape, where they are not the pool's
+	order    int          // of its backend among the candidates
 	cost     map[string]decimal.Decimal
-	known    bool // the cost, in money
+	known    Known // in which units the cost is
 	rental   bool
 	cpuOnly  bool // the job asks for no GPU
 	away     bool // would fit, but its backend cannot be asked
@@ -73,8 +74,12 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	chained := g.Checkpoint && q.MaxTime > 0 // cut to what it may be there, it fits
 	cut := q.MaxTime > 0 && (p.MaxTime == 0 || q.MaxTime < p.MaxTime)
 	lifted := q.Fits && q.MaxTime > p.MaxTime // longer than the pool is for others
+	o.limits.MaxJobs, o.limits.MaxSubmit = q.MaxJobs, q.MaxSubmit
 	if chained || cut || lifted {
-		p.MaxTime = q.MaxTime
+		p.MaxTime, o.limits.MaxTime = q.MaxTime, q.MaxTime
+	}
+	if p.Testing && pooled(g, p) == p.Name {
+		p.Testing = false // whoever names it wants it
 	}
 	if o.bad = otherPool(g, p); o.bad == nil {
 		o.segments, o.bad = fit(p, g.Shape, g.Checkpoint)
@@ -105,7 +110,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	if o.rental {
 		o.hold = in.hold(p.Backend)
 	}
-	o.price = Unwaited(NodePrice(p, sound(o.price)), o.wait)
+	o.price = Told(p, o.price, o.wait)
 	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait), o.hold)
 	return o
 }
@@ -114,7 +119,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 // that a pool does not show, and which of its pools would do.
 func (bad *misfit) told(q offer.Quote) *misfit {
 	switch {
-	case bad == nil:
+	case bad == nil, q.Shut:
 		return &misfit{why: q.Why, would: q.Would, passing: q.Passing}
 	case bad.beside:
 		bad.why = q.Why
@@ -156,19 +161,26 @@ func (in Input) hold(backend string) time.Duration {
 // otherPool keeps a job in the pool its options name by the site's own word:
 // `options "slurm" { partition = "aa100" }`.
 func otherPool(g Group, p offer.Pool) *misfit {
-	typ, _, _ := strings.Cut(p.Backend, ".")
-	raw := g.Options[typ]
-	if len(raw) == 0 || p.Word == "" || p.Name == "" {
-		return nil
-	}
-	var named map[string]any
-	if json.Unmarshal(raw, &named) != nil {
-		return nil
-	}
-	if want, ok := named[p.Word].(string); ok && want != "" && want != p.Name {
+	if want := pooled(g, p); want != "" && want != p.Name {
 		return &misfit{why: fmt.Sprintf("the job's options ask for %s %s", p.Word, want), beside: true}
 	}
 	return nil
+}
+
+// pooled is the pool that a job's options name, by the word of one of its
+// backend's; "" where they name none.
+func pooled(g Group, p offer.Pool) string {
+	typ, _, _ := strings.Cut(p.Backend, ".")
+	raw := g.Options[typ]
+	if len(raw) == 0 || p.Word == "" || p.Name == "" {
+		return ""
+	}
+	var named map[string]any
+	if json.Unmarshal(raw, &named) != nil {
+		return ""
+	}
+	want, _ := named[p.Word].(string)
+	return want
 }
 
 // wrongEnvironment keeps a smoke in the environment class of its phase, for

@@ -18,19 +18,21 @@ type Quoted struct {
 
 // A Decision is where like jobs go, and why.
 type Decision struct {
-	Backend    string
-	Pool       string
-	Word       string // what the site calls a pool: "partition"
-	GPUClass   string // family of the pool's devices, "" when any will do
-	Shape      offer.Shape
-	Price      offer.Price
-	WholeNode  bool
-	Wait       time.Duration // queue wait counted; -1 unknown (counted as zero, and said)
-	Boot       time.Duration // rentals: billed before each launch
-	Hold       time.Duration // rentals: a machine is kept so long after its last job
-	Segments   int           // chained by checkpoint; 1 otherwise
-	Array      bool          // so many like jobs that they are handed over as an array
-	Rule       string        // which rule decided
+	Backend   string
+	Pool      string
+	Word      string // what the site calls a pool: "partition"
+	GPUClass  string // family of the pool's devices, "" when any will do
+	Shape     offer.Shape
+	Price     offer.Price
+	WholeNode bool
+	Wait      time.Duration // queue wait counted; -1 unknown (counted as zero, and said)
+	Boot      time.Duration // rentals: billed before each launch
+	Hold      time.Duration // rentals: a machine is kept so long after its last job
+	Segments  int           // chained by checkpoint; 1 otherwise
+	// Limits are what the jobs are held to where it is not what their pool is.
+	Limits     offer.Limits `json:",omitzero"`
+	Array      bool         // so many like jobs that they are handed over as an array
+	Rule       string       // which rule decided
 	Why        string
 	Fallback   string // why the first choice was not taken, "" if it was
 	Away       string // why nothing was decided: the place cannot be asked now, and the jobs wait for it
@@ -81,4 +83,27 @@ type Candidate struct {
 	Hold          time.Duration
 	Segments      int
 	Won           bool
+}
+
+// To is a decision as it is at one of its candidates. What the jobs are held to
+// where it stands is not what they are held to there.
+func (d Decision) To(c Candidate) Decision {
+	d.Backend, d.Pool, d.Price, d.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
+	d.Wait, d.Boot, d.Hold, d.Segments, d.Limits = c.Wait, c.Boot, c.Hold, c.Segments, offer.Limits{}
+	return d
+}
+
+// Unknown are the units in which it is not known what a shape takes there; none
+// where it was not compared.
+func (c Candidate) Unknown(s offer.Shape) (units []string) {
+	if c.Cost == nil {
+		return nil
+	}
+	_, known := Cost(s, c.Price, c.WholeNode, time.Hour)
+	for _, unit := range []string{USD, ServiceUnits} {
+		if !known.Of(unit) {
+			units = append(units, unit)
+		}
+	}
+	return units
 }

@@ -17,48 +17,78 @@ const (
 	NodeHours    = "node_hours"
 )
 
-// Cost is what one launch of a shape takes for a duration, by unit. Units
-// that are not charged are absent; known is false when the price is not known,
-// and then USD is absent, too, or the least that it may be where only the wait
-// that is billed with it is not known.
-func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amounts map[string]decimal.Decimal, known bool) {
-	hours := Hours(billed(max(d, p.Minimum), p.Granularity))
+// A Known says of each unit that is charged whether what is charged in it is
+// known. Hours are measured, and always are.
+type Known struct{ USD, ServiceUnits bool }
+
+// All reports whether nothing of a price is unknown.
+func (k Known) All() bool { return k.USD && k.ServiceUnits }
+
+// Of reports whether what is charged in a unit is known.
+func (k Known) Of(unit string) bool {
+	return (unit != USD || k.USD) && (unit != ServiceUnits || k.ServiceUnits)
+}
+
+// And is what is known of two prices together.
+func (k Known) And(o Known) Known { return Known{k.USD && o.USD, k.ServiceUnits && o.ServiceUnits} }
+
+// Cost is what one launch of a shape takes for a duration, by unit. Units that
+// are not charged are absent, and so is one in which the price is not known; it
+// is the least that it may be where only the wait that is billed is not known.
+func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amounts map[string]decimal.Decimal, known Known) {
+	lasts := decimal.NewFromInt(int64(billed(max(d, p.Minimum), p.Granularity)))
+	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
+	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, 12) }
+	s = s.Given()
 	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))
 	gpus, cpus := decimal.NewFromInt(int64(s.GPUs)), decimal.NewFromInt(int64(max(s.CPUs, 1)))
-	out := map[string]decimal.Decimal{CPUHours: cpus.Mul(hours)}
+	out := map[string]decimal.Decimal{CPUHours: forHours(cpus)}
 	if s.GPUs > 0 {
-		out[GPUHours] = gpus.Mul(hours)
+		out[GPUHours] = forHours(gpus)
 	}
 	if wholeNode || s.Nodes > 1 || p.SUPerNodeHour != "" {
-		out[NodeHours] = nodes.Mul(hours)
+		out[NodeHours] = forHours(nodes)
+	}
+	known = Known{USD: p.Known, ServiceUnits: !p.UnknownSU}
+	if p.BillsWhileQueued && !p.Known { // the rates are known, of a time that is not
+		known.USD = true
+	}
+	charge := func(unit string, rate, amount decimal.Decimal) {
+		out[unit] = out[unit].Add(amount)
+		if p.BillsWhileQueued && !p.Known && rate.IsPositive() {
+			known = known.And(Known{USD: unit != USD, ServiceUnits: unit != ServiceUnits})
+		}
 	}
 	add := func(unit, rate string, quantity decimal.Decimal) {
 		if quantity.IsZero() {
 			return // a rate per device charges CPU work nothing
 		}
 		if r, err := decimal.NewFromString(rate); err == nil {
-			out[unit] = out[unit].Add(r.Mul(quantity).Mul(hours))
+			charge(unit, r, forHours(r.Mul(quantity)))
 		}
 	}
 	add(USD, p.USDPerGPUHour, gpus)
 	add(USD, p.USDPerHour, nodes)
 	if r, err := decimal.NewFromString(p.USDPerGBMonth); err == nil && s.Disk > 0 {
-		out[USD] = out[USD].Add(r.Mul(decimal.NewFromInt(s.Disk)).Mul(hours).DivRound(gbMonth, 12))
+		charge(USD, r, r.Mul(decimal.NewFromInt(s.Disk)).Mul(lasts).DivRound(gbMonth.Mul(hour), 12))
 	}
 	add(ServiceUnits, p.SUPerGPUHour, gpus)
 	add(ServiceUnits, p.SUPerNodeHour, nodes)
 	add(ServiceUnits, p.SUPerCPUHour, cpus)
-	return out, p.Known
+	return out, known
 }
 
 // gbMonth is a gigabyte for a month, in bytes and hours.
 var gbMonth = decimal.NewFromInt(730e9)
 
+// hour is one in nanoseconds.
+var hour = decimal.NewFromInt(int64(time.Hour))
+
 // Charged is Cost of a launch that is billed for longer than it runs: while its
 // machine boots, while it waits where the site bills that, and while its machine
 // is kept after it, which is billed by itself. Hours are of work; only money and
 // service units are charged for the rest.
-func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known bool) {
+func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	amounts, known = Cost(s, p, wholeNode, run)
 	charge := func(billed time.Duration, beside bool) {
 		p := p
@@ -85,17 +115,24 @@ func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold tim
 
 // AtMost is the most that one launch may be charged: its whole walltime, what
 // is billed around it, and the machine that is kept after it.
-func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Duration) (amounts map[string]decimal.Decimal, known bool) {
+func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	return Charged(s, p, wholeNode, s.Walltime, around, hold)
 }
 
 // Charges reports whether launches cost anything beside their hours.
 func Charges(p offer.Price) bool {
-	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.SUPerGPUHour != "" || p.SUPerNodeHour != "" || p.SUPerCPUHour != "" || p.USDPerGBMonth != ""
+	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.USDPerGBMonth != "" || p.InServiceUnits()
 }
 
 // mostRate is the highest rate that is believed, for an hour or a month.
 var mostRate = decimal.New(1, 9)
+
+// Told is a price as a pool's jobs pay it, as far as it is known: one rate that
+// cannot be read makes all of it unknown, and so does a wait of which nobody can
+// tell how long it will be, where waits are billed.
+func Told(p offer.Pool, price offer.Price, wait time.Duration) offer.Price {
+	return Unwaited(NodePrice(p, sound(price)), wait)
+}
 
 // sound is a price as it is told, or an unknown one where a rate of it cannot be
 // read, is negative, or is no price at all: such a rate would count as nothing.
@@ -105,7 +142,7 @@ func sound(p offer.Price) offer.Price {
 			continue
 		}
 		if r, err := decimal.NewFromString(rate); err != nil || r.IsNegative() || r.Exponent() > 9 || r.GreaterThan(mostRate) {
-			return offer.Price{}
+			return offer.Price{UnknownSU: true}
 		}
 	}
 	return p
@@ -169,5 +206,5 @@ func billed(d, granularity time.Duration) time.Duration {
 
 // Hours is a duration in hours, exact to the nanosecond.
 func Hours(d time.Duration) decimal.Decimal {
-	return decimal.NewFromInt(int64(d)).DivRound(decimal.NewFromInt(int64(time.Hour)), 12)
+	return decimal.NewFromInt(int64(d)).DivRound(hour, 12)
 }

@@ -24,14 +24,15 @@ func TestCost(t *testing.T) {
 		{"service units per GPU", gpus(2, 0), su("108.2"), false, 4 * h, map[string]string{CPUHours: "4", GPUHours: "8", ServiceUnits: "865.6"}},
 		{"service units per GPU, no GPU", cpu(1, 0), su("108.2"), false, 4 * h, map[string]string{CPUHours: "4"}},
 		{"service units per core", cpu(4, 0), offer.Price{Known: true, SUPerCPUHour: "0.3"}, false, h, map[string]string{CPUHours: "4", ServiceUnits: "1.2"}},
-		{"service units per node", offer.Shape{CPUs: 4, Nodes: 3}, offer.Price{Known: true, SUPerNodeHour: "64"}, true, h, map[string]string{CPUHours: "4", NodeHours: "3", ServiceUnits: "192"}},
-		{"money per GPU and per node", offer.Shape{CPUs: 1, GPUs: 4, Nodes: 2}, offer.Price{Known: true, USDPerGPUHour: "1.10", USDPerHour: "0.25"}, false, h, map[string]string{CPUHours: "1", GPUHours: "4", NodeHours: "2", USD: "4.9"}},
+		{"service units per node", offer.Shape{CPUs: 4, Nodes: 3}, offer.Price{Known: true, SUPerNodeHour: "64"}, true, h, map[string]string{CPUHours: "6", NodeHours: "3", ServiceUnits: "192"}},
+		{"money per GPU and per node", offer.Shape{CPUs: 1, GPUs: 4, Nodes: 2}, offer.Price{Known: true, USDPerGPUHour: "1.10", USDPerHour: "0.25"}, false, h, map[string]string{CPUHours: "2", GPUHours: "4", NodeHours: "2", USD: "4.9"}},
+		{"three GPUs over two nodes are two of each", offer.Shape{CPUs: 5, GPUs: 3, Nodes: 2}, offer.Price{Known: true, SUPerGPUHour: "10", SUPerCPUHour: "1"}, false, h, map[string]string{CPUHours: "6", GPUHours: "4", NodeHours: "2", ServiceUnits: "46"}},
 		{"billed by the hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, 61 * time.Minute, map[string]string{CPUHours: "2", USD: "4"}},
 		{"billed by the hour, an hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, h, map[string]string{CPUHours: "1", USD: "2"}},
 		{"three minutes of an hour at least", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: h}, false, 3 * time.Minute, map[string]string{CPUHours: "1", USD: "2"}},
 		{"an hour at least, and then by the minute", cpu(1, 0), offer.Price{Known: true, USDPerHour: "6", Minimum: h, Granularity: time.Minute}, false, 65*time.Minute + time.Second, map[string]string{CPUHours: "1.1", USD: "6.6"}},
 		{"a minimum that is rounded up, too", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: 90 * time.Minute, Granularity: h}, false, 3 * time.Minute, map[string]string{CPUHours: "2", USD: "4"}},
-		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{CPUHours: "0.000555555556", USD: "0.0020000000016"}},
+		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{CPUHours: "0.000555555556", USD: "0.002"}},
 		{"a job of no cores stated takes one", offer.Shape{}, offer.Price{Known: true}, false, h, map[string]string{CPUHours: "1"}},
 		{"storage by the gigabyte and month", offer.Shape{CPUs: 1, Disk: 100e9}, offer.Price{Known: true, USDPerGBMonth: "0.10"}, false, 73 * h, map[string]string{CPUHours: "73", USD: "1"}},
 		{"a tenth of a cent", cpu(1, 0), offer.Price{Known: true, USDPerHour: "0.001"}, false, h, map[string]string{CPUHours: "1", USD: "0.001"}},
@@ -43,7 +44,7 @@ func TestCost(t *testing.T) {
 			for unit, v := range cost {
 				got[unit] = v.String()
 			}
-			if d := cmp.Diff(c.want, got); d != "" || !known {
+			if d := cmp.Diff(c.want, got); d != "" || !known.All() {
 				t.Errorf("known %v\n%s", known, d)
 			}
 		})
@@ -53,8 +54,37 @@ func TestCost(t *testing.T) {
 func TestUnknownPrice(t *testing.T) {
 	t.Parallel()
 	cost, known := Cost(gpus(1, 0), offer.Price{}, false, time.Hour)
-	if _, priced := cost[USD]; known || priced {
+	if _, priced := cost[USD]; known.USD || priced {
 		t.Errorf("known %v: %v", known, cost)
+	}
+}
+
+// TestKnownByUnit: a price may be known in one unit and not in the other, and of
+// a wait that is billed and not known only what is charged by it is not.
+func TestKnownByUnit(t *testing.T) {
+	t.Parallel()
+	queued := func(p offer.Price) offer.Price { p.Known, p.BillsWhileQueued = true, true; return Unwaited(p, -1) }
+	for name, c := range map[string]struct {
+		price offer.Price
+		shape offer.Shape
+		want  Known
+	}{
+		"nothing is charged":                    {offer.Price{Known: true}, cpu(1, 0), Known{true, true}},
+		"a rental that was not quoted":          {offer.Price{}, cpu(1, 0), Known{false, true}},
+		"a partition without a rate":            {offer.Price{Known: true, UnknownSU: true}, cpu(1, 0), Known{true, false}},
+		"money, and no rate":                    {offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, cpu(1, 0), Known{true, false}},
+		"a wait, in money":                      {queued(offer.Price{USDPerHour: "1"}), cpu(1, 0), Known{false, true}},
+		"a wait, in service units":              {queued(offer.Price{SUPerNodeHour: "1"}), cpu(1, 0), Known{true, false}},
+		"a wait, by the GPU that is not taken":  {queued(offer.Price{SUPerGPUHour: "1"}), cpu(1, 0), Known{true, true}},
+		"a wait, by the GPU":                    {queued(offer.Price{SUPerGPUHour: "1"}), gpus(1, 0), Known{true, false}},
+		"a wait with a disk":                    {queued(offer.Price{USDPerGBMonth: "1"}), offer.Shape{CPUs: 1, Disk: 1e9}, Known{false, true}},
+		"a wait at a rate of nothing":           {queued(offer.Price{SUPerNodeHour: "0"}), cpu(1, 0), Known{true, true}},
+		"a wait in money, and no rate in units": {queued(offer.Price{USDPerHour: "1", UnknownSU: true}), cpu(1, 0), Known{false, false}},
+		"a rate that is no price":               {Told(offer.Pool{}, offer.Price{Known: true, SUPerGPUHour: "cheap"}, 0), cpu(1, 0), Known{false, false}},
+	} {
+		if _, got := AtMost(c.shape, c.price, false, time.Minute, time.Hour); got != c.want || got.Of(USD) != c.want.USD || got.Of(ServiceUnits) != c.want.ServiceUnits || !got.Of(GPUHours) || got.All() != (c.want == Known{true, true}) {
+			t.Errorf("%s: %+v, not %+v", name, got, c.want)
+		}
 	}
 }
 
@@ -121,7 +151,7 @@ func TestAMinimumIsBilledOnce(t *testing.T) {
 		{3*m + time.Second, 0, 10*m + time.Second, "7.1", "71"},
 	} {
 		cost, known := Charged(cpu(1, 0), p, false, c.run, c.around, c.hold)
-		if got := cost[USD].Round(9).String() + " " + cost[ServiceUnits].Round(9).String(); !known || got != c.usd+" "+c.su {
+		if got := cost[USD].Round(9).String() + " " + cost[ServiceUnits].Round(9).String(); !known.All() || got != c.usd+" "+c.su {
 			t.Errorf("%v, %v before it and %v after: %s, not %s %s", c.run, c.around, c.hold, got, c.usd, c.su)
 		}
 	}

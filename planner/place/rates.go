@@ -12,6 +12,7 @@ import (
 // that they have in the language.
 const (
 	unknownPrice = "unknown"
+	unknownUnits = "unknown_service_units"
 	wholeNodes   = "whole_node"
 	billsQueue   = "bills_while_queued"
 	cores        = "cpus"
@@ -50,7 +51,7 @@ func (d Decision) Rates(launched offer.Shape) map[string]string {
 			out[name] = *rate
 		}
 	}
-	charged := len(out) > 0 || !d.Price.Known || d.WholeNode || d.Price.Granularity > 0 || d.Price.Minimum > 0
+	charged := len(out) > 0 || !d.Price.Known || d.Price.UnknownSU || d.WholeNode || d.Price.Granularity > 0 || d.Price.Minimum > 0
 	for name, n := range sizes(&launched) {
 		if *n > 0 {
 			out[name] = strconv.Itoa(*n)
@@ -74,6 +75,9 @@ func (d Decision) Rates(launched offer.Shape) map[string]string {
 	if !d.Price.Known {
 		out[unknownPrice] = "true"
 	}
+	if d.Price.UnknownSU {
+		out[unknownUnits] = "true"
+	}
 	if d.WholeNode {
 		out[wholeNodes] = "true"
 	}
@@ -94,16 +98,21 @@ func Launched(at *state.Attempt) (s offer.Shape, ok bool) {
 	return s, at.Rates[cores] != ""
 }
 
-// Charged is a decision charged as was recorded with an attempt. ok is false
-// where that was not recorded or not known then.
+// Charged is a decision charged as was recorded with an attempt, but in service
+// units as it is by now where what they were was not known. ok is false where
+// nothing was recorded, or no price was known then.
 func (d Decision) Charged(at *state.Attempt) (out Decision, ok bool) {
 	queue, unknown := at.Rates[billsQueue] != "", at.Rates[unknownPrice] != ""
 	if unknown && !queue || at.Rates == nil && (at.Ceiling == nil || at.Ceiling[USD] != "" || at.Ceiling[ServiceUnits] != "") {
 		return d, false
 	}
-	d.Price, d.WholeNode = offer.Price{Known: !unknown, BillsWhileQueued: queue}, at.Rates[wholeNodes] != ""
+	today := d.Price
+	d.Price, d.WholeNode = offer.Price{Known: !unknown, UnknownSU: at.Rates[unknownUnits] != "", BillsWhileQueued: queue}, at.Rates[wholeNodes] != ""
 	for name, rate := range rates(&d.Price) {
 		*rate = at.Rates[name]
+	}
+	if d.Price.UnknownSU && today.Known {
+		d.Price.UnknownSU, d.Price.SUPerGPUHour, d.Price.SUPerNodeHour, d.Price.SUPerCPUHour = today.UnknownSU, today.SUPerGPUHour, today.SUPerNodeHour, today.SUPerCPUHour
 	}
 	for name, t := range times(&d.Price, &d) {
 		*t, _ = time.ParseDuration(at.Rates[name])

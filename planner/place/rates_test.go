@@ -28,6 +28,8 @@ func TestRatesAreRecorded(t *testing.T) {
 			Decision{Price: offer.Price{Known: true, SUPerNodeHour: "3", BillsWhileQueued: true}, WholeNode: true, Wait: time.Hour}, true, false},
 		"billed for a wait of which nobody knew": {Decision{Price: offer.Price{SUPerNodeHour: "3", BillsWhileQueued: true}, Wait: -1, Boot: time.Minute}, nil,
 			Decision{Price: offer.Price{SUPerNodeHour: "3", BillsWhileQueued: true}, Wait: -1, Boot: time.Minute}, true, false},
+		"a partition without a rate": {Decision{Price: offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}}, nil,
+			Decision{Price: offer.Price{Known: true, USDPerHour: "1"}, Boot: 0}, true, false}, // as its place is charged now: dear has none
 		"hours alone, rounded":            {Decision{Price: offer.Price{Known: true, Granularity: time.Hour, Minimum: 2 * time.Hour}}, nil, Decision{Price: offer.Price{Known: true, Granularity: time.Hour, Minimum: 2 * time.Hour}}, true, false},
 		"nothing was charged":             {Decision{Price: offer.Price{Known: true}}, state.Amounts{"cpu_hours": "1"}, Decision{Price: offer.Price{Known: true}}, true, false},
 		"nothing was charged, and before": {Decision{Price: offer.Price{Known: true}}, state.Amounts{"cpu_hours": "1"}, Decision{Price: offer.Price{Known: true}}, true, true},

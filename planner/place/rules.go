@@ -51,17 +51,17 @@ func (in Input) rule(g Group, fits []option) (use, why string, diags diag.List) 
 		}
 		return r.Use, why, diags
 	}
-	use, why = table(g, scope)
+	use, why = table(g, scope, slices.ContainsFunc(fits, func(o option) bool { return isLocal(o.pool.Backend) }))
 	return use, why, diags
 }
 
-// table is the default table.
-func table(g Group, s lang.RuleScope) (use, why string) {
+// table is the default table; here tells whether this machine is a place that fits.
+func table(g Group, s lang.RuleScope, here bool) (use, why string) {
 	w := g.Shape.Walltime
 	switch {
 	case g.Smoke:
 		return useCheapestSoonest, "a smoke goes to the cheapest pool of its environment that starts soonest"
-	case g.Shape.GPUs == 0 && w > 0 && w < tinyCPU:
+	case g.Shape.GPUs == 0 && w > 0 && w < tinyCPU && here:
 		return useLocal, "CPU work under 30 min runs on this machine where it may"
 	case g.Shape.GPUs == 0:
 		return useCheapestSoonest, "CPU work goes to the cheapest place that starts soonest"

@@ -35,6 +35,7 @@ func TestPolicyRules(t *testing.T) {
 		{"a preference of the phase comes before rules", short, Group{Shape: a100(time.Hour), Candidates: all, Prefer: "cheapest"}, "ssh.lab", "place prefers cheapest"},
 		{"production before rentals", "rule {\n when = true\n use = \"production\"\n}\n", Group{Shape: a100(time.Hour), Candidates: []string{"vastai.cloud", "slurm.alpine"}}, "slurm.alpine aa100", "rule 1 of policy"},
 		{"a rule by jobs", "rule {\n when = jobs >= 10\n use = \"slurm.alpine\"\n}\n", Group{Shape: a100(9 * time.Hour), Jobs: 10, Candidates: all}, "slurm.alpine aa100", "rule 1 of policy"},
+		{"short CPU work where this machine is no candidate", "", Group{Shape: offer.Shape{CPUs: 1, Walltime: 10 * time.Minute}, Candidates: []string{"ssh.lab"}}, "ssh.lab", "CPU work goes to the cheapest place that starts soonest"},
 		{"a rule names what cannot take it", "rule {\n when = true\n use = \"slurm.alpine\"\n}\n", Group{Shape: gpus(8, 9*time.Hour), Candidates: all}, "ssh.lab", "rule 1 of policy names slurm.alpine, which cannot take it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

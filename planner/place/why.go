@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // list says of every option that was looked at what became of it.
@@ -46,7 +47,7 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 	}
 	options = meant(options)
 	if tooLong, one := onlyTooLong(options); one != nil {
-		d.Summary = fmt.Sprintf("walltime is longer than the %s allows", orElse(one.pool.Word, "pool"))
+		d.Summary = fmt.Sprintf("walltime is longer than %s allows", limiter(one))
 		d.Detail = tooLong
 		if g.Phase != nil && !g.Smoke {
 			if at, ok := g.Phase.Asks["walltime"]; ok {
@@ -61,7 +62,7 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 	var lines, would []string
 	lines = reasons(options)
 	for _, o := range options {
-		if o.bad.would != "" {
+		if o.bad.would != "" && !outdone(o, options) {
 			would = append(would, o.bad.would)
 		}
 	}
@@ -85,6 +86,26 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		d.Detail += "\n\nGPU work needs a backend with GPUs: add one, and name it in place."
 	}
 	return d
+}
+
+// outdone reports whether another pool lacks nothing but less of the same: then
+// what would fit here is more than needs to be given up.
+func outdone(o option, options []option) bool {
+	has := func(p offer.Pool) int64 {
+		switch o.bad.of {
+		case "memory":
+			return p.Memory
+		case "cpus":
+			return int64(p.CPUs)
+		case "gpus":
+			return int64(p.GPUs)
+		}
+		return 0
+	}
+	only := func(x option) bool {
+		return strings.HasPrefix(x.bad.would, o.bad.of+" = ") && !strings.Contains(x.bad.would, ";")
+	}
+	return only(o) && slices.ContainsFunc(options, func(x option) bool { return x.bad.of == o.bad.of && only(x) && has(x.pool) > has(o.pool) })
 }
 
 // meant are the options less the pools of a backend that a job leaves out by
@@ -137,7 +158,9 @@ func reasons(options []option) (lines []string) {
 func onlyAway(d diag.Diagnostic, names []string, options []option, away map[string]string) (diag.Diagnostic, bool) {
 	var silent, lines, rest []string
 	for _, n := range names {
-		if why, ok := away[n]; ok && !slices.ContainsFunc(options, func(o option) bool { return o.pool.Backend == n && !o.away }) {
+		of := func(o option) bool { return o.pool.Backend == n }
+		would := func(o option) bool { return of(o) && o.away }
+		if why, ok := away[n]; ok && (!slices.ContainsFunc(options, of) || slices.ContainsFunc(options, would)) {
 			silent = append(silent, n)
 			lines = append(lines, "  "+n+" cannot be asked: "+why)
 		}
@@ -146,7 +169,7 @@ func onlyAway(d diag.Diagnostic, names []string, options []option, away map[stri
 		return d, false
 	}
 	for _, o := range options {
-		if !o.away {
+		if !o.away && !slices.Contains(silent, o.pool.Backend) {
 			rest = append(rest, "  "+strings.TrimSuffix(o.pool.Backend+", "+o.pool.Name, ", ")+": "+o.bad.why)
 		}
 	}
@@ -213,6 +236,14 @@ func onlyTooLong(options []option) (detail string, longest *option) {
 	return fmt.Sprintf("%s %s. %s.", where, longest.bad.short, capital(longest.bad.would)), longest
 }
 
+// limiter is who ends jobs too early: the pool, or what its backend names instead.
+func limiter(o *option) string {
+	if who, _, ok := strings.Cut(o.bad.said, " ends jobs at "); ok && !strings.HasPrefix(o.bad.said, poolName(o.pool)) {
+		return who
+	}
+	return "the " + orElse(o.pool.Word, "pool")
+}
+
 func capital(s string) string {
 	if s == "" {
 		return s
@@ -225,4 +256,17 @@ func orElse(s, other string) string {
 		return other
 	}
 	return s
+}
+
+// forTestsOnly warns of jobs that are no tests and go to a pool that is for tests,
+// since their options name it.
+func forTestsOnly(g Group, p offer.Pool) diag.Diagnostic {
+	d := diag.Diagnostic{Severity: diag.Warning, Summary: poolName(p) + " is for tests only", Detail: "The options of the job name it, so the jobs go there."}
+	if len(p.StandsFor) > 0 {
+		d.Detail += " Other work is for " + strings.Join(p.StandsFor, " or ") + "."
+	}
+	if g.Phase != nil {
+		d.In, d.Address, d.Subject = fmt.Sprintf("phase %q", g.Phase.Name), "phase."+g.Phase.Name, g.Phase.Range.Ptr()
+	}
+	return d
 }

@@ -37,6 +37,7 @@ type Plan struct {
 	Transfers []transfers.Transfer
 	Deletions []Deletion
 	Notes     []string // assumptions and what holds with muster off
+	Dangers   []string // those of Notes that tell when a platform deletes, ends or bills something
 
 	Forecast forecast.Forecast
 	Budgets  []budget.Check

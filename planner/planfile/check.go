@@ -218,13 +218,13 @@ func quoteFor(quotes []place.Quoted, d place.Decision) (offer.Quote, bool) {
 
 // rose compares what an hour costs then and now.
 func rose(d place.Decision, now offer.Price, tolerance decimal.Decimal) string {
-	if d.Price.Known && !now.Known {
-		return "the price is no longer known"
+	then, before := place.Cost(d.Shape, d.Price, d.WholeNode, time.Hour)
+	today, known := place.Cost(d.Shape, now, d.WholeNode, time.Hour)
+	if text := lost(before, known); text != "" {
+		return text
 	}
-	then, _ := place.Cost(d.Shape, d.Price, d.WholeNode, time.Hour)
-	today, _ := place.Cost(d.Shape, now, d.WholeNode, time.Hour)
 	for _, unit := range slices.Sorted(maps.Keys(today)) {
-		if today[unit].GreaterThan(then[unit].Mul(tolerance)) {
+		if before.Of(unit) && today[unit].GreaterThan(then[unit].Mul(tolerance)) {
 			return fmt.Sprintf("%s an hour were %s and are %s", unit, then[unit], today[unit])
 		}
 	}

@@ -116,7 +116,7 @@ func TestReadGivesBackWhatWasWritten(t *testing.T) {
 	if got.ID != p.ID || got.Counts != p.Counts || !reflect.DeepEqual(got.Ceiling, p.Ceiling) || f.Options().Reason != "why not" {
 		t.Errorf("head %+v", f.Head)
 	}
-	if a, k := launches.Ceiling(got.Phases[0].Decision(0), got.Phases[0].Phase.Retry, nil); !k || a["usd"].String() != "1" {
+	if a, k := launches.Ceiling(got.Phases[0].Decision(0), got.Phases[0].Phase.Retry, nil); !k.All() || a["usd"].String() != "1" {
 		t.Errorf("ceiling of a bound plan: %v", a)
 	}
 	info, err := os.Stat(path)
@@ -176,6 +176,19 @@ func TestCheck(t *testing.T) {
 		}, want: "lineage"},
 		"price within the tolerance": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) { return c, quote(f, "1.10") }},
 		"price rose":                 {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) { return c, quote(f, "1.11") }, want: "usd an hour were 1 and are 1.11"},
+		"price in units not known any more": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
+			q := quote(f, "1")
+			q[0].Quote.Price.UnknownSU = true
+			return c, q
+		}, want: "the price in service units is no longer known"},
+		"price in units known by now": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
+			for i := range f.Head.Phases[0].Placements {
+				f.Head.Phases[0].Placements[i].Price.UnknownSU = true
+			}
+			q := quote(f, "1")
+			q[0].Quote.Price.SUPerGPUHour = "500"
+			return c, q
+		}},
 		"a quote expired": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
 			f.Head.Quotes = quote(f, "1")
 			f.Head.Quotes[0].Quote.Expires = now.Add(time.Hour)

@@ -93,17 +93,30 @@ func reprice(d *place.Decision, offers map[string]place.Candidate) {
 	}
 }
 
-// dearer says what a launch costs more at most than it did, "" where that is
-// within the tolerance. The wait is no price, and is not compared.
-func dearer(was, is place.Decision, tolerance decimal.Decimal) string {
-	if was.Price.Known && !is.Price.Known && !is.Price.BillsWhileQueued {
+// lost says which price is not known any more, "" where each is that was.
+func lost(then, now place.Known) string {
+	switch {
+	case then.USD && !now.USD:
 		return "the price is no longer known"
+	case then.ServiceUnits && !now.ServiceUnits:
+		return "the price in service units is no longer known"
 	}
-	then, _ := place.AtMost(was.Shape, was.Price, was.WholeNode, was.Boot, was.Hold)
-	now, _ := place.AtMost(is.Shape, is.Price, is.WholeNode, is.Boot, is.Hold)
+	return ""
+}
+
+// dearer says what a launch costs more at most than it did, "" where that is
+// within the tolerance: what was approved at a price that was not known did not
+// rise. The wait is no price, and is not compared.
+func dearer(was, is place.Decision, tolerance decimal.Decimal) string {
+	was.Price.Known, is.Price.Known = was.Price.Known || was.Price.BillsWhileQueued, is.Price.Known || is.Price.BillsWhileQueued
+	then, before := place.AtMost(was.Shape, was.Price, was.WholeNode, was.Boot, was.Hold)
+	now, today := place.AtMost(is.Shape, is.Price, is.WholeNode, is.Boot, is.Hold)
+	if text := lost(before, today); text != "" {
+		return text
+	}
 	var out []string
 	for _, unit := range slices.Sorted(maps.Keys(now)) {
-		if now[unit].GreaterThan(then[unit].Mul(tolerance)) {
+		if before.Of(unit) && now[unit].GreaterThan(then[unit].Mul(tolerance)) {
 			out = append(out, fmt.Sprintf("%s of a launch were %s at most and are %s", unit, then[unit], now[unit]))
 		}
 	}

@@ -28,6 +28,7 @@ type Past struct {
 	Rents func(backend string) bool
 
 	waits map[pool][]time.Duration // in queues; nil until asked for
+	again map[pool][]time.Duration // of launches that went on; nil until asked for
 	turns map[pool]Turn            // nil until asked for
 	yes   []time.Time              // to the last applies; nil until asked for
 }

@@ -2,6 +2,7 @@ package queues
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,5 +52,37 @@ func TestTurnover(t *testing.T) {
 				t.Errorf("%v, %v, seen %d times; want %v, %v, %d", each, late, n, c.each, c.late, c.turns)
 			}
 		})
+	}
+}
+
+// TestSpreadOfWaits: how far waits differ is told from launches that waited for
+// the queue, and not from those that waited for a place which our own had.
+func TestSpreadOfWaits(t *testing.T) {
+	t.Parallel()
+	type launch struct{ queued, began, ended float64 } // minutes
+	differ := []launch{{0, 10, 300}, {0, 20, 310}, {0, 40, 320}, {0, 80, 330}, {0, 160, 340}, {0, 200, 350}}
+	behind := []launch{{0, 300, 600}, {0, 310, 600}, {0, 320, 600}} // of those before: six at once is the most
+	for name, c := range map[string]struct {
+		seen []launch
+		want float64
+	}{
+		"nothing":             {nil, 0},
+		"too few":             {differ[:4], 0},
+		"waits that differ":   {differ, 1.18},
+		"and some behind":     {append(slices.Clone(differ), behind...), 1.18},
+		"full for a while":    {append([]launch{{0, 10, 30}, {0, 12, 30}, {0, 14, 30}}, launch{0, 90, 120}, launch{0, 180, 200}, launch{0, 300, 310}), 1.51},
+		"all alike":           {[]launch{{0, 30, 90}, {0, 30, 90}, {0, 30, 90}, {0, 30, 90}, {0, 30, 90}}, 0},
+		"waits of a few secs": {[]launch{{0, 0.1, 9}, {0, 0.2, 9}, {0, 0.3, 9}, {0, 0.05, 9}, {0, 0.4, 9}}, 0},
+	} {
+		at := func(m float64) time.Time {
+			return time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(m * float64(time.Minute)))
+		}
+		var turns turnover
+		for _, l := range c.seen {
+			turns.add(&state.Attempt{Queued: at(l.queued), Started: at(l.began), Ended: at(l.ended)}, at(l.queued))
+		}
+		if got := turns.spread(); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("%s: %.3f, not %.2f", name, got, c.want)
+		}
 	}
 }

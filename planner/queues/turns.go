@@ -12,6 +12,9 @@ import (
 type Turn struct {
 	Each, Late time.Duration
 	Times      int
+	// Spread is the standard deviation of the logarithm of what launches waited in
+	// its queue where no job of ours was before them; 0 = not known.
+	Spread float64
 }
 
 // Turn is what the campaign's launches say of a pool.
@@ -47,7 +50,7 @@ func (p *Past) pastTurns() map[pool]Turn {
 	out := map[pool]Turn{}
 	for of, t := range seen {
 		each, late, times := t.takes()
-		out[of] = Turn{each, late, times}
+		out[of] = Turn{each, late, times, t.spread()}
 	}
 	return out
 }

@@ -31,6 +31,49 @@ func (p *Past) Counted(backend, name string) (time.Duration, bool) {
 	return p.Waited(backend, name)
 }
 
+// WaitedAgain is how long the launches stood in the queue of a pool that went on
+// with the work of another: the median over phases, of each the shortest, since
+// the others may have waited for room that our own jobs had. What waits for the
+// first time stands in where none was seen.
+func (p *Past) WaitedAgain(backend, name string) (time.Duration, bool) {
+	if p.again == nil {
+		p.again = p.pastAgain()
+	}
+	if list := p.again[pool{backend, name}]; len(list) > 0 {
+		return list[len(list)/2], true
+	}
+	return p.Waited(backend, name)
+}
+
+func (p *Past) pastAgain() map[pool][]time.Duration {
+	out := map[pool][]time.Duration{}
+	for _, w := range p.Phases {
+		if w.Checkpoint == nil {
+			continue
+		}
+		least := map[pool]time.Duration{}
+		for _, job := range w.Records {
+			for k := 1; job != nil && k < len(job.Attempts); k++ {
+				at, before := &job.Attempts[k], &job.Attempts[k-1]
+				if !evidence.GoesOn(w.Phase, job, k-1) || at.Started.IsZero() || before.Ended.IsZero() || at.Backend != before.Backend {
+					continue
+				}
+				of, d := pool{at.Backend, at.Pool}, max(at.Started.Sub(before.Ended)-w.Retry.Delay, 0)
+				if old, ok := least[of]; !ok || d < old {
+					least[of] = d
+				}
+			}
+		}
+		for of, d := range least {
+			out[of] = append(out[of], d)
+		}
+	}
+	for _, list := range out {
+		slices.Sort(list)
+	}
+	return out
+}
+
 // pastWaits are the waits seen, by pool, shortest first.
 func (p *Past) pastWaits() map[pool][]time.Duration {
 	out := map[pool][]time.Duration{}

@@ -40,7 +40,7 @@ func clock(c offer.Clock, now time.Time, takes time.Duration) string {
 	end := now.Add(takes)
 	switch {
 	case !c.At.IsZero() && !c.At.After(now):
-		return fmt.Sprintf("%s since %s", c.What, c.At.UTC().Format("2006-01-02"))
+		return fmt.Sprintf("%s: due since %s", c.What, c.At.UTC().Format("2006-01-02"))
 	case !c.At.IsZero() && !c.At.After(end):
 		return fmt.Sprintf("%s on %s, before the p90 end of this plan, %s", c.What, c.At.UTC().Format("2006-01-02"), end.UTC().Format("2006-01-02 15:04Z"))
 	case c.At.IsZero() && c.After > 0 && takes >= c.After:

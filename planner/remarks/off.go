@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
@@ -16,6 +17,7 @@ import (
 type Work struct {
 	*lang.Phase
 	Placements []place.Decision
+	Starting   map[int]int     // jobs that start, by the index of their placement
 	Unplaced   bool            // some of it has nowhere to start
 	Smokes     int             // to be run before it
 	SmokesAt   place.Decision  // where; zero = nowhere
@@ -28,8 +30,8 @@ const noPlaceYet = "jobs that have no place yet"
 // MusterOff says what runs while muster is off, and what the rest waits for:
 // the rows "no" of the table in the design that apply to these works, which
 // come in the order of the campaign; "" where none of them has a place.
-func MusterOff(works []Work, can map[string]offer.Capabilities) string {
-	first, rest := handedOver(works, can)
+func MusterOff(works []Work, can map[string]offer.Capabilities, pools []offer.Pool) string {
+	first, rest := handedOver(works, can, pools)
 	switch {
 	case len(first) == 0 && (len(rest) == 0 || slices.Equal(rest, []string{noPlaceYet})):
 		return ""
@@ -45,9 +47,16 @@ func MusterOff(works []Work, can map[string]offer.Capabilities) string {
 	return fmt.Sprintf("With muster off: %s; the rest waits for `muster apply -once` (%s).", strings.Join(first, "; "), strings.Join(rest, ", then "))
 }
 
+// A queue is where jobs are counted together: a pool, and in it those that have
+// a limit of their own.
+type queue struct {
+	backend, pool string
+	own           int // as in offer.Limits
+}
+
 // handedOver is what backends run by themselves, and why the rest is not
 // among it, in the order in which the plan meets the reasons.
-func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []string) {
+func handedOver(works []Work, can map[string]offer.Capabilities, pools []offer.Pool) (first, rest []string) {
 	stopped := map[string]bool{} // phases that wait for the engine
 	say := func(why string) {
 		if !slices.Contains(rest, why) {
@@ -55,6 +64,7 @@ func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []
 		}
 	}
 	full, tried := map[string]bool{}, map[string]int{} // by backend: whether it has whole phases, how many smokes
+	starting := map[queue]int{}
 	for _, w := range works {
 		waits := false
 		for _, in := range w.Inputs {
@@ -86,13 +96,25 @@ func handedOver(works []Work, can map[string]offer.Capabilities) (first, rest []
 			stopped[w.Name] = true
 			continue
 		}
-		for _, d := range w.Placements {
+		for i, d := range w.Placements {
 			if d.Backend != "" {
 				full[d.Backend] = true
+				starting[queue{d.Backend, d.Pool, d.Limits.MaxSubmit}] += w.Starting[i]
 			}
 		}
 		if w.Unplaced {
 			say(noPlaceYet)
+		}
+	}
+	for _, p := range pools {
+		for _, q := range slices.SortedFunc(maps.Keys(starting), func(a, b queue) int { return cmp.Compare(a.own, b.own) }) {
+			if q.backend != p.Backend || q.pool != p.Name || p.Word == "offer" { // rentals have no queue
+				continue
+			}
+			most := offer.Limits{MaxSubmit: q.own}.On(p).MaxSubmit
+			if n := starting[q]; most > 0 && n > most {
+				say(fmt.Sprintf("%s takes %s of yours at a time, of %d", strings.TrimSpace(p.Word+" "+p.Name), units.Count(most, "job"), n))
+			}
 		}
 	}
 	if len(rest) == 0 {

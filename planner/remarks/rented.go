@@ -22,7 +22,8 @@ const clockAhead = 30 * 24 * time.Hour
 
 // Rented says what every rented machine is billed, by the hour and the day,
 // whether the plan uses it or not, and what its platform does with it and when.
-func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []offer.Pool, now time.Time) (notes []string) {
+// due are the notes of those for which a date is near or over.
+func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []offer.Pool, now time.Time) (notes, due []string) {
 	var day decimal.Decimal
 	n, unknown := 0, 0
 	count := func(perHour string) string {
@@ -46,24 +47,29 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 			text += " since " + r.Since.UTC().Format("2006-01-02")
 		}
 		text += ": " + count(r.PerHour)
+		near := false
 		for _, c := range rentalClocks(pools, r.Backend) {
 			if said := rentalClock(c, r.Status, r.Since, now); said != "" {
 				text += "; " + said
+				near = near || !c.At.IsZero() || c.After > 0 && !r.Since.IsZero()
 			}
 		}
 		notes = append(notes, text+".")
+		if near {
+			due = append(due, text+".")
+		}
 	}
 	for _, o := range orphans {
 		count(o.PerHour)
 	}
 	if n < 2 {
-		return notes
+		return notes, due
 	}
 	text := fmt.Sprintf("%d machines are rented, for %s a day in all as they stand", n, amount.Words("usd", day.String()))
 	if unknown > 0 {
 		text += fmt.Sprintf(", and what %d of them cost is not known", unknown)
 	}
-	return append(notes, text+".")
+	return append(notes, text+"."), due
 }
 
 // Exchange says at which rate prices in other currencies are counted.
@@ -74,6 +80,50 @@ func Exchange(backends []*lang.Backend, used map[string]bool) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// Dated is Stated, with a pool of no name where a backend has none: nobody can
+// be asked about a machine that stands still.
+func Dated(pools []offer.Pool, backends []*lang.Backend) []offer.Pool {
+	pools = Stated(pools, backends)
+	for _, b := range backends {
+		if len(b.Clocks) > 0 && !slices.ContainsFunc(pools, func(p offer.Pool) bool { return p.Backend == b.Address() }) {
+			pools = append(pools, offer.Pool{Backend: b.Address(), Clocks: b.Clocks})
+		}
+	}
+	return pools
+}
+
+// Stated adds to pools what the blocks of their backends state of dates.
+func Stated(pools []offer.Pool, backends []*lang.Backend) []offer.Pool {
+	pools = slices.Clone(pools)
+	for i := range pools {
+		for _, b := range backends {
+			if p := &pools[i]; p.Backend == b.Address() {
+				p.Clocks = slices.Concat(p.Clocks, b.Clocks)
+			}
+		}
+	}
+	return pools
+}
+
+// ByHand are the machines that a state knows and those that somebody rents by
+// hand, by their names.
+func ByHand(rentals map[string]state.Rental, backends []*lang.Backend) map[string]state.Rental {
+	out := maps.Clone(rentals)
+	for _, b := range backends {
+		for _, m := range b.Rented {
+			if out == nil {
+				out = map[string]state.Rental{}
+			}
+			id := m.Name
+			if _, taken := out[id]; taken {
+				id += " of backend." + b.Address()
+			}
+			out[id] = state.Rental{ID: id, Backend: b.Address(), Status: m.Status, Since: m.Since, PerHour: m.PerHour}
+		}
+	}
+	return out
 }
 
 // rentalClocks are the danger clocks of a backend, each once.
@@ -106,7 +156,7 @@ func rentalClock(c offer.Clock, status string, since, now time.Time) string {
 	}
 	switch left := at.Sub(now); {
 	case left <= 0:
-		return fmt.Sprintf("%s since %s", c.What, at.UTC().Format("2006-01-02"))
+		return fmt.Sprintf("%s: due since %s", c.What, at.UTC().Format("2006-01-02"))
 	case left > clockAhead:
 		return ""
 	default:

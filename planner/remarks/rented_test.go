@@ -31,7 +31,11 @@ func TestRentedMachinesAreTold(t *testing.T) {
 		offer.Pool{Backend: "lanrui.x", Clocks: []offer.Clock{{What: "the price rises", At: now.Add(200 * day)}}},
 		offer.Pool{Backend: "vastai.x", Clocks: []offer.Clock{{What: "its disk is billed without end"}}},
 	}
-	notes := strings.Join(Rented(rentals, nil, pools, now), "\n")
+	list, due := Rented(rentals, nil, pools, now)
+	if len(due) != 1 || !strings.HasPrefix(due[0], "auto on autodl.x") {
+		t.Errorf("near: %q", due)
+	}
+	notes := strings.Join(list, "\n")
 	for _, want := range []string{
 		"auto on autodl.x is stopped since " + now.Add(-13*day).Format("2006-01-02") + ": $0/h, $0 a day; it is released with its data in 2 days, on " + now.Add(2*day).Format("2006-01-02") + ".",
 		"lanrui on lanrui.x is stopped since " + now.Add(-3*day).Format("2006-01-02") + ": $0.01/h, $0.24 a day.",

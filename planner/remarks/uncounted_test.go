@@ -10,7 +10,6 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/transfers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -21,6 +20,8 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	rate := offer.Price{Known: true, SUPerGPUHour: "108"}
 	paid := offer.Pool{Backend: "slurm.x", Name: "aa100", Word: "partition", GPUs: 3, Total: 33, Price: rate}
 	free := offer.Pool{Backend: "slurm.x", Name: "al40", Word: "partition", GPUs: 3, Total: 9, Price: offer.Price{Known: true}}
+	unknown := free
+	unknown.Price.UnknownSU = true
 	large := offer.Pool{Backend: "slurm.x", Name: "gh200", Word: "partition", GPUs: 1, Price: rate}
 	at := func(p offer.Pool) []place.Decision {
 		return []place.Decision{{}, {Backend: p.Backend, Pool: p.Name, Word: p.Word, Price: p.Price, Shape: offer.Shape{CPUs: 1, GPUs: 1, Walltime: time.Hour}}}
@@ -40,29 +41,42 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 		}
 		return &lang.Phase{Name: "p", Grid: g}
 	}
-	quoted := at(free)
+	roomy := func(p offer.Pool) []place.Decision {
+		d := at(p)
+		d[1].Shape.GPU.Memory = 40 << 30
+		return d
+	}
+	measured, machine := paid, paid
+	measured.GPUMem, machine.Word = 80<<30, "machine"
+	quoted := at(free) // of a pool without a rate
 	quoted[1].Price.SUPerCPUHour = "1"
 	const (
-		unrated = "What slurm.x al40 charges in service units is not known and counted as none: other partitions of backend.slurm.x charge them."
+		unrated = "What slurm.x al40 charges in service units is not known: "
 		endless = "How many jobs slurm.x gh200 runs at once is not known and counted as no limit."
 	)
 	for name, c := range map[string]struct {
-		work  Work
-		moves []transfers.Transfer
-		pools []offer.Pool
-		want  []string
+		work    Work
+		pools   []offer.Pool
+		profile string
+		want    []string
 	}{
-		"all is known":                         {Work{Phase: jobs(40), Placements: at(paid)}, nil, []offer.Pool{paid, free}, nil},
-		"a place without a rate beside others": {Work{Phase: jobs(40), Placements: at(free)}, nil, []offer.Pool{paid, free}, []string{unrated}},
-		"a rate that was quoted":               {Work{Phase: jobs(40), Placements: quoted}, nil, []offer.Pool{paid, free}, nil},
-		"a site that charges nothing":          {Work{Phase: jobs(40), Placements: at(free)}, nil, []offer.Pool{free}, nil},
-		"a place of any size":                  {Work{Phase: jobs(40), Placements: at(large)}, nil, []offer.Pool{large}, []string{endless}},
-		"a place of any size for one job":      {Work{Phase: jobs(1), Placements: at(large)}, nil, []offer.Pool{large}, nil},
-		"files of which no size is known":      {Work{Phase: jobs(1)}, []transfers.Transfer{{Files: 2, Bytes: -1}, {Files: 24, Bytes: -1}}, nil, []string{"The walltime leaves out moving 26 files between backends; `muster rehearse` plays it."}},
-		"files of known sizes":                 {Work{Phase: jobs(1)}, []transfers.Transfer{{Files: 1, Bytes: 3 << 30}}, nil, []string{"The walltime leaves out moving 1 file (3GiB) between backends; `muster rehearse` plays it."}},
-		"some of known sizes":                  {Work{Phase: jobs(1)}, []transfers.Transfer{{Files: 1, Bytes: 3 << 30}, {Files: 1999, Bytes: -1}}, nil, []string{"The walltime leaves out moving 2,000 files (3GiB and more) between backends; `muster rehearse` plays it."}},
+		"all is known":             {Work{Phase: jobs(40), Placements: at(paid)}, []offer.Pool{paid, free}, "", nil},
+		"a place that has no rate": {Work{Phase: jobs(40), Placements: at(unknown)}, []offer.Pool{paid, unknown}, "", []string{unrated + "state one for partition al40 of backend.slurm.x, 0 where it is free."}},
+		"a place of which a profile has no rate": {Work{Phase: jobs(40), Placements: at(unknown)}, []offer.Pool{paid, unknown}, "site.hcl",
+			[]string{unrated + "give partition al40 a price in site.hcl, service_units_per_node_hour = 0 where it is free."}},
+		"a place of which a profile of ours has no rate": {Work{Phase: jobs(40), Placements: at(unknown)}, []offer.Pool{paid, unknown}, "cu-alpine",
+			[]string{unrated + "name a profile of your own on backend.slurm.x, a file, in which partition al40 has a price, service_units_per_node_hour = 0 where it is free."}},
+		"GPUs of a memory that nobody knows": {Work{Phase: jobs(40), Placements: roomy(paid)}, []offer.Pool{paid}, "",
+			[]string{`The memory of the GPUs of slurm.x aa100 is not known, and gpu { memory = "40GiB" } holds nothing off it: state it in a profile, as memory of gpu of that partition.`}},
+		"of a machine": {Work{Phase: jobs(40), Placements: roomy(machine)}, []offer.Pool{machine}, "",
+			[]string{`The memory of the GPUs of slurm.x aa100 is not known, and gpu { memory = "40GiB" } holds nothing off it.`}},
+		"GPUs of a memory that is known":  {Work{Phase: jobs(40), Placements: roomy(measured)}, []offer.Pool{measured}, "", nil},
+		"a rate that was quoted":          {Work{Phase: jobs(40), Placements: quoted}, []offer.Pool{paid, unknown}, "", nil},
+		"a site that charges nothing":     {Work{Phase: jobs(40), Placements: at(free)}, []offer.Pool{free}, "", nil},
+		"a place of any size":             {Work{Phase: jobs(40), Placements: at(large)}, []offer.Pool{large}, "", []string{endless}},
+		"a place of any size for one job": {Work{Phase: jobs(1), Placements: at(large)}, []offer.Pool{large}, "", nil},
 	} {
-		if got := Uncounted([]Work{c.work}, c.moves, c.pools); !slices.Equal(got, c.want) {
+		if got := Uncounted([]Work{c.work}, c.pools, []*lang.Backend{{Type: "slurm", Name: "x", Profile: c.profile}}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

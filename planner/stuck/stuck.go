@@ -105,8 +105,8 @@ func SmokeFailed(p *lang.Phase, st *state.State) *state.Validation {
 		}
 	}
 	for _, o := range st.Overrides {
-		if o.Address == "phase."+p.Name && o.At.After(last.At) {
-			return nil
+		if o.Address == "phase."+p.Name && (o.At.After(last.At) || o.Fingerprint != "" && o.Fingerprint == last.Fingerprint) {
+			return nil // by its fingerprint also where the smoke ended by another clock than the word was given
 		}
 	}
 	if last.At.IsZero() || last.Passed {

@@ -113,6 +113,10 @@ func TestStuckKnowsTheSmoke(t *testing.T) {
 	if got := Jobs(c, st); len(got) != 4 || got[`phase.b["seed=2"]`] != "the smoke of phase.a" {
 		t.Errorf("got %v", got)
 	}
+	st.Overrides = []state.Override{{Address: "phase.a", Fingerprint: "f", At: now.Add(-time.Hour)}}
+	if got := Jobs(c, st); len(got) != 0 {
+		t.Errorf("after a word for just this smoke, by a clock that is behind: %v", got)
+	}
 	st.Overrides = []state.Override{{Address: "phase.a", At: now.Add(1)}}
 	if got := Jobs(c, st); len(got) != 0 {
 		t.Errorf("after an override: %v", got)

@@ -45,7 +45,7 @@ func (h Human) cost(p *planner.Plan) string {
 func (h Human) costOf(p *planner.Plan, beside int) string {
 	budgets := p.Budgets[:beside]
 	names, figures := []string{""}, [][3]string{{"expected", "p90", "at most"}}
-	limits := make([][]string, len(budgets))
+	bounds := make([][]string, len(budgets))
 	for _, u := range unitNames {
 		line, ok := tableLine(p, budgets, u.unit)
 		if !ok {
@@ -54,7 +54,7 @@ func (h Human) costOf(p *planner.Plan, beside int) string {
 		names = append(names, u.name)
 		figures = append(figures, [3]string{figure(u.unit, line.Expected), figure(u.unit, line.P90), figure(u.unit, line.AtMost)})
 		for i, b := range budgets {
-			limits[i] = append(limits[i], limit(u.unit, b.Limits[u.unit]))
+			bounds[i] = append(bounds[i], limit(u.unit, b.Limits[u.unit]))
 		}
 	}
 	w := p.Forecast.Walltime
@@ -68,7 +68,7 @@ func (h Human) costOf(p *planner.Plan, beside int) string {
 			row = append(row, strings.Repeat(" ", max(0, costWidths[k]-term.Width(text)))+text)
 		}
 		for k, b := range budgets {
-			row = append(row, " "+budgetColumn(b, limits[k])[i])
+			row = append(row, " "+budgetColumn(b, bounds[k])[i])
 		}
 		t.Row(row...)
 	}
@@ -80,16 +80,46 @@ func (h Human) costOf(p *planner.Plan, beside int) string {
 		}
 		out += h.fit(line)
 	}
-	if n := len(p.Budgets) - beside; n > 0 {
-		out += fmt.Sprintf("  … and %s, in -json\n", plural(n, "more budget"))
+	return out + h.budgetsBelow(p.Budgets[beside:])
+}
+
+// listedBudgets is how many budgets are listed below the table that have no
+// column in it.
+const listedBudgets = 2
+
+// budgetsBelow are budgets for which the table has no room.
+func (h Human) budgetsBelow(budgets []planner.BudgetCheck) string {
+	var out string
+	for i, c := range budgets {
+		if i == listedBudgets && !h.Verbose {
+			return out + fmt.Sprintf("  … and %s, in -json\n", plural(len(budgets)-i, "more budget"))
+		}
+		out += h.fit("  budget \"" + budgetName(c) + "\": " + limits(c))
 	}
 	return out
+}
+
+// budgetName is a budget's name, cut to what a column bears.
+func budgetName(c planner.BudgetCheck) string { return term.Fit(term.CleanLine(c.Name), 20) }
+
+// limits is "$40.00, 60 GPU-hours, done by 2026-12-15".
+func limits(c planner.BudgetCheck) string {
+	var parts []string
+	for _, u := range unitNames {
+		if text := Amount(u.unit, c.Limits[u.unit]); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if !c.Deadline.IsZero() {
+		parts = append(parts, deadline(c.Deadline))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // budgetColumn is a budget's name, its limits with their digits in line, and
 // its deadline.
 func budgetColumn(b planner.BudgetCheck, limits []string) []string {
-	out := []string{`budget "` + term.Fit(term.CleanLine(b.Name), 20) + `"`}
+	out := []string{`budget "` + budgetName(b) + `"`}
 	width := limitWidth
 	for _, l := range limits {
 		width = max(width, term.Width(l))

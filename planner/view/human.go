@@ -156,10 +156,26 @@ func summary(p *planner.Plan) string {
 	return s
 }
 
+// awaiting counts the held jobs that nobody has to let go: the backend where
+// they would start cannot be asked.
+func awaiting(p *planner.Plan) (n int) {
+	if p.Counts.Held == 0 {
+		return 0
+	}
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if k == planner.HeldKind && pp.Decision(i).Away != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // notes are what holds of the plan as a whole, and how its budgets stand.
 func (h Human) notes(p *planner.Plan) string {
 	notes := slices.Clone(p.Notes)
-	if n := p.Counts.Held; n > 0 && !p.RefreshOnly && !p.Destroy {
+	if n := p.Counts.Held - awaiting(p); n > 0 && !p.RefreshOnly && !p.Destroy {
 		notes = append(notes, fmt.Sprintf("%s: `muster explain ADDR` says why. Mend that, then `muster resume` lets go what is held.", jobs(n, "is held", "are held")))
 	}
 	for _, text := range p.Asks {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/markdown"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
 )
@@ -21,11 +22,15 @@ const (
 	foot          = 2000 // bytes for the words and signs at the end, and around a block
 )
 
+// markdownColumns is how many columns of a block GitHub shows in a comment before
+// it has to be moved sideways.
+const markdownColumns = 90
+
 // Markdown prints a plan for a merge request: what it does, what it may cost,
 // when it ends, what could go wrong and what a yes allows stand first, the
 // details are folded away, and it is never longer than a comment may be.
 func Markdown(w io.Writer, p *planner.Plan) error {
-	h := Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}
+	h := Human{Style: term.Style{UTF8: true, Width: markdownColumns}}
 	var b strings.Builder
 	fmt.Fprintf(&b, "### muster plan: campaign %s\n\n**%s**\n\n", code(p.Campaign), strings.ReplaceAll(escape(summary(p)), "\n", "**<br>**"))
 	if p.About != "" {
@@ -37,7 +42,7 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 	markdownStory(&b, p)
 	forecasts := foretold(p)
 	if forecasts {
-		b.WriteString(markdownCost(p) + markdownLegend + markdownSpent(p) + "\n")
+		b.WriteString(markdownCost(p) + markdownLegend + markdownOther(p) + markdownSpent(p) + "\n")
 		markdownWork(&b, p)
 	}
 	markdownRisks(&b, p)
@@ -54,12 +59,28 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 		fence(&b, "When, as expected, counted from the start", false, h.ganttOf(p, true))
 		fence(&b, "What would be sooner", false, h.faster(p))
 	}
-	fence(&b, "What was assumed, and what to know", true, h.basis(p)+h.some(p.Notes, "  ", "  ", "more note"))
+	fence(&b, "What was assumed, and what to know", true, h.basis(p)+h.some(slices.DeleteFunc(slices.Clone(p.Notes), func(n string) bool { return slices.Contains(p.Dangers, n) }), "  ", "  ", "more note"))
 	if p.Counts.Changes() {
 		b.WriteString("<details><summary>Words and signs</summary>\n\n" + markdownSigns + "\n</details>\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// markdownOther are the budgets that have no column.
+func markdownOther(p *planner.Plan) string {
+	var out []string
+	for i, c := range p.Budgets[min(len(p.Budgets), shownBudgets):] {
+		if i == markdownRows/4 {
+			out = append(out, "and more")
+			break
+		}
+		out = append(out, fmt.Sprintf("budget %s %s", code(c.Name), limits(c)))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "Limits beside these: " + strings.Join(out, "; ") + ".\n"
 }
 
 // markdownSpent is what of the budgets that have a column is spent already.
@@ -181,33 +202,24 @@ func markdownCost(p *planner.Plan) string {
 	return b.String()
 }
 
-// code is text in a code span that no backtick in it can end.
-func code(s string) string {
-	s = clip(s, 200)
-	ticks := "`"
-	for strings.Contains(s, ticks) {
-		ticks += "`"
-	}
-	if len(ticks) == 1 {
-		return ticks + s + ticks
-	}
-	return ticks + " " + s + " " + ticks
-}
+// code is foreign text in a code span.
+func code(s string) string { return markdown.Code(clip(s, 200)) }
 
 // star keeps the estimate mark from starting emphasis.
 func star(s string) string { return strings.ReplaceAll(s, "*", `\*`) }
 
-// clip is foreign text on one line, cut to a number of columns.
-func clip(s string, columns int) string { return term.Fit(term.CleanLine(s), columns) }
-
-// markdownEscapes are the characters that mean something in Markdown, in HTML
-// or to a forge: mentions and references would be sent out. A forge looks for
-// these in what is rendered, where an entity or a backslash is gone, so that a
-// space of no width stands behind their sign (github/cmark-gfm#181).
-var markdownEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@&#8203;", "#", "#&#8203;", "`", "'", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "!", "!&#8203;")
+// clip is foreign text on one line, cut to a number of columns, and to a few
+// bytes for each: marks that stand above a letter take none.
+func clip(s string, columns int) string {
+	s = term.Fit(term.CleanLine(s), columns)
+	if most := 4 * columns; len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
 
 // escape makes text of the campaign harmless in Markdown.
-func escape(s string) string { return markdownEscapes.Replace(s) }
+func escape(s string) string { return markdown.Text(s) }
 
 // fenceLimit is the most bytes of one folded block.
 const fenceLimit = 12000

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -35,6 +36,20 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"a broken budget": {func(p *planner.Plan) {
 			p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 comes to $4"}, Limits: state.Amounts{"usd": "1"}}}
 		}, []string{"- **budget** `paper`: p90 comes to $4", "**What a yes allows:** nothing as it stands."}, nil},
+		"four budgets": {func(p *planner.Plan) {
+			for _, name := range []string{"one", "two", "three", "four"} {
+				p.Budgets = append(p.Budgets, planner.BudgetCheck{Name: name, Limits: state.Amounts{"usd": "4", "gpu_hours": "60"}})
+			}
+			p.Budgets[3].Deadline = p.Now
+		}, []string{"| budget one | budget two |", "Limits beside these: budget `three` $4.00, 60.0 GPU-hours; budget `four` $4.00, 60.0 GPU-hours, done by 2026-10-01 09:00.\n"}, nil},
+		"a date that is near": {func(p *planner.Plan) {
+			p.Notes, p.Dangers = []string{"the allocation ends tomorrow.", "code: untracked"}, []string{"the allocation ends tomorrow."}
+		}, []string{"- **date**: the allocation ends tomorrow.\n", "  code: untracked"}, []string{"  the allocation ends tomorrow."}},
+		"what waits for an answer": {func(p *planner.Plan) {
+			p.Phases[0].Kind[0], p.Phases[0].Kind[1], p.Counts.Held, p.Counts.Run = planner.HeldKind, planner.HeldKind, 2, 7
+			p.Phases[0].Placements = append(p.Phases[0].Placements, place.Decision{Away: "sim.x cannot be asked"})
+			p.Phases[0].Place[0] = uint16(len(p.Phases[0].Placements) - 1)
+		}, []string{"**1 job** wait for a person"}, []string{"**2 jobs**"}},
 		"a part that has no place": {func(p *planner.Plan) { p.Phases[0].Place[8] = 0 }, []string{"on `local.local` (8); 1 of them cannot run anywhere as it stands, and what they cost is not known"}, nil},
 		"nothing has a place":      {func(p *planner.Plan) { clear(p.Phases[0].Place); p.Forecast.Walltime = forecast.Span{} }, []string{"runs **9 jobs**, but nowhere as it stands"}, []string{"done after 0s"}},
 		"results replaced": {func(p *planner.Plan) {
@@ -44,7 +59,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"a backend away": {func(p *planner.Plan) {
 			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"},
 				planner.BackendView{Name: "ssh.y", Fallback: "slurm.x cannot be asked (no route @all): ssh.y instead"})
-		}, []string{"- **backend** `slurm.x` cannot be asked: no route @&#8203;all", "- **backend** `ssh.y`: slurm.x cannot be asked: ssh.y instead"}, nil},
+		}, []string{"- **backend** `slurm.x` cannot be asked: no route @\u200ball", "- **backend** `ssh.y`: slurm.x cannot be asked: ssh.y instead"}, nil},
 		"every kind of change": {func(p *planner.Plan) {
 			p.Counts = planner.Counts{Resubmit: 1, Cancel: 2, Adopt: 3, Move: 4, Accept: 5, Record: 6, Forget: 7, Release: 8, Delete: 9, Unchanged: 10}
 		}, []string{
@@ -60,7 +75,8 @@ func TestMarkdownForAStranger(t *testing.T) {
 			}
 			p.Counts.Rerun, p.Counts.Run = 9, 0
 		}, []string{"- **cancels 9 jobs under way and starts anew what they do** on `local.local`", "  - ± cancel and re-run 9 jobs of `phase.train`, the first `phase.train[\"seed=0\"]`\n"}, []string{"runs **9 jobs again**", "seed=1"}},
-		"a description that mentions somebody": {func(p *planner.Plan) { p.About = "ask @torvalds of #12 and !34" }, []string{"ask @&#8203;torvalds of #&#8203;12 and !&#8203;34"}, []string{"&#64;", "&#35;"}},
+		"a description that mentions somebody": {func(p *planner.Plan) { p.About = "ask @torvalds of #12 and !34" }, []string{"ask @\u200btorvalds of #\u200b12 and !\u200b34"}, []string{"&#64;", "&#35;"}},
+		"marks above letters":                  {func(p *planner.Plan) { p.About = "Z" + strings.Repeat("\u0301", 100_000) }, []string{"\u0301…\n\nNothing has started.", "**What a yes allows:** this plan"}, nil},
 		"what the campaign is for":             {func(p *planner.Plan) { p.About = "Teachers <b>" }, []string{"\n\nTeachers &lt;b&gt;\n\n"}, nil},
 		"a held phase": {func(p *planner.Plan) {
 			p.Counts = planner.Counts{Held: 9, Total: 9, Selected: 9}
@@ -70,6 +86,15 @@ func TestMarkdownForAStranger(t *testing.T) {
 				p.Phases[0].Details[i] = planner.Detail{Text: "smoke failed: NaN"}
 			}
 		}, []string{"Nothing would be started if it is applied.", "! held: smoke failed: NaN\n"}, []string{"+ smoke", "| expected |", "9   smoke failed"}},
+		"what runs from before": {func(p *planner.Plan) { p.Counts.Continue = 2 }, []string{"2 jobs are under way from before; this plan has started nothing. If it is applied, muster\n"}, []string{"Nothing has started"}},
+		"a pilot":               {func(p *planner.Plan) { p.Phases[0].Pilot = []int{0} }, []string{"- runs 1 job of these before the others of the phase (a pilot): where one fails, they wait for a person;\n"}, nil},
+		"why they wait": {func(p *planner.Plan) {
+			p.Counts.Held = 3
+			for i := range 3 {
+				p.Phases[0].Kind[i] = planner.HeldKind
+				p.Phases[0].Details[i] = planner.Detail{Text: []string{"nan: <loss>", "oom", "nan: <loss>"}[i]}
+			}
+		}, []string{"`muster resume` lets them go\n  - 2 of `train`: nan: &lt;loss&gt;\n  - 1 of `train`: oom\n"}, nil},
 		"what waits":            {func(p *planner.Plan) { p.Counts.Held, p.Counts.Blocked = 2, 3 }, []string{"- **2 jobs** wait for a person", "`muster resume` lets them go", "- **3 jobs** cannot start"}, nil},
 		"a saved plan is asked": {func(p *planner.Plan) { p.Asks = []string{"it may cost up to $400"} }, []string{"It takes a plan that was saved: it may cost up to $400."}, nil},
 		"nothing to do": {func(p *planner.Plan) { p.Counts = planner.Counts{Unchanged: 9, Total: 9, Selected: 9} }, []string{"Nothing to do: 9 jobs are done and verified."},
@@ -156,7 +181,7 @@ func TestMarkdownSaysWhatTheJobsAre(t *testing.T) {
 	}
 	for _, want := range []string{
 		"- `train`: 8 of 9 jobs, one for each `seed` (9)", ", 1h at the longest, on `local.local` (CPU work goes to the cheapest place that starts soonest). The first runs `train 1`", "Spent before this plan, and not in the figures: $12.50 of budget `paper`.",
-		"- **failed so far**: 3 of 4 launches of `train` (2 × oom\\_gpu, 1 × walltime)",
+		"- **failed so far**: 3 of 4 launches of `train` (2 × oom_gpu, 1 × walltime)",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("does not say %q\n%s", want, b.String())

@@ -28,14 +28,23 @@ func markdownStory(b *strings.Builder, p *planner.Plan) {
 	if end := markdownEnd(p); end != "" {
 		does = append(does, end)
 	}
-	b.WriteString("Nothing has started. If it is applied, muster\n\n- " + strings.Join(does, ";\n- ") + ".\n\n")
+	b.WriteString(markdownNow(p) + " If it is applied, muster\n\n- " + strings.Join(does, ";\n- ") + ".\n\n")
+}
+
+// markdownNow is how it stands: a plan by itself starts nothing.
+func markdownNow(p *planner.Plan) string {
+	if n := p.Counts.Continue; n > 0 {
+		return jobs(n, "is", "are") + " under way from before; this plan has started nothing."
+	}
+	return "Nothing has started."
 }
 
 // markdownDoes is each kind of thing that the plan does, with how many jobs it
 // is done to.
 func markdownDoes(p *planner.Plan) (does []string) {
-	c, restarts := p.Counts, 0
+	c, restarts, pilots := p.Counts, 0, 0
 	for _, pp := range p.Phases {
+		pilots += len(pp.Pilot)
 		for _, k := range pp.Kind {
 			if k == planner.Restart {
 				restarts++
@@ -48,6 +57,7 @@ func markdownDoes(p *planner.Plan) (does []string) {
 	}{
 		{c.Run + c.Retry, "runs **%s**" + markdownPlaces(p, planner.Run, planner.Retry)},
 		{c.Smoke, "tries %s in short first (a smoke): where one fails, nothing bigger of its phase starts"},
+		{pilots, "runs %s of these before the others of the phase (a pilot): where one fails, they wait for a person"},
 		{c.Rerun - restarts, "runs **%s again**" + markdownPlaces(p, planner.Rerun) + " although they had a result; the old files are moved aside"},
 		{restarts, "**cancels %s under way and starts anew what they do**" + markdownPlaces(p, planner.Restart)},
 		{c.Resubmit, "asks anew for **%s** that wait in a queue, since what they ask for changed"},
@@ -191,6 +201,13 @@ func markdownDoubts(p *planner.Plan) []string {
 	if p.Counts.Changes() { // else there may be no more than a glance of the records
 		out = append(out, markdownFailures(p)...)
 	}
+	for i, text := range p.Dangers {
+		if i == markdownRows/4 {
+			out = append(out, "… and "+plural(len(p.Dangers)-i, "more date")+" that `muster plan` names")
+			break
+		}
+		out = append(out, "**date**: "+escape(clip(text, 300)))
+	}
 	away := 0
 	for _, v := range p.Backends {
 		if v.Problem == "" && v.Fallback == "" {
@@ -210,17 +227,54 @@ func markdownDoubts(p *planner.Plan) []string {
 		out = append(out, "… and "+plural(more, "more backend")+" of which the same is to be said")
 	}
 	for _, c := range []struct {
-		n    int
-		what string
+		n         int
+		what, why string
 	}{
-		{p.Counts.Held, "wait for a person: failed, held or cancelled before. `muster status` says why; once that is mended, `muster resume` lets them go"}, {p.Counts.Blocked, "cannot start: what they read will not come by itself"},
-		{p.Counts.Unknown, "cannot be asked about, and count as running at their ceiling"}, {p.Counts.Missing, "lack files that they once made"},
+		{p.Counts.Held - awaiting(p), "wait for a person: failed, held or cancelled before. `muster status` says why; once that is mended, `muster resume` lets them go", markdownHeld(p)},
+		{p.Counts.Blocked, "cannot start: what is to be read will not come by itself", ""},
+		{p.Counts.Unknown, "cannot be asked about, and count as running at their ceiling", ""}, {p.Counts.Missing, "lack files that they once made", ""},
 	} {
 		if c.n > 0 {
-			out = append(out, "**"+jobs(c.n, "", "")+"** "+c.what)
+			out = append(out, "**"+jobs(c.n, "", "")+"** "+c.what+c.why)
 		}
 	}
 	return out
+}
+
+// markdownHeld is for what reason jobs wait for a person, phase by phase.
+func markdownHeld(p *planner.Plan) string {
+	type cause struct {
+		phase, why string
+		n          int
+	}
+	var causes []*cause
+	at := map[cause]*cause{}
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if k != planner.HeldKind || pp.Decision(i).Away != "" {
+				continue
+			}
+			why := pp.Hold
+			if why == "" {
+				why = reason(pp.Detail(i))
+			}
+			key := cause{phase: pp.Phase.Name, why: why}
+			if at[key] == nil {
+				at[key] = &cause{phase: pp.Phase.Name, why: why}
+				causes = append(causes, at[key])
+			}
+			at[key].n++
+		}
+	}
+	var b strings.Builder
+	for i, c := range causes {
+		if i == markdownRows/4 {
+			fmt.Fprintf(&b, "\n  - … and %s", plural(len(causes)-i, "more reason"))
+			break
+		}
+		fmt.Fprintf(&b, "\n  - %s of %s: %s", count(c.n), code(c.phase), escape(clip(c.why, 300)))
+	}
+	return b.String()
 }
 
 // markdownAllows is what a yes to the plan allows, and what else it takes.

@@ -200,8 +200,11 @@ func groupLine(pp *planner.PhasePlan, g cluster, differs []string) line {
 		l.note = after(pp)
 	}
 	at := placed(pp, d)
-	if at != "" {
+	switch {
+	case at != "":
 		at = "on " + at
+	case d.Backend == "" && len(pp.Placements) > 1:
+		at = "no place as it stands"
 	}
 	l.note = notes(ofPlace(differs, pp, g.first), at, l.note)
 	return l

@@ -23,7 +23,7 @@ func (c *Catalogue) Classify(e Evidence) Verdict {
 			}
 		}
 	}
-	for _, judge := range []func(Evidence) (Verdict, bool){facts, scheduler, counters, text, noRoom, ending} {
+	for _, judge := range []func(Evidence) (Verdict, bool){facts, scheduler, counters, noInodes, text, noRoom, ending} {
 		if v, ok := judge(e); ok {
 			return e.finish(v)
 		}
@@ -166,6 +166,20 @@ func ending(e Evidence) (Verdict, bool) {
 		return Verdict{Class: Unknown, Rule: "exit 126", Hint: "the command was found but could not be executed; check its mode and its first line"}, true
 	}
 	return Verdict{}, false
+}
+
+// noInodes is what "No space left on device" means of a volume that has room for
+// bytes and for no file: the kernel says one thing of both.
+func noInodes(e Evidence) (Verdict, bool) {
+	if e.NoRoom != NoInodes {
+		return Verdict{}, false
+	}
+	v, ok := text(e)
+	if !ok || v.Class != DiskFull {
+		return Verdict{}, false
+	}
+	v.Class, v.Hint = NoInodes, "the volume of its workdir has no inodes left: remove or pack small files, then resume"
+	return v, true
 }
 
 // noRoom is why a job says nothing: its log lies on a full disk, too.

@@ -5,7 +5,10 @@
 // it without knowing any provider.
 package offer
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Shape is what like jobs ask of a backend. Two jobs of one phase with the
 // same resources, options and candidates have the same shape.
@@ -35,6 +38,10 @@ type Pool struct {
 	Backend string // "slurm.alpine"
 	Name    string // "aa100"; "" when the backend has only one
 	Word    string // "partition", "queue", "offer", "GPU", "machine"
+	// Rank is the pool's place in the order in which its backend names them, which
+	// is that of preference where all else is equal. Who asks a provider counts; the
+	// provider leaves it alone.
+	Rank int
 
 	CPUs     int           // cores of one node; 0 = unknown
 	Memory   int64         // bytes of one node; 0 = unknown
@@ -65,9 +72,9 @@ type Pool struct {
 	Price     Price
 	WholeNode bool // the site charges whole nodes
 
-	Verified string // month the facts were verified: "2026-05"; "" for live answers
-	Source   string // "profile cu-alpine", "live"
-	Notes    []string
+	Verified string   // month the facts were verified: "2026-05"; "" for live answers
+	Source   string   // "profile cu-alpine", "live"
+	Notes    []string // for people; what begins with Mended is told by every command that asks
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
 	// Home is the user's home directory there: what `~` of a workdir means;
@@ -82,6 +89,9 @@ type Pool struct {
 	// than one source; they are for people.
 	Facts []Fact
 }
+
+// Mended begins a note of what a backend put right when it was asked.
+const Mended = "put right: "
 
 // A Fact is one thing that is known of a pool, where it comes from and since when.
 type Fact struct {
@@ -102,7 +112,8 @@ type Clock struct {
 // Price is what a pool charges. All rates are decimal strings so that no
 // float rounding enters money; "" means that this unit is not charged.
 type Price struct {
-	Known            bool          // false: the price is not known, which blocks money budgets
+	Known            bool          // false: what is charged in money is not known, which blocks budgets of money
+	UnknownSU        bool          // what is charged in service units is not known, which blocks budgets of those
 	USDPerGPUHour    string        // money for each device-hour
 	USDPerHour       string        // money for each hour of the machine or node
 	SUPerGPUHour     string        // service units for each device-hour
@@ -128,13 +139,20 @@ type Quote struct {
 	// Passing says that what does not fit is over one day by itself, as nodes that
 	// are down: a campaign that has begun waits for it.
 	Passing bool
+	// Shut says that the pool takes nothing of this user's, whatever its shape:
+	// another shape is no way out.
+	Shut    bool
 	Price   Price
 	Wait    time.Duration // expected queue wait; -1 = unknown
 	Expires time.Time     // zero: does not expire
 	// MaxTime is set where nothing but the walltime does not fit: the longest
 	// that would. What has a checkpoint is cut to it. It is set, too, where the
-	// shape fits although its pool ends others earlier: the longest for it.
+	// shape fits and may be shorter than others there, or longer and is: the longest
+	// for it.
 	MaxTime time.Duration
+	// MaxJobs and MaxSubmit are set where those of the pool are not this shape's,
+	// which names another qos or asks for licenses; NoLimit where it has none.
+	MaxJobs, MaxSubmit int
 	// Rental terms, zero elsewhere: time to boot, and least time billed.
 	Boot time.Duration
 }
@@ -199,8 +217,18 @@ const (
 // submitted anew when its turn has come.
 const Blocked = "blocked"
 
-// Held is the reason of a job, Queued, that a host's queue was told to hold.
-const Held = "held"
+// Held is the reason of a job, Queued, that its queue was told to hold. "; " and
+// what ends that may follow, or ByMuster and why.
+const (
+	Held     = "held"
+	ByMuster = " by muster "
+)
+
+// IsHeld reports whether a reason is Held, and a resume ends it.
+func IsHeld(reason string) bool {
+	rest, ok := strings.CutPrefix(reason, Held)
+	return ok && (rest == "" || strings.HasPrefix(rest, "; ") || strings.HasPrefix(rest, ByMuster))
+}
 
 // Stopped begins the reason of a job that Failed and would have been launched
 // again, had its phase not stopped with it: why follows.

@@ -38,3 +38,15 @@ func filling[T int | int64](takes, node T, nodes int) T {
 	}
 	return node / (node / each) * T(nodes)
 }
+
+// Given is a shape as its nodes give it, which they do alike: three devices over
+// two nodes are two of each.
+func (s Shape) Given() Shape {
+	if nodes := s.Nodes; nodes > 1 {
+		s.GPUs, s.CPUs = alike(s.GPUs, nodes), alike(max(s.CPUs, 1), nodes)
+	}
+	return s
+}
+
+// alike is n in equal parts of so many nodes, rounded up, in all.
+func alike(n, nodes int) int { return (n + nodes - 1) / nodes * nodes }

@@ -2,6 +2,23 @@ package offer
 
 import "testing"
 
+// TestGiven: nodes give devices and cores alike, as Slurm's --gres and
+// --cpus-per-task have them, so that more may be given than was asked for.
+func TestGiven(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ asked, given Shape }{
+		{Shape{}, Shape{}},
+		{Shape{GPUs: 3, CPUs: 5, Nodes: 1}, Shape{GPUs: 3, CPUs: 5, Nodes: 1}},
+		{Shape{GPUs: 3, CPUs: 5, Nodes: 2}, Shape{GPUs: 4, CPUs: 6, Nodes: 2}},
+		{Shape{GPUs: 4, Nodes: 2}, Shape{GPUs: 4, CPUs: 2, Nodes: 2}},
+		{Shape{CPUs: 1, Nodes: 3}, Shape{CPUs: 3, Nodes: 3}},
+	} {
+		if got := c.asked.Given(); got.GPUs != c.given.GPUs || got.CPUs != c.given.CPUs || got.Nodes != c.given.Nodes {
+			t.Errorf("%+v: %+v, not %+v", c.asked, got, c.given)
+		}
+	}
+}
+
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	node := Pool{Word: "partition", CPUs: 64, Memory: 256, GPUs: 3}

@@ -56,7 +56,7 @@ func blockIn(b *pb.Block) offer.Block {
 
 func priceOut(p offer.Price) *pb.Price {
 	return &pb.Price{
-		Known: p.Known, UsdPerGpuHour: p.USDPerGPUHour, UsdPerHour: p.USDPerHour, SuPerGpuHour: p.SUPerGPUHour,
+		Known: p.Known, UnknownSu: p.UnknownSU, UsdPerGpuHour: p.USDPerGPUHour, UsdPerHour: p.USDPerHour, SuPerGpuHour: p.SUPerGPUHour,
 		SuPerNodeHour: p.SUPerNodeHour, SuPerCpuHour: p.SUPerCPUHour, Granularity: int64(p.Granularity),
 		Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued, UsdPerGbMonth: p.USDPerGBMonth, UsdPerGbOut: p.USDPerGBOut, Minimum: int64(p.Minimum),
 	}
@@ -64,7 +64,7 @@ func priceOut(p offer.Price) *pb.Price {
 
 func priceIn(p *pb.Price) offer.Price {
 	return offer.Price{
-		Known: p.GetKnown(), USDPerGPUHour: p.GetUsdPerGpuHour(), USDPerHour: p.GetUsdPerHour(), SUPerGPUHour: p.GetSuPerGpuHour(),
+		Known: p.GetKnown(), UnknownSU: p.GetUnknownSu(), USDPerGPUHour: p.GetUsdPerGpuHour(), USDPerHour: p.GetUsdPerHour(), SUPerGPUHour: p.GetSuPerGpuHour(),
 		SUPerNodeHour: p.GetSuPerNodeHour(), SUPerCPUHour: p.GetSuPerCpuHour(), Granularity: time.Duration(p.GetGranularity()),
 		Estimated: p.GetEstimated(), BillsWhileQueued: p.GetBillsWhileQueued(), USDPerGBMonth: p.GetUsdPerGbMonth(), USDPerGBOut: p.GetUsdPerGbOut(), Minimum: time.Duration(p.GetMinimum()),
 	}
@@ -123,6 +123,7 @@ func quoteOut(q offer.Quote) *pb.Quote {
 	return &pb.Quote{
 		Backend: q.Backend, Pool: q.Pool, Shape: int64(q.Shape), Fits: q.Fits, Why: text(q.Why), Would: text(q.Would),
 		Price: priceOut(q.Price), Wait: int64(q.Wait), Expires: nanos(q.Expires), Boot: int64(q.Boot), MaxTime: int64(q.MaxTime), Passing: q.Passing,
+		MaxJobs: int64(q.MaxJobs), MaxSubmit: int64(q.MaxSubmit), Shut: q.Shut,
 	}
 }
 
@@ -130,6 +131,7 @@ func quoteIn(q *pb.Quote) offer.Quote {
 	return offer.Quote{
 		Backend: q.Backend, Pool: q.Pool, Shape: int(q.Shape), Fits: q.Fits, Why: q.Why, Would: q.Would,
 		Price: priceIn(q.Price), Wait: time.Duration(q.Wait), Expires: instant(q.Expires), Boot: time.Duration(q.Boot), MaxTime: time.Duration(q.MaxTime), Passing: q.Passing,
+		MaxJobs: int(q.MaxJobs), MaxSubmit: int(q.MaxSubmit), Shut: q.GetShut(),
 	}
 }
 
@@ -157,6 +159,7 @@ func checkOut(c providers.Check) *pb.Check {
 	return &pb.Check{
 		Addresses: c.Addresses, Workdir: []byte(c.Workdir), Setup: bytesOf(c.Setup), Env: each(c.Env, envOut),
 		Shape: shapeOut(c.Shape), Pool: c.Pool, Options: c.Options, Require: each(c.Require, requireOut), Disk: c.Disk, Keep: c.Keep, Image: c.Image,
+		Files: c.Files, Jobs: c.Jobs,
 	}
 }
 
@@ -164,6 +167,7 @@ func checkIn(c *pb.Check) providers.Check {
 	return providers.Check{
 		Addresses: c.Addresses, Workdir: string(c.Workdir), Setup: stringsOf(c.Setup), Env: each(c.Env, envIn),
 		Shape: shapeIn(c.Shape), Pool: c.Pool, Options: raw(c.Options), Require: each(c.Require, requireIn), Disk: c.Disk, Keep: c.GetKeep(), Image: c.GetImage(),
+		Files: c.GetFiles(), Jobs: c.GetJobs(),
 	}
 }
 

@@ -58,6 +58,9 @@ func fill(v reflect.Value, n *int) {
 			return
 		}
 		for i := range v.NumField() {
+			if f := v.Type().Field(i).Name; v.Type() == reflect.TypeFor[offer.Pool]() && f == "Rank" {
+				continue // it is where a pool stands in the stream of them
+			}
 			fill(v.Field(i), n)
 		}
 	default:

@@ -60,13 +60,16 @@ func Paused(check int, dir, why string) providers.Finding {
 }
 
 // Look finds what a check has to fear of the file system on which dir lies; i is
-// the check's index.
-func Look(i int, dir string, c providers.Check) []providers.Finding {
+// the check's index, and each job leaves so many files of ours there.
+func Look(i int, dir string, c providers.Check, each int64) []providers.Finding {
 	if why := lacks(dir, c.Disk); why != "" {
 		return []providers.Finding{{Check: i, Summary: "There is no room for results", Detail: dir + ": " + why}}
 	}
 	if why := Full(dir); why != "" {
 		return []providers.Finding{Paused(i, dir, why)}
+	}
+	if why := lacksInodes(dir, c.Files+c.Jobs*each); why != "" {
+		return []providers.Finding{{Check: i, Summary: "There is no room for results", Detail: dir + ": " + why}}
 	}
 	if why := short(dir, c.Keep); why != "" {
 		return []providers.Finding{{Check: i, Warning: true, Summary: "There may be no room for everything", Detail: dir + ": " + why}}
@@ -87,6 +90,17 @@ func lacks(dir string, need int64) string {
 		return fmt.Sprintf("%s free of %s needed by the jobs still to be done; make room, or let workdir be on a larger volume", disk(free(st)), disk(need))
 	}
 	return ""
+}
+
+// lacksInodes says that a file system lacks the inodes of the files that jobs will
+// leave on it, "" if it does not, or if it tells of none, as those that make them
+// as they go.
+func lacksInodes(dir string, need int64) string {
+	st, ok := statfs(dir)
+	if !ok || st.Files == 0 || need <= 0 || uint64(need) <= st.Ffree {
+		return ""
+	}
+	return fmt.Sprintf("%d inodes free of about %d needed by the jobs still to be done; remove or pack small files, or let workdir be on another volume", st.Ffree, need)
 }
 
 // short says that a file system has less room than jobs may come to need, ""

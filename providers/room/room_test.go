@@ -38,7 +38,7 @@ func TestRoom(t *testing.T) {
 	if why := Full(filepath.Join(dir, "to", "be", "made")); !strings.Contains(why, "99 of 100 inodes are in use") {
 		t.Errorf("99 of 100 inodes: %q", why)
 	}
-	found := append(Look(0, dir, providers.Check{}), Look(1, t.TempDir(), providers.Check{})...)
+	found := append(Look(0, dir, providers.Check{}, 0), Look(1, t.TempDir(), providers.Check{}, 0)...)
 	if len(found) != 1 || found[0].Check != 0 || !found[0].Warning || !found[0].Pauses {
 		t.Errorf("what is planned there stands, and waits; what works elsewhere does not: %+v", found)
 	}
@@ -59,5 +59,30 @@ func TestRoom(t *testing.T) {
 	}
 	if why := lacks(dir, 2<<20); !strings.Contains(why, "the disk is full, and the jobs still to be done need 2 MiB") {
 		t.Errorf("no byte free, and 2 MiB needed: %q", why)
+	}
+}
+
+// A plan counts the files that its jobs will leave, and ours of each, as it does
+// their bytes: a volume of many bytes and few inodes is found before it is full.
+func TestInodes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := unix.Mount("muster-test", dir, "tmpfs", 0, "size=8m,nr_inodes=41"); err != nil {
+		needs.Absent(t, "mount: ", err)
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	at := filepath.Join(dir, "to", "be", "made")
+	found := Look(3, at, providers.Check{Files: 60, Jobs: 30}, 2)
+	if len(found) != 1 || found[0].Check != 3 || found[0].Warning || found[0].Summary != "There is no room for results" ||
+		!strings.HasPrefix(found[0].Detail, at+": 40 inodes free of about 120 needed by the jobs still to be done;") {
+		t.Errorf("120 files on 40 inodes: %+v", found)
+	}
+	for _, c := range []providers.Check{{}, {Files: 40}, {Files: 20, Jobs: 10}} {
+		if found := Look(0, at, c, 2); len(found) != 0 {
+			t.Errorf("%+v: %+v", c, found)
+		}
+	}
+	if why := lacksInodes("/proc", 1<<40); why != "" {
+		t.Errorf("a file system without a number of inodes: %s", why)
 	}
 }

@@ -93,6 +93,11 @@ func SiteOf(b providers.Backend) (Site, error) {
 		pool.Filesystem = files
 		s.Pools = append(s.Pools, pool)
 	}
+	var pools []*offer.Pool
+	for i := range s.Pools {
+		pools = append(pools, &s.Pools[i].Pool)
+	}
+	offer.Unrated(pools)
 	for _, o := range c.Outages {
 		s.Outages = append(s.Outages, Outage{seconds(o.After), seconds(o.Lasts)})
 	}

@@ -158,7 +158,7 @@ func billed(p offer.Price, s offer.Shape, d time.Duration, factor float64) strin
 			sum = sum.Add(r.Mul(decimal.NewFromInt(int64(n))))
 		}
 	}
-	add(p.USDPerGPUHour, s.GPUs)
+	add(p.USDPerGPUHour, s.Given().GPUs)
 	add(p.USDPerHour, max(s.Nodes, 1))
 	return sum.Mul(hours).Mul(decimal.NewFromFloat(factor)).String() + " usd"
 }

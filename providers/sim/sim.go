@@ -147,9 +147,9 @@ func (p Pool) misfit(s offer.Shape) (why, would string) {
 	case p.GPUs == 0 && s.GPUs > 0:
 		return "it has no GPUs", "choose a pool with GPUs"
 	case p.Devices > 0 && s.GPUs > p.Devices:
-		return fmt.Sprintf("it has %d GPUs", p.Devices), fmt.Sprintf("ask for at most %d", p.Devices)
+		return fmt.Sprintf("it has %d GPUs", p.Devices), fmt.Sprintf("gpus = %d", p.Devices)
 	case p.CPUs > 0 && s.CPUs > p.CPUs:
-		return fmt.Sprintf("its nodes have %d cores", p.CPUs), fmt.Sprintf("ask for at most %d", p.CPUs)
+		return fmt.Sprintf("its nodes have %d cores", p.CPUs), fmt.Sprintf("cpus = %d", p.CPUs)
 	case p.Memory > 0 && s.Memory > p.Memory:
 		return "its nodes have less memory", "ask for less"
 	}

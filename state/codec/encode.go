@@ -9,8 +9,8 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 23 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 5 && fields[state.Output]() == 11 &&
-	fields[state.Copy]() == 5 && fields[state.Entry]() == 10 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
+var known = fields[state.Job]() == 23 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 6 && fields[state.Output]() == 11 &&
+	fields[state.Copy]() == 5 && fields[state.Entry]() == 11 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -101,6 +101,7 @@ func (w *text) usage(u *state.Usage) {
 	w.lit(`,"gpu_seconds":`)
 	w.float(u.GPUSeconds)
 	w.b = strconv.AppendInt(append(w.b, `,"gpu_max_mem":`...), u.GPUMaxMem, 10)
+	w.field(`,"billed":`, u.Billed)
 	w.lit("}")
 }
 
@@ -154,6 +155,7 @@ func (w *text) entry(e *state.Entry) {
 	w.moment(e.At)
 	w.dict(`,"spent":`, e.Spent)
 	w.flag(`,"unknown":`, e.Unknown)
+	w.list(`,"unpriced":`, e.Unpriced)
 	w.lit("}")
 }
 

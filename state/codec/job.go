@@ -151,6 +151,8 @@ func (p *scan) usage(u *state.Usage) {
 			u.GPUSeconds = p.float()
 		case "gpu_max_mem":
 			u.GPUMaxMem = p.integer()
+		case "billed":
+			u.Billed = p.str()
 		default:
 			p.bad = true
 		}
@@ -242,6 +244,8 @@ func (p *scan) entry(e *state.Entry) {
 			e.Spent = p.share()
 		case "unknown":
 			e.Unknown = p.boolean()
+		case "unpriced":
+			e.Unpriced = p.list()
 		default:
 			p.bad = true
 		}

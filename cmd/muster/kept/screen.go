@@ -193,10 +193,11 @@ func (q Asked) key() (digest, key string) {
 func (q Asked) style() string { return fmt.Sprintf("%+v", q.Style) }
 
 // closed reports whether all that a plan in which nothing starts follows from
-// is known: no backend is another program's.
+// is known, and stays so as time goes by: no backend is another program's, and no
+// machine is told of whose days are counted.
 func closed(c *lang.Campaign) bool {
 	for _, b := range c.Backends {
-		if !plugins.IsBuiltin(b.Type) {
+		if !plugins.IsBuiltin(b.Type) || len(b.Rented) > 0 {
 			return false
 		}
 	}

@@ -34,6 +34,7 @@ type historyReport struct {
 type useReport struct {
 	What     string  `json:"what"`
 	Asked    float64 `json:"asked"` // 0 = not asked for
+	Least    float64 `json:"asked_least"`
 	Median   float64 `json:"median"`
 	Most     float64 `json:"most"`
 	Measured int     `json:"measured"` // launches; 0 = nobody measured it
@@ -91,7 +92,7 @@ func historyReportOf(h advice.History) historyReport {
 	for _, u := range h.Uses {
 		if u.What == "walltime" {
 			second := float64(time.Second)
-			u.Asked, u.Median, u.Most = u.Asked/second, u.Median/second, u.Most/second
+			u.Asked, u.Least, u.Median, u.Most = u.Asked/second, u.Least/second, u.Median/second, u.Most/second
 		}
 		v.Uses = append(v.Uses, useReport(u))
 	}

@@ -29,7 +29,7 @@ func AdviceText(r advice.Report, width int) string {
 		fmt.Fprintf(&b, "\n%s", proposalText(i+1, p, width))
 	}
 	if len(r.Proposals) == 0 {
-		fmt.Fprintf(&b, "\nNothing to change: %s.\n", nothingToSay(r))
+		b.WriteString("\n" + wrapped("", "", "Nothing to change: "+nothingToSay(r)+".", width))
 	}
 	for _, n := range r.Notes {
 		b.WriteString("\n" + wrapped("  ", "  ", n, width))
@@ -50,30 +50,39 @@ func nothingToSay(r advice.Report) string {
 func historyTable(phases []historyReport, work string) string {
 	t := term.Table{Indent: "    ", Gap: "   ", Align: []term.Align{term.Left, term.Left, term.Right, term.Right, term.Right, term.Right}}
 	t.Row("", "", "asked for", "median", "most", "all jobs")
-	n := 0
+	rows, after := 1, map[int]string{} // by row: what stands below it, across the columns
 	for _, h := range phases {
 		if h.Work != work {
 			continue
 		}
-		n++
 		head := "phase." + h.Phase
 		for _, u := range h.Uses {
-			t.Row(head, u.What, askedText(u), usedText(u, u.Median), usedText(u, u.Most))
-			head = ""
+			most := usedText(u, u.Most)
+			if u.Measured == 0 {
+				most = "–" // once is enough
+			}
+			t.Row(head, u.What, askedText(u), usedText(u, u.Median), most)
+			head, rows = "", rows+1
 		}
 		for _, part := range []struct {
 			name        string
 			median, sum float64
 		}{{"queue", h.Median.Queue, h.Sum.Queue}, {"run", h.Median.Run, h.Sum.Run}, {"retries", h.Median.Retry, h.Sum.Retry}} {
 			t.Row(head, part.name, "", secs(part.median), "", secs(part.sum))
-			head = ""
+			head, rows = "", rows+1
 		}
-		t.Row("", launchesText(h))
+		after[rows] = "      " + launchesText(h) + "\n"
 	}
-	if n == 0 {
+	if len(after) == 0 {
 		return ""
 	}
-	return t.String()
+	var b strings.Builder
+	n := 0
+	for line := range strings.Lines(t.String()) {
+		n++
+		b.WriteString(line + after[n])
+	}
+	return b.String()
 }
 
 func launchesText(h historyReport) string {
@@ -85,8 +94,13 @@ func launchesText(h historyReport) string {
 }
 
 func askedText(u useReport) string {
-	if u.Asked == 0 {
+	switch {
+	case u.Asked == 0:
 		return "–"
+	case u.Least < u.Asked && u.Least == 0:
+		return "up to " + quantityOf(u.What, u.Asked)
+	case u.Least < u.Asked:
+		return quantityOf(u.What, u.Least) + " to " + quantityOf(u.What, u.Asked)
 	}
 	return quantityOf(u.What, u.Asked)
 }
@@ -168,6 +182,9 @@ func hoursText(amount string) string {
 
 // wrapped folds text behind a first and a following indent.
 func wrapped(first, next, text string, width int) string {
+	if text == "" {
+		return ""
+	}
 	var b strings.Builder
 	lead := first
 	for _, line := range term.Wrap(term.CleanLine(text), width-term.Width(first)) {

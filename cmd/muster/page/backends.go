@@ -3,7 +3,9 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
@@ -23,7 +25,7 @@ func BackendsText(views []Backend, width int) string {
 	for _, v := range views {
 		fmt.Fprintf(&b, "\nbackend.%s%s\n", v.Name, sharedFacts(v.Pools))
 		if v.Problem != "" {
-			fmt.Fprintf(&b, "  ? cannot be asked: %s\n", term.CleanLine(v.Problem))
+			writeProblem(&b, v.Problem, width)
 			continue
 		}
 		t := term.Table{Indent: "  "}
@@ -35,11 +37,25 @@ func BackendsText(views []Backend, width int) string {
 			t.Row(cmp.Or(strings.TrimSpace(p.Word+" "+p.Name), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
 		}
 		fmt.Fprintf(&b, "%s", t.String())
-		for _, n := range append(factLines(v.Pools), poolNotes(v.Pools)...) {
+		for _, n := range slices.Concat(factLines(v.Pools), clockLines(v.Pools), poolNotes(v.Pools)) {
 			fmt.Fprintf(&b, "  %s\n", strings.Join(term.Wrap(n, width-4), "\n    "))
 		}
 	}
 	return b.String()
+}
+
+// writeProblem tells why a backend cannot be asked: of several reasons, as the
+// mistakes in a profile are, each has a line of its own.
+func writeProblem(b *strings.Builder, problem string, width int) {
+	lines := strings.Split(strings.TrimSpace(problem), "\n")
+	if len(lines) == 1 {
+		fmt.Fprintf(b, "  ? cannot be asked: %s\n", term.CleanLine(lines[0]))
+		return
+	}
+	b.WriteString("  ? cannot be asked:\n")
+	for _, line := range lines {
+		fmt.Fprintf(b, "    %s\n", strings.Join(term.Wrap(term.CleanLine(line), width-6), "\n      "))
+	}
 }
 
 // sharedFacts is how old the facts are when that is the same for all pools.
@@ -53,6 +69,24 @@ func sharedFacts(pools []offer.Pool) string {
 		}
 	}
 	return "   " + poolFacts(pools[0])
+}
+
+// clockLines are when the platform deletes, bills or closes something.
+func clockLines(pools []offer.Pool) []string {
+	var dates about
+	for _, p := range pools {
+		for _, c := range p.Clocks {
+			when := "as long as it stands there"
+			switch {
+			case !c.At.IsZero():
+				when = "on " + c.At.UTC().Format(time.DateOnly)
+			case c.After > 0:
+				when = units.ShortDuration(c.After) + " after the last use"
+			}
+			dates.note(c.What+"\x00"+when, p.Name)
+		}
+	}
+	return dates.lines(pools)
 }
 
 // poolNotes are the notes of all pools, each once, with the pools it is about.
@@ -126,6 +160,11 @@ func poolPrice(p offer.Pool) string {
 	switch {
 	case !r.Known:
 		return "price unknown"
+	case r.UnknownSU && (r.USDPerGPUHour != "" || r.USDPerHour != ""):
+		p.Price.UnknownSU = false
+		return poolPrice(p) + ", SU unknown"
+	case r.UnknownSU:
+		return "SU unknown"
 	case r.USDPerGPUHour != "":
 		return "$" + r.USDPerGPUHour + "/GPU-hour"
 	case r.USDPerHour != "":

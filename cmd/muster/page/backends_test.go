@@ -17,6 +17,7 @@ func TestBackendsOfSeveralHosts(t *testing.T) {
 			{Word: "host", Name: "b", GPUs: 4, Idle: -1, Source: "live", Notes: []string{"cannot be reached since 12 min: no route to host"}},
 		}},
 		{Name: "slurm.alpine", Problem: "sinfo: command not found"},
+		{Name: "slurm.other", Problem: "site.hcl:2: verified is not a month\nsite.hcl:5: max_nodes is 5"},
 		{Name: "local.local", Pools: []offer.Pool{{Word: "machine", CPUs: 2, Idle: 1, Total: 2, MaxJobs: 2, Source: "live", Price: offer.Price{Known: true, USDPerHour: "0.60"}}}},
 	}, term.MaxWidth)
 	want := `
@@ -28,6 +29,11 @@ backend.ssh.lab   live
 
 backend.slurm.alpine
   ? cannot be asked: sinfo: command not found
+
+backend.slurm.other
+  ? cannot be asked:
+    site.hcl:2: verified is not a month
+    site.hcl:5: max_nodes is 5
 
 backend.local.local
   machine  2 cores  1 of 2 slots free  2 jobs at once  $0.60/hour  live

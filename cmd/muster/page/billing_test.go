@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -59,7 +60,7 @@ phase "train" {
 	if len(r.Billed) != 1 || r.Billed[0].Jobs != 2 || r.Billed[0].PerHour["usd"] != "6" || r.Billed[0].SoFar["usd"] != "9" || r.Billed[0].AtMost["usd"] != "24" || !r.Billed[0].Since.Equal(now.Add(-2*time.Hour)) {
 		t.Errorf("%+v", r.Billed)
 	}
-	text := r.Text()
+	text := r.Text(term.MaxWidth)
 	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "a price that is not known",
 		`budget "gpus": $3.00 of $40.00`, "Approved by ada on 2026-11-20", "at most $60.00; done"} {
 		if !strings.Contains(text, want) {

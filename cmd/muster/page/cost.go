@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/remarks"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/state"
 )
@@ -26,12 +27,15 @@ type Cost struct {
 	ByPhase       map[string]state.Amounts `json:"by_phase"`
 	ByBackend     map[string]state.Amounts `json:"by_backend"`
 	ByDay         map[string]state.Amounts `json:"by_day"`
-	Unknown       int                      `json:"unknown"` // entries billed at an amount nobody knows
+	Unknown       int                      `json:"unknown"`  // entries billed at an amount nobody knows
+	Unpriced      map[string]int           `json:"unpriced"` // by unit, entries of places that state no price in it
 	Budgets       []budgetSpent            `json:"budgets"`
 	Rentals       []state.Rental           `json:"rentals"`
 	InFlight      int                      `json:"in_flight"`
 	Billed        []billing                `json:"billed"` // what runs now
 	Approvals     []state.Approval         `json:"approvals"`
+
+	more map[string]bool // rows, and units in which they took more than is known
 }
 
 // A budgetSpent is a budget and what of the ledger counts in it.
@@ -43,7 +47,7 @@ type budgetSpent struct {
 
 func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r := Cost{FormatVersion: FormatVersion, Campaign: c.Name, Total: state.Amounts{},
-		ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
+		Unpriced: map[string]int{}, more: map[string]bool{}, ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
 		Approvals: append([]state.Approval{}, st.Approvals...)}
 	for _, b := range c.Budgets {
 		r.Budgets = append(r.Budgets, budgetSpent{b.Name, b.Limits, state.Amounts{}})
@@ -51,6 +55,12 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	for _, e := range st.Ledger {
 		if e.Unknown {
 			r.Unknown++
+		}
+		for _, unit := range e.Unpriced {
+			r.Unpriced[unit]++
+			for _, row := range []string{"by phase" + e.Phase, "by backend" + e.Backend, "by day" + e.At.Format("2006-01-02"), total} {
+				r.more[row+unit] = true
+			}
 		}
 		r.Total.Add(e.Spent)
 		for i, b := range c.Budgets {
@@ -62,7 +72,7 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 		under(r.ByBackend, e.Backend).Add(e.Spent)
 		under(r.ByDay, e.At.Format("2006-01-02")).Add(e.Spent)
 	}
-	for _, rental := range st.Rentals {
+	for _, rental := range remarks.ByHand(st.Rentals, c.Backends) {
 		r.Rentals = append(r.Rentals, rental)
 	}
 	slices.SortFunc(r.Rentals, func(a, b state.Rental) int { return strings.Compare(a.ID, b.ID) })
@@ -79,16 +89,16 @@ func under(m map[string]state.Amounts, key string) state.Amounts {
 }
 
 // Text is the page of `muster cost`.
-func (r Cost) Text() string {
+func (r Cost) Text(width int) string {
 	var b strings.Builder
-	listed := unitsOf(r.Total)
+	listed := r.unitsOf()
 	if len(r.ByPhase) == 0 {
 		fmt.Fprintf(&b, "Nothing was spent yet.\n")
 	} else {
-		costTable(&b, "by phase", r.ByPhase, r.Total, listed)
-		costTable(&b, "by backend", r.ByBackend, r.Total, listed)
+		r.table(&b, "by phase", r.ByPhase, listed)
+		r.table(&b, "by backend", r.ByBackend, listed)
 		if len(r.ByDay) > 1 {
-			costTable(&b, "by day", r.ByDay, r.Total, listed)
+			r.table(&b, "by day", r.ByDay, listed)
 		}
 	}
 	if len(r.Budgets) > 0 && len(r.ByPhase) > 0 {
@@ -102,8 +112,11 @@ func (r Cost) Text() string {
 	if r.Unknown > 0 {
 		fmt.Fprintf(&b, "  %s billed at an amount that is not known; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
 	}
-	writeApprovals(&b, r.Approvals)
-	r.writeBilled(&b)
+	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
+		fmt.Fprintf(&b, "  What %s took in %s is in no figure: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))
+	}
+	writeApprovals(&b, r.Approvals, width)
+	r.writeBilled(&b, width)
 	return b.String()
 }
 
@@ -111,7 +124,7 @@ func (r Cost) Text() string {
 const shownApprovals = 5
 
 // writeApprovals says who approved what costs more than this machine's hours.
-func writeApprovals(b *strings.Builder, list []state.Approval) {
+func writeApprovals(b *strings.Builder, list []state.Approval, width int) {
 	list = slices.DeleteFunc(slices.Clone(list), func(p state.Approval) bool { return view.Amounts(p.Ceiling) == "" || onlyHours(p.Ceiling) })
 	if n := len(list) - shownApprovals; n > 0 {
 		list = list[n:]
@@ -121,7 +134,7 @@ func writeApprovals(b *strings.Builder, list []state.Approval) {
 			fmt.Fprintf(b, "\n")
 		}
 		outcome := cmp.Or(p.Outcome, "begun, not finished")
-		fmt.Fprintf(b, "  Approved by %s on %s: at most %s; %s\n", term.CleanLine(p.Who), p.Begun.Local().Format("2006-01-02 15:04"), view.Amounts(p.Ceiling), outcome)
+		b.WriteString(wrapped("  ", "    ", fmt.Sprintf("Approved by %s on %s: at most %s; %s", p.Who, p.Begun.Local().Format("2006-01-02 15:04"), view.Amounts(p.Ceiling), outcome), width))
 	}
 }
 
@@ -135,10 +148,14 @@ func onlyHours(ceiling state.Amounts) bool {
 }
 
 // writeBilled says what is billed right now: machines, and what runs.
-func (r Cost) writeBilled(b *strings.Builder) {
+func (r Cost) writeBilled(b *strings.Builder, width int) {
 	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return rental.Status == "released" })
 	if len(rented)+len(r.Billed) == 0 {
-		fmt.Fprintf(b, "\n  Billed right now: nothing rented, %s in flight.\n", units.Count(r.InFlight, "job"))
+		text := fmt.Sprintf("Billed right now: nothing rented, %s in flight", units.Count(r.InFlight, "job"))
+		if r.InFlight > 0 {
+			text += ", none of them running when last looked; `muster status -refresh` looks again"
+		}
+		b.WriteString("\n" + wrapped("  ", "  ", text+".", width))
 		return
 	}
 	fmt.Fprintf(b, "\n  Billed right now\n")
@@ -150,7 +167,11 @@ func (r Cost) writeBilled(b *strings.Builder) {
 			price = "$" + rental.PerHour + "/h"
 			day = amount.Words("usd", rate.Mul(decimal.NewFromInt(24)).String()) + " a day"
 		}
-		t.Row(rental.ID+" on "+rental.Backend, cmp.Or(rental.Status, "rented"), price, when(rental.Since), day)
+		since := ""
+		if !rental.Since.IsZero() {
+			since = when(rental.Since)
+		}
+		t.Row(rental.ID+" on "+rental.Backend, cmp.Or(rental.Status, "rented"), price, since, day)
 	}
 	for _, run := range r.Billed {
 		rate := rateText(run.PerHour)
@@ -164,29 +185,39 @@ func (r Cost) writeBilled(b *strings.Builder) {
 
 func orZero(unit, text string) string { return cmp.Or(view.Amount(unit, text), "nothing") }
 
-func unitsOf(total state.Amounts) []string {
+func (r Cost) unitsOf() []string {
 	var out []string
 	for _, u := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
-		if view.Amount(u, total[u]) != "" {
+		if view.Amount(u, r.Total[u]) != "" || r.Unpriced[u] > 0 {
 			out = append(out, u)
 		}
 	}
 	return out
 }
 
-func costTable(b *strings.Builder, title string, rows map[string]state.Amounts, total state.Amounts, listed []string) {
+// total is the row of all of them.
+const total = "total"
+
+func (r Cost) table(b *strings.Builder, title string, rows map[string]state.Amounts, listed []string) {
 	t := term.Table{Indent: "  ", Align: slices.Repeat([]term.Align{term.Right}, len(listed)+1)}
 	t.Align[0] = term.Left
-	row := func(name string, amounts state.Amounts) {
+	row := func(name, key string, amounts state.Amounts) {
 		cells := []string{name}
 		for _, u := range listed {
-			cells = append(cells, cmp.Or(view.Amount(u, amounts[u]), "–"))
+			text := view.Amount(u, amounts[u])
+			switch more := r.more[key+u]; {
+			case more && text == "":
+				text = "unknown"
+			case more:
+				text = "≥" + text
+			}
+			cells = append(cells, cmp.Or(text, "–"))
 		}
 		t.Row(cells...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		row(cmp.Or(name, "other"), rows[name])
+		row(cmp.Or(name, "other"), title+name, rows[name])
 	}
-	row("total", total)
+	row(total, total, r.Total)
 	fmt.Fprintf(b, "\n  %s\n%s", title, t.String())
 }

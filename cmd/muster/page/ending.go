@@ -87,12 +87,14 @@ func conclusion(o standing.Outcome, missing []string, saved string) string {
 	if o.Stopped == standing.Interrupted || o.Stopped == standing.Detached || o.Stopped == standing.LeaseLost || o.Stopped == standing.StoreFailed {
 		b.WriteString(goingOn(o))
 	}
-	if o.First != "" {
+	if o.First != "" && (o.Why == "" || !strings.Contains(o.First, o.Why)) { // else it stands above
 		fmt.Fprintf(&b, "Waits for muster: %s\n", o.First)
 	}
 	switch {
 	case o.Stopped == standing.Hold:
 		fmt.Fprintf(&b, "When it may go on:\n\n    muster resume\n    %s\n", again)
+	case o.Stopped == standing.Budget && o.Running+o.Queued == 0:
+		b.WriteString("When the budget is raised, or less is asked for:\n\n    muster plan\n")
 	case o.Stopped == standing.Interrupted && o.Next == "muster apply":
 		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", again)
 	case o.Next != "":

@@ -30,6 +30,10 @@ func TestEnding(t *testing.T) {
 			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\n2 jobs were held when this plan was made, and let go since. A new plan runs what was held:\n\n    muster apply\n"},
 		{"some of it is held still", false, "x.mplan", standing.Outcome{Total: 9, Done: 7, Held: 2, LetGo: 1},
 			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\nTo see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n"},
+		{"a budget", false, "", standing.Outcome{Stopped: standing.Budget, Total: 5, Done: 4, Left: 1, Why: `budget "b" does not cover x`, First: `budget "b" does not cover x`, Next: "muster apply -once"},
+			"\nStopped by a budget: 4 of 5 jobs done and verified, 1 left.\nBudget \"b\" does not cover x\nWhen the budget is raised, or less is asked for:\n\n    muster plan\n"},
+		{"a budget beside what runs", false, "", standing.Outcome{Stopped: standing.Budget, Total: 5, Running: 4, Left: 1, Why: `budget "b" does not cover x`, First: "a gate on expect", Next: "muster apply -once"},
+			"\nStopped by a budget: 0 of 5 jobs done and verified, 4 running, 1 left.\nBudget \"b\" does not cover x\nWaits for muster: a gate on expect\nTo carry on:\n\n    muster apply -once\n"},
 		{"destroyed", true, "", standing.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

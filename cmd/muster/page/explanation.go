@@ -47,7 +47,8 @@ type explainPlaces struct {
 	Why     string            `json:"why,omitempty"`
 	Would   string            `json:"would,omitempty"`
 	Cost    map[string]string `json:"cost,omitempty"`
-	Wait    float64           `json:"wait_seconds"` // -1 = unknown
+	Unknown []string          `json:"unknown,omitempty"` // units in which its price is not known
+	Wait    float64           `json:"wait_seconds"`      // -1 = unknown
 }
 
 type explainWaiting struct {
@@ -63,7 +64,7 @@ func ExplanationOf(x explain.Job) Explanation {
 		FormatVersion: FormatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),
 		Result: x.Result.String(), Request: x.Request.String(), Fields: []explainField{},
 		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
-		Ceiling: x.Ceiling, Priced: x.Priced, Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,
+		Ceiling: x.Ceiling, Priced: x.Priced.All(), Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,
 		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
 	}
 	for _, reason := range x.Detail.Reasons {
@@ -77,7 +78,7 @@ func ExplanationOf(x explain.Job) Explanation {
 		if c.Wait >= 0 {
 			wait = c.Wait.Seconds()
 		}
-		r.Candidates = append(r.Candidates, explainPlaces{c.Backend, c.Pool, c.Fits, c.Won, c.Why, c.Would, c.Cost, wait})
+		r.Candidates = append(r.Candidates, explainPlaces{c.Backend, c.Pool, c.Fits, c.Won, c.Why, c.Would, c.Cost, c.Unknown(d.Shape), wait})
 	}
 	for _, w := range x.Waits {
 		r.Waits = append(r.Waits, explainWaiting{w.On, w.Jobs, w.Open, w.Address})

@@ -2,14 +2,18 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/explain"
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -33,22 +37,29 @@ func Standing(seen observed.Refresh, job *state.Job, now time.Time) string {
 		text += ", node " + o.Node
 	}
 	s := JobStatus{Reason: o.Reason}
-	if o.Status == offer.Queued {
+	switch {
+	case o.Status == offer.Queued:
 		s.Start = o.Expected
+	case !o.Started.IsZero():
+		text += ", for " + units.FormatDuration(max(0, now.Sub(o.Started)).Round(time.Second))
 	}
 	return term.Join(": ", text, term.Join("; ", reasons(s, now)...))
 }
 
 // ExplanationText is the page of one job; standing is where it is now.
-func ExplanationText(x explain.Job, standing string) string {
+func ExplanationText(x explain.Job, standing string, width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  %s", term.CleanLine(x.Address))
 	if x.Label != "" && x.Label != x.Address {
-		fmt.Fprintf(&b, "   (%s)", term.CleanLine(x.Label))
+		label, gap := "("+term.CleanLine(x.Label)+")", "   "
+		if term.Width(b.String()+gap+label) > width {
+			gap = "\n  "
+		}
+		b.WriteString(gap + label)
 	}
 	fmt.Fprintf(&b, "\n\n  %s", view.Word(x.Kind))
 	say := func(text string) {
-		fmt.Fprintf(&b, "\n      %s", strings.Join(aroundCommands(term.CleanLine(text), term.MaxWidth-6), "\n      "))
+		fmt.Fprintf(&b, "\n      %s", strings.Join(aroundCommands(term.CleanLine(text), width-6), "\n      "))
 	}
 	for _, r := range x.Detail.Reasons {
 		say(r.Text())
@@ -59,21 +70,36 @@ func ExplanationText(x explain.Job, standing string) string {
 		}
 	}
 	if standing != "" {
-		fmt.Fprintf(&b, "\n      %s", term.CleanLine(standing))
+		say(standing)
 	}
 	b.WriteString("\n")
-	if j := x.Detail.State; x.Kind == planner.HeldKind && j != nil && (j.Status == state.Failed || j.Status == state.Held) && !strings.Contains(b.String(), "muster resume") {
-		fmt.Fprintf(&b, "\n  When its cause is mended: muster resume '%s', then muster apply\n", term.CleanLine(x.Address))
+	if !strings.Contains(b.String(), "muster resume") {
+		b.WriteString(wayOn(x, width))
 	}
-	explainPlace(&b, x)
-	explainWaits(&b, x)
+	explainPlace(&b, x, width)
+	explainWaits(&b, x, width)
 	b.WriteString("\n  What determines its result  (" + x.Result.String() + ")\n")
 	t := term.Table{Indent: "    "}
 	for _, f := range x.Fields {
-		t.Row(f.Name, term.Fit(term.CleanLine(f.Text), 70))
+		t.Row(f.Name, term.Fit(term.CleanLine(f.Text), width-30))
 	}
 	b.WriteString(t.String())
 	return b.String()
+}
+
+// wayOn is what lets a job go that is held: for itself, or with its phase.
+func wayOn(x explain.Job, width int) string {
+	j := x.Detail.State
+	switch {
+	case x.Kind != planner.HeldKind:
+		return ""
+	case j != nil && (j.Status == state.Failed || j.Status == state.Held):
+		return fmt.Sprintf("\n  When its cause is mended: muster resume '%s', then muster apply\n", term.CleanLine(x.Address))
+	case x.Held:
+		phase, _, _ := strings.Cut(strings.TrimPrefix(x.Address, "phase."), "[")
+		return "\n" + wrapped("  ", "  ", fmt.Sprintf("When its cause is mended: muster resume, then muster apply. Where it may pass on your word: muster override -reason=TEXT %s", phase), width)
+	}
+	return ""
 }
 
 // aroundCommands folds a text, but no command in backquotes: it is meant to be copied.
@@ -90,24 +116,49 @@ func aroundCommands(text string, width int) []string {
 	return lines
 }
 
-func explainPlace(b *strings.Builder, x explain.Job) {
+func explainPlace(b *strings.Builder, x explain.Job, width int) {
 	d := x.Decision
 	if at := x.Detail.State.Last(); at != nil && at.Why != "" && !x.Goes {
-		fmt.Fprintf(b, "\n  Went to %s: %s\n", strings.TrimSuffix(at.Backend+", "+at.Pool, ", "), term.CleanLine(at.Why))
+		b.WriteString("\n" + wrapped("  ", "  ", fmt.Sprintf("Went to %s: %s", strings.TrimSuffix(at.Backend+", "+at.Pool, ", "), at.Why), width))
 	}
-	if d.Backend != "" {
+	switch {
+	case d.Backend == "" && d.Away != "":
+		b.WriteString("\n" + wrapped("  ", "  ", "Waits for a place: "+d.Away, width))
+	case d.Backend == "":
+		b.WriteString("\n  Fits nowhere as it stands\n")
+	default:
 		goes := "Goes to"
 		if !x.Goes {
 			goes = "If it were run now, it would go to"
 		}
 		why := fmt.Sprintf("%s %s: %s", goes, strings.TrimSuffix(d.Backend+", "+d.Pool, ", "), d.Why)
-		fmt.Fprintf(b, "\n  %s\n", strings.Join(term.Wrap(why, term.MaxWidth-2), "\n  "))
+		b.WriteString("\n" + wrapped("  ", "  ", why, width))
 	}
-	if d.Fallback != "" {
-		fmt.Fprintf(b, "    %s\n", strings.Join(term.Wrap(term.CleanLine(d.Fallback), term.MaxWidth-4), "\n    "))
+	b.WriteString(wrapped("    ", "    ", d.Fallback, width))
+	rows, whys := candidates(d, costText)
+	if slices.ContainsFunc(strings.Split(rows, "\n"), func(l string) bool { return term.Width(l) > width }) {
+		rows, whys = candidates(d, shortCost)
 	}
+	for i, line := range strings.Split(strings.TrimSuffix(rows, "\n"), "\n") {
+		if i == len(whys) { // there was none
+			break
+		}
+		if term.Width(line)+2+term.Width(whys[i]) > width {
+			line = strings.TrimRight(line, " ") + "\n" + strings.Repeat(" ", 9)
+			whys[i] = strings.Join(term.Wrap(whys[i], width-9), "\n"+strings.Repeat(" ", 9))
+		} else {
+			line += "  "
+		}
+		b.WriteString(line + whys[i] + "\n")
+	}
+	if text := view.Amounts(x.Ceiling); text != "" {
+		b.WriteString(wrapped("    ", "    ", fmt.Sprintf("at most %s in %s%s", text, launches(max(x.Attempts, 1)), unpriced(x)), width))
+	}
+}
+
+// candidates is a row for each place that was compared, and why it won or lost.
+func candidates(d place.Decision, costs func(c map[string]string, unknown []string) string) (rows string, whys []string) {
 	t := term.Table{Indent: "    "}
-	var whys []string
 	for _, c := range d.Candidates {
 		mark, why := " ", c.Why
 		if c.Won {
@@ -123,57 +174,81 @@ func explainPlace(b *strings.Builder, x explain.Job) {
 		if c.Wait >= 0 {
 			wait = "wait " + units.ShortDuration(c.Wait)
 		}
-		cost := costText(c.Cost)
+		cost := costs(c.Cost, c.Unknown(d.Shape))
 		if d.Shape.Walltime == 0 && c.Cost != nil {
 			cost = "cost unknown" // compared at an hour each
 		}
 		t.Row(mark, strings.TrimSuffix(c.Backend+", "+c.Pool, ", "), cost, wait)
 		whys = append(whys, term.CleanLine(why))
 	}
-	for i, line := range strings.Split(strings.TrimSuffix(t.String(), "\n"), "\n") {
-		if i == len(whys) { // there was none
-			break
-		}
-		if term.Width(line)+2+term.Width(whys[i]) > term.MaxWidth {
-			line = strings.TrimRight(line, " ") + "\n" + strings.Repeat(" ", 9)
-			whys[i] = strings.Join(term.Wrap(whys[i], term.MaxWidth-9), "\n"+strings.Repeat(" ", 9))
-		} else {
-			line += "  "
-		}
-		b.WriteString(line + whys[i] + "\n")
-	}
-	if text := view.Amounts(x.Ceiling); text != "" {
-		fmt.Fprintf(b, "    at most %s in %s\n", text, launches(max(x.Attempts, 1)))
-	}
+	return t.String(), whys
 }
 
-func costText(c map[string]string) string {
+// unpriced says which units the most that a job may take leaves out, or counts of
+// some of its candidates alone.
+func unpriced(x explain.Job) string {
+	var out string
+	for _, unit := range []string{place.USD, place.ServiceUnits} {
+		switch {
+		case x.Priced.Of(unit):
+		case x.Ceiling[unit] == "":
+			out += "; what it takes in " + amount.Unit(unit) + " is not known"
+		default:
+			out += "; where the price in " + amount.Unit(unit) + " is not known, more"
+		}
+	}
+	return out
+}
+
+// shortCost leaves out the cores beside the GPUs.
+func shortCost(c map[string]string, unknown []string) string {
+	if amount.Of(c["gpu_hours"]).IsPositive() {
+		c = maps.Clone(c)
+		delete(c, "cpu_hours")
+	}
+	return costText(c, unknown)
+}
+
+func costText(c map[string]string, unknown []string) string {
 	var parts []string
 	for _, u := range []string{"usd", "service_units", "gpu_hours", "cpu_hours"} {
 		if text := view.Amount(u, c[u]); text != "" {
 			parts = append(parts, text)
 		}
 	}
+	for _, u := range unknown {
+		parts = append(parts, amount.Unit(u)+" unknown")
+	}
 	return strings.Join(parts, ", ")
 }
 
-func explainWaits(b *strings.Builder, x explain.Job) {
-	if x.Smoke != "" {
-		fmt.Fprintf(b, "\n  Gate: %s\n", term.CleanLine(x.Smoke))
+func explainWaits(b *strings.Builder, x explain.Job, width int) {
+	if x.Smoke != "" && !x.Held { // else it stands above
+		b.WriteString("\n" + wrapped("  ", "  ", "Gate: "+x.Smoke, width))
 	}
 	for _, text := range x.Barred {
-		fmt.Fprintf(b, "\n  %s\n", strings.Join(term.Wrap("Waits: "+term.CleanLine(text), term.MaxWidth-2), "\n  "))
+		b.WriteString("\n" + wrapped("  ", "  ", "Waits: "+text, width))
 	}
 	for _, w := range x.Waits {
 		if w.Open == 0 {
 			fmt.Fprintf(b, "\n  %s: all %d done\n", w.On, w.Jobs)
 			continue
 		}
-		fmt.Fprintf(b, "\n  Waits for %s: %d of %d not done, first %s\n", w.On, w.Open, w.Jobs, term.CleanLine(w.Address))
+		text := fmt.Sprintf("Waits for %s: %d of %d not done, first %s", w.On, w.Open, w.Jobs, w.Address)
+		if how := waitedFor[w.Kind]; how != "" {
+			text += ", which " + how
+		}
+		b.WriteString("\n" + wrapped("  ", "  ", text, width))
 	}
 	if len(x.Unlocks) > 0 {
-		fmt.Fprintf(b, "\n  Read by %s\n", strings.Join(x.Unlocks, ", "))
+		b.WriteString("\n" + wrapped("  ", "  ", "Read by "+strings.Join(x.Unlocks, ", "), width))
 	}
+}
+
+// waitedFor says of a job that another waits for whether it comes by itself.
+var waitedFor = map[planner.Kind]string{
+	planner.HeldKind: "is held", planner.Blocked: "is blocked itself", planner.Continue: "is under way", planner.UnknownAt: "cannot be asked about",
+	planner.Missing: "lacks a file that it made", planner.Skipped: "is not selected",
 }
 
 func launches(n int) string {

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 
+	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/state"
 )
 
@@ -25,7 +26,7 @@ func EventText(e state.Event) string {
 	case state.MovedJob:
 		return e.From + " → " + e.To
 	case state.Approved:
-		return fmt.Sprintf("plan %s by %s", e.Plan, e.Who)
+		return fmt.Sprintf("plan %s by %s%s", e.Plan, e.Who, ceilingText(e.Ceiling))
 	case state.Finished:
 		return fmt.Sprintf("plan %s: %s", e.Plan, e.Outcome)
 	case state.Validated:
@@ -47,6 +48,14 @@ func EventText(e state.Event) string {
 		return fmt.Sprintf("phase.%s: %s", e.Phase, e.Reason)
 	}
 	return state.EventAddress(e)
+}
+
+// ceilingText is ": at most $40.00" of what was approved.
+func ceilingText(ceiling state.Amounts) string {
+	if text := view.Amounts(ceiling); text != "" {
+		return ": at most " + text
+	}
+	return ""
 }
 
 func orEverything(address string) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/markdown"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/view"
@@ -14,15 +15,15 @@ import (
 // Markdown is the page of `muster report`.
 func (r Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", r.Campaign)
+	fmt.Fprintf(&b, "# %s\n\n", markdown.Text(r.Campaign))
 	if r.Description != "" {
-		fmt.Fprintf(&b, "%s\n\n", term.CleanLine(r.Description))
+		fmt.Fprintf(&b, "%s\n\n", markdown.Text(term.CleanLine(r.Description)))
 	}
 	if !r.Began.IsZero() {
 		fmt.Fprintf(&b, "From %s to %s: %s.\n", r.Began.Local().Format(time.DateTime), r.Ended.Local().Format(time.DateTime), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
 	}
 	if text := view.Amounts(r.Spent); text != "" {
-		fmt.Fprintf(&b, "Spent: %s.\n", text)
+		fmt.Fprintf(&b, "Spent: %s%s.\n", text, r.unpriced())
 	}
 	rows := [][]string{{"phase", "jobs", "done", "retried", "failed", "median", "longest", "queued"}}
 	for _, p := range r.Phases {
@@ -39,7 +40,7 @@ func (r Report) Markdown() string {
 	if len(r.Results) > 0 {
 		b.WriteString("\n## Results\n\n")
 		for _, v := range r.Results {
-			b.WriteString("- " + v.text() + "\n")
+			b.WriteString("- " + markdown.Text(v.text()) + "\n")
 		}
 	}
 	return b.String()
@@ -78,6 +79,11 @@ func troubles(r Report) [][]string {
 
 // markdownTable lines columns up, so that the report reads well as text, too.
 func markdownTable(rows [][]string) string {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = markdown.Text(row[i])
+		}
+	}
 	t := term.Table{Gap: " | ", Indent: "| "}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -59,7 +59,8 @@ type factDocument struct {
 // A priceDocument is what a pool charges; a rate that is left out is not
 // charged, where the price is known at all.
 type priceDocument struct {
-	Known            bool    `json:"known"`
+	Known            bool    `json:"known"` // in money
+	UnknownSU        bool    `json:"unknown_service_units,omitempty"`
 	USDPerGPUHour    string  `json:"usd_per_gpu_hour,omitempty"`
 	USDPerHour       string  `json:"usd_per_hour,omitempty"`
 	USDPerGBMonth    string  `json:"usd_per_gb_month,omitempty"`
@@ -118,7 +119,7 @@ func documentOf(p offer.Pool) poolDocument {
 
 func rates(p offer.Price) priceDocument {
 	return priceDocument{
-		Known: p.Known, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerGBMonth: p.USDPerGBMonth,
+		Known: p.Known, UnknownSU: p.UnknownSU, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerGBMonth: p.USDPerGBMonth,
 		SUPerGPUHour: p.SUPerGPUHour, SUPerNodeHour: p.SUPerNodeHour, SUPerCPUHour: p.SUPerCPUHour,
 		USDPerGBOut: p.USDPerGBOut, Granularity: p.Granularity.Seconds(), Minimum: p.Minimum.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
 	}

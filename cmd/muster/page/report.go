@@ -2,12 +2,15 @@ package page
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/advice"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/state"
 )
 
@@ -21,6 +24,7 @@ type Report struct {
 	Jobs          []jobReport     `json:"jobs"`
 	Results       []resultReport  `json:"results"`
 	Spent         state.Amounts   `json:"spent"`
+	Unpriced      map[string]int  `json:"unpriced"` // by unit, as in Cost
 	Began         time.Time       `json:"began,omitzero"`
 	Ended         time.Time       `json:"ended,omitzero"`
 }
@@ -55,12 +59,23 @@ type jobReport struct {
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
 }
 
+// unpriced says in which units more was spent than is known.
+func (r Report) unpriced() (text string) {
+	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
+		text += "; what " + units.Count(r.Unpriced[unit], "attempt") + " took in " + amount.Unit(unit) + " is not known"
+	}
+	return text
+}
+
 func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
-	r := Report{FormatVersion: FormatVersion, Campaign: c.Name, Description: c.Description, Jobs: []jobReport{}, Phases: []phaseReport{}, Spent: state.Amounts{}}
+	r := Report{FormatVersion: FormatVersion, Campaign: c.Name, Description: c.Description, Jobs: []jobReport{}, Phases: []phaseReport{}, Spent: state.Amounts{}, Unpriced: map[string]int{}}
 	r.Results = OutputsOf(c, st, s).Results
 	r.History = historyOf(c, st, s)
 	for _, e := range st.Ledger {
 		r.Spent.Add(e.Spent)
+		for _, unit := range e.Unpriced {
+			r.Unpriced[unit]++
+		}
 	}
 	for _, p := range c.Phases {
 		ph := phaseReport{Phase: p.Name, Jobs: p.Len()}

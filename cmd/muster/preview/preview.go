@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -39,13 +40,13 @@ func starts(pp *planner.PhasePlan) (list []start) {
 }
 
 // Scripts is the command of every job that would start, as it would run where
-// it is placed; paths that only the backend knows stand by name. With mistakes
-// in a command, it is what stands before them.
-func Scripts(c *lang.Campaign, plan *planner.Plan) (string, diag.List, error) {
+// it is placed, of some pools; paths that only the backend knows stand by name.
+// With mistakes in a command, it is what stands before them.
+func Scripts(c *lang.Campaign, plan *planner.Plan, pools []offer.Pool) (string, diag.List, error) {
 	var b strings.Builder
 	for _, pp := range plan.Phases {
 		list := starts(pp)
-		if err := writeSlurm(&b, c, pp, list); err != nil {
+		if err := writeSlurm(&b, c, pp, list, pools); err != nil {
 			return b.String(), nil, err
 		}
 		for _, s := range list {

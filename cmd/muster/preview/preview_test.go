@@ -35,7 +35,7 @@ phase "say" {
 `)
 	p := c.Phases[0]
 	pp := &planner.PhasePlan{Phase: p, Kind: []planner.Kind{planner.None, planner.Run}, Placements: []place.Decision{{}, {Backend: "local.local"}}, Place: []uint16{0, 1}}
-	text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}})
+	text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}}, nil)
 	if err != nil || diags.HasErrors() {
 		t.Fatal(err, diags)
 	}

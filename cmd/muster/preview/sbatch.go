@@ -10,9 +10,12 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/relaunch"
-	"github.com/muster-run/muster/planner/apply/site"
+	setting "github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/slurm/login"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/arrays"
+	"github.com/muster-run/muster/providers/slurm/preview"
+	"github.com/muster-run/muster/providers/slurm/site"
 )
 
 // likeJobs are jobs of a phase that go to Slurm as one array, or smokes that go
@@ -36,23 +39,50 @@ func (l *likeJobs) what() string {
 
 // writeSlurm writes what sbatch would be given for a phase. Ids, and paths that
 // hold one, are known only then.
-func writeSlurm(b *strings.Builder, c *lang.Campaign, pp *planner.PhasePlan, list []start) error {
-	for _, like := range arrays(c, pp.Phase, list) {
-		elements := like.count
-		if like.apart {
-			elements = 1
+func writeSlurm(b *strings.Builder, c *lang.Campaign, pp *planner.PhasePlan, list []start, pools []offer.Pool) error {
+	for _, like := range likes(c, pp.Phase, list) {
+		var pool offer.Pool
+		for _, p := range pools {
+			if p.Backend == like.backend.Name && p.Name == like.job.Pool {
+				pool = p
+			}
 		}
-		text, err := login.Preview(like.backend, &like.job, elements, mayReturn(pp.Phase))
+		sizes := like.sizes(site.ArrayOf(pool))
+		if like.job.Cap > 0 {
+			shares, _ := arrays.Spread(like.job.Cap, sizes)
+			like.job.Cap = shares[0]
+		}
+		text, err := preview.Script(like.backend, pool, &like.job, sizes[0], mayReturn(pp.Phase))
 		if err != nil {
 			return fmt.Errorf("script of phase.%s: %w", pp.Phase.Name, err)
 		}
-		fmt.Fprintf(b, "# sbatch of %s on partition %s\n%s\n", like.what(), like.job.Pool, term.Clean(text))
+		fmt.Fprintf(b, "# sbatch of %s on partition %s%s\n%s\n", like.what(), like.job.Pool, like.cut(sizes), term.Clean(text))
 	}
 	return nil
 }
 
-// arrays gathers what would start on Slurm by what it has in common.
-func arrays(c *lang.Campaign, p *lang.Phase, list []start) (out []*likeJobs) {
+// sizes are those of the arrays as which like jobs go to Slurm, that one has no
+// more than most.
+func (l *likeJobs) sizes(most int) (list []int) {
+	if l.apart {
+		return []int{1}
+	}
+	for left := l.count; left > 0; left -= most {
+		list = append(list, min(left, most))
+	}
+	return list
+}
+
+// cut says into which arrays like jobs are cut, of which the first is shown.
+func (l *likeJobs) cut(sizes []int) string {
+	if len(sizes) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", %d arrays like this one: %d jobs each, the last %d", len(sizes), sizes[0], sizes[len(sizes)-1])
+}
+
+// likes gathers what would start on Slurm by what it has in common.
+func likes(c *lang.Campaign, p *lang.Phase, list []start) (out []*likeJobs) {
 	for _, s := range list {
 		if !strings.HasPrefix(s.at.Backend, "slurm.") {
 			continue
@@ -73,8 +103,8 @@ func arrays(c *lang.Campaign, p *lang.Phase, list []start) (out []*likeJobs) {
 		}
 		for _, b := range c.Backends {
 			if b.Address() == d.Backend {
-				like := &likeJobs{backend: site.Backend(c, b, ""), job: j, count: 1, apart: smoke && !p.Smoke.Parallel}
-				like.job.Workdir, like.job.Setup, like.job.After = site.Workdir(c, b), []string{b.Setup}, after(p)
+				like := &likeJobs{backend: setting.Backend(c, b, ""), job: j, count: 1, apart: smoke && !p.Smoke.Parallel}
+				like.job.Workdir, like.job.Setup, like.job.After = setting.Workdir(c, b), []string{b.Setup}, after(p)
 				if b.Setup == "" {
 					like.job.Setup = nil
 				}

@@ -62,7 +62,7 @@ func Parse(m map[string]string) (a Amounts) {
 
 func priced(cost map[string]decimal.Decimal) (a Amounts) {
 	for u, name := range units {
-		a[u] = up(cost[name])
+		a[u] = up(amount.Counted(name, cost[name]))
 	}
 	return a
 }

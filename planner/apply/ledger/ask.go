@@ -37,7 +37,7 @@ func (ps Prices) Dues(a Ask) Dues {
 	}
 	shape := a.Planned
 	first := a.Now == nil || alike(*a.Now, shape)
-	cached := first && a.Recorded == nil
+	cached := first && a.Recorded == nil && a.Charged == nil
 	if d, ok := ps[a.Where]; ok && cached && len(d.Steps) == 0 {
 		d.Left = left
 		return d
@@ -51,10 +51,7 @@ func (ps Prices) Dues(a Ask) Dues {
 	}
 	d := Dues{One: t.Ceiling(shape), Left: left, Open: t.Open(shape)}
 	if a.Recorded != nil {
-		d.One = a.Recorded
-		if a.Charged == nil { // what it is charged was not known when it was launched
-			d.One = mostOf(a.Recorded, t.Ceiling(shape))
-		}
+		d.One = mostOf(a.Recorded, t.Ceiling(shape)) // what it is charged may not have been known when it was launched
 	}
 	d.Each = Parse(d.One)
 	if len(a.Retry.Scale) > 0 {

@@ -102,8 +102,8 @@ func TestWholeNodesArePaidByTheNode(t *testing.T) {
 	t.Parallel()
 	tariff := Tariff{Price: offer.Price{Known: true, SUPerNodeHour: "3"}, WholeNode: true}
 	got, known := tariff.Cost(offer.Shape{GPUs: 1, CPUs: 2, Nodes: 2}, 90*time.Minute)
-	want := Parse(map[string]string{"service_units": "9", "node_hours": "3", "gpu_hours": "1.5", "cpu_hours": "3"})
-	if got != want || !known {
+	want := Parse(map[string]string{"service_units": "9", "node_hours": "3", "gpu_hours": "3", "cpu_hours": "3"})
+	if got != want || !known.All() {
 		t.Errorf("%v, want %v", got.Text(), want.Text())
 	}
 }
@@ -124,6 +124,12 @@ func TestWhatNothingBoundsFitsNoLimit(t *testing.T) {
 	}{
 		{"a known nothing, money", free, gpu, "usd", true},
 		{"no price, money", offer.Price{}, gpu, "usd", false},
+		{"no price, service units that nobody charges", offer.Price{}, gpu, "service_units", true},
+		{"no price in service units, money", offer.Price{Known: true, UnknownSU: true}, gpu, "usd", true},
+		{"no price in service units, those", offer.Price{Known: true, UnknownSU: true}, gpu, "service_units", false},
+		{"no price in service units, money that is charged", offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, gpu, "usd", true},
+		{"no price in service units, GPU-hours", offer.Price{Known: true, UnknownSU: true}, gpu, "gpu_hours", true},
+		{"free in service units", offer.Price{Known: true, SUPerNodeHour: "0"}, gpu, "service_units", true},
 		{"no price, GPU-hours", offer.Price{}, gpu, "gpu_hours", true},
 		{"no walltime, GPU-hours", free, open, "gpu_hours", false},
 		{"no walltime, free, money", free, open, "usd", true},
@@ -196,7 +202,7 @@ func TestAQueueThatIsBilled(t *testing.T) {
 			t.Parallel()
 			d := place.Decision{Price: place.Unwaited(price, c.quoted), Wait: c.quoted, Boot: 6 * time.Minute}
 			at := &state.Attempt{Rates: d.Rates(d.Shape)}
-			for _, tariff := range []*Tariff{new(TariffOf(&d)), Recorded(at)} { // as placed, and as it stands in the state
+			for _, tariff := range []*Tariff{new(TariffOf(&d)), Recorded(at, nil)} { // as placed, and as it stands in the state
 				if tariff == nil {
 					t.Fatal("nothing is recorded")
 				}
@@ -229,7 +235,7 @@ func TestRentalsArePaidAroundTheirJobs(t *testing.T) {
 	if got := tariff.Ceiling(s)["usd"]; got != "9" {
 		t.Errorf("at most $%s, not 9", got)
 	}
-	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "6", "cpu_hours": "0.5"}) || !known {
+	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "6", "cpu_hours": "0.5"}) || !known.All() {
 		t.Errorf("half an hour costs %v", spent.Text())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -18,7 +19,7 @@ func (t Tariff) Ceiling(s offer.Shape) state.Amounts {
 	out := state.Amounts{}
 	cost, _ := place.AtMost(s, t.Price, t.WholeNode, t.Around, t.Hold)
 	for unit, d := range cost {
-		if !d.IsZero() {
+		if d = amount.Counted(unit, d); !d.IsZero() {
 			out[unit] = d.String()
 		}
 	}
@@ -36,23 +37,25 @@ func (t Tariff) Ceilings(shapes []offer.Shape) (out []Amounts) {
 
 // Took is what a launch that is over took. Where the queue is billed it counts
 // the wait that it had, whatever was quoted; waited is less than 0 where nobody
-// knows that.
+// knows that. Of what its place does not price in service units it says nothing.
 func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, known bool) {
 	if t.Price.BillsWhileQueued {
 		t.Price.Known = waited >= 0
 		t.Around = t.Boot + max(waited, 0)
 	}
-	return t.Cost(s, elapsed)
+	t.Price.UnknownSU = false
+	a, all := t.Cost(s, elapsed)
+	return a, all.All()
 }
 
-// Cost is what a launch takes, reckoned from how long it runs; known is false
-// where its price is not known.
-func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known bool) {
+// Cost is what a launch takes, reckoned from how long it runs, and in which units
+// that is known.
+func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known place.Known) {
 	if p := t.Price; !t.Charges() && !t.WholeNode && s.Nodes <= 1 && p.Granularity == 0 && p.Minimum == 0 {
 		// Only hours: the common case, and exact in integers.
 		a[cpuHours] = hours(int64(max(s.CPUs, 1)), elapsed)
 		a[gpuHours] = hours(int64(s.GPUs), elapsed)
-		return a, t.Price.Known
+		return a, place.Known{USD: t.Price.Known || t.Price.BillsWhileQueued, ServiceUnits: !t.Price.UnknownSU}
 	}
 	cost, known := place.Charged(s, t.Price, t.WholeNode, elapsed, t.Around, t.Hold)
 	return priced(cost), known
@@ -75,21 +78,13 @@ func Billed(text string) (unit int, billed int64, ok bool) {
 // mostBilled is the most that one launch is believed to have cost, in any unit.
 var mostBilled = decimal.New(1, 9)
 
-// Open are the units in which nothing bounds what a launch takes: money where
-// no price is known, service units where their bill counts a wait that is not,
-// and without a walltime all that it is charged in.
+// Open are the units in which nothing bounds what a launch takes: those in which
+// no price is known, or their bill counts a wait that is not, and without a
+// walltime all that it is charged in.
 func (t Tariff) Open(s offer.Shape) (open [len(units)]bool) {
-	open[money] = !t.Price.Known
-	if !t.Price.Known && t.Price.BillsWhileQueued {
-		hour, _ := t.Cost(s, time.Hour)
-		open[money], open[serviceUnits] = hour[money] > 0, hour[serviceUnits] > 0
-	}
-	if s.Walltime > 0 {
-		return open
-	}
-	hour, _ := t.Cost(s, time.Hour)
+	hour, known := t.Cost(s, time.Hour)
 	for u, v := range hour {
-		open[u] = open[u] || v > 0
+		open[u] = !known.Of(units[u]) || s.Walltime == 0 && v > 0
 	}
 	return open
 }

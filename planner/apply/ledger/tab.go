@@ -49,6 +49,37 @@ func (bs *Books) Covers(t *Tab, now time.Time) bool {
 	return bs.Afford(t.Item, t.Address, t.Dues, now)
 }
 
+// Fits reports whether a tab would fit in place of one that is open, nil for none.
+// One that would not is not told of as refused.
+func (bs *Books) Fits(t, open *Tab, now time.Time) bool {
+	short, why := bs.Short, bs.Why
+	defer func() { bs.Short, bs.Why = short, why }()
+	if open != nil {
+		bs.fly(open.Item, open.Rest(), -1)
+		defer bs.fly(open.Item, open.Rest(), 1)
+	}
+	return bs.Afford(t.Item, t.Address, t.Dues, now)
+}
+
+// Refuses says why no account may pay the next launch of a tab, which its queue
+// makes by itself, "" where all may: a limit may have been lowered, or a bill was
+// above its quote.
+func (bs *Books) Refuses(t *Tab, now time.Time) string {
+	if t.Left == 0 {
+		return ""
+	}
+	next := *t
+	next.Left = 1
+	short, told := bs.Short, bs.Why
+	bs.Why = ""
+	bs.fly(t.Item, t.Rest(), -1)
+	bs.Afford(t.Item, t.Address, next.Dues, now)
+	bs.fly(t.Item, t.Rest(), 1)
+	why := bs.Why
+	bs.Short, bs.Why = short, told
+	return why
+}
+
 // Close ends a tab.
 func (bs *Books) Close(t *Tab) {
 	bs.fly(t.Item, t.Rest(), -1)
@@ -125,7 +156,16 @@ func (bs *Books) book(t *Tab, n int, spent, most Amounts, known bool, at time.Ti
 	bs.enter(t.Item, spent, most)
 	bs.Spent.Add(spent, 1)
 	return state.Entry{Address: t.Address, Attempt: n, Token: short(t.Token), Plan: t.Plan, Backend: t.Backend, Pool: t.Pool, Phase: t.Phase,
-		At: at, Spent: spent.Text(), Unknown: !known}
+		At: at, Spent: spent.Text(), Unknown: !known, Unpriced: t.unpriced(spent)}
+}
+
+// unpriced are the units in which a launch that took something was charged by a
+// place that states no price in them, unless its backend said how much.
+func (t *Tab) unpriced(spent Amounts) []string {
+	if t.Tariff == nil || !t.Tariff.Price.UnknownSU || spent == (Amounts{}) || spent[serviceUnits] > 0 {
+		return nil
+	}
+	return []string{units[serviceUnits]}
 }
 
 // cost is what a launch used, as large as it was and priced as its placement,

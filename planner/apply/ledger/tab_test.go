@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,91 @@ func TestALaunchThatWasNeverHeardOfCountsAtItsCeiling(t *testing.T) {
 	bs.Close(&tab)
 	if !bs.Afford(tab.Item, "phase.b", due("4.5"), time.Time{}) || bs.Afford(tab.Item, "phase.b", due("4.6"), time.Time{}) {
 		t.Errorf("$1.5 of $6 are spent: %s", bs.Why)
+	}
+}
+
+// TestWhatNoPriceIsKnownOf: money that is known is entered as such, and of service
+// units that nobody priced the entry says so, unless the backend said how many.
+func TestWhatNoPriceIsKnownOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		price           offer.Price
+		ran             time.Duration
+		billed          string
+		unknown         bool
+		unpriced, units string
+	}{
+		"all is known":                  {offer.Price{Known: true, USDPerHour: "2"}, time.Hour, "", false, "", ""},
+		"no price in service units":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "", false, "service_units", ""},
+		"it took no time":               {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, 0, "", false, "", ""},
+		"the backend said how many":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "12 service_units", false, "", "12"},
+		"the backend said the money":    {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "2 usd", false, "service_units", ""},
+		"no price in money":             {offer.Price{SUPerNodeHour: "3"}, time.Hour, "", true, "", "3"},
+		"no price at all":               {offer.Price{UnknownSU: true}, time.Hour, "", true, "service_units", ""},
+		"no price, and the bill for it": {offer.Price{UnknownSU: true}, time.Hour, "2", false, "service_units", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var bs Books
+			tab := Tab{Dues: Dues{Left: 1}, Address: "phase.a", Token: "0123456789abcdef", First: 1, Tariff: &Tariff{Price: c.price}}
+			bs.Open(&tab)
+			l := hourly(1, c.ran)
+			l.Seen.Usage.Billed = c.billed
+			e := bs.Bill(&tab, l, time.Time{})[0]
+			if got := strings.Join(e.Unpriced, " "); got != c.unpriced || e.Unknown != c.unknown || e.Spent["service_units"] != c.units {
+				t.Errorf("%+v", e)
+			}
+			if usd := e.Spent["usd"]; c.price.Known && c.ran > 0 && usd != "2" {
+				t.Errorf("$%s are entered", usd)
+			}
+		})
+	}
+}
+
+// TestWhatIsKnownByNow: a launch whose service units were not known when it began
+// is charged as its place charges now, and one whose were is charged as it was.
+func TestWhatIsKnownByNow(t *testing.T) {
+	t.Parallel()
+	s := offer.Shape{CPUs: 1, GPUs: 2, Nodes: 1, Walltime: time.Hour}
+	none, paid, dear := offer.Price{Known: true, UnknownSU: true}, offer.Price{Known: true, SUPerGPUHour: "3"}, offer.Price{Known: true, SUPerGPUHour: "9"}
+	for name, c := range map[string]struct {
+		was  offer.Price
+		is   *offer.Price // nil: its place is not known now
+		most string       // service units of the launch; "" = not known
+		open bool
+	}{
+		"not known then, nor now":           {none, &none, "", true},
+		"not known then, known now":         {none, &dear, "18", false},
+		"not known then, free now":          {none, &offer.Price{Known: true, SUPerNodeHour: "0"}, "", false},
+		"not known then, no place now":      {none, nil, "", true},
+		"not known then, away now":          {none, &offer.Price{}, "", true},
+		"known then, dearer now":            {paid, &dear, "6", false},
+		"known then, not any more":          {paid, &none, "6", false},
+		"known then in money, not in units": {offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, &dear, "18", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			was := place.Decision{Price: c.was}
+			at := &state.Attempt{Rates: was.Rates(s), Ceiling: TariffOf(&was).Ceiling(s)}
+			var now *place.Decision
+			if c.is != nil {
+				now = &place.Decision{Backend: "slurm.x", Price: *c.is}
+			}
+			tariff := Recorded(at, now)
+			if tariff == nil {
+				t.Fatal("nothing is recorded")
+			}
+			if got := tariff.Ceiling(s); got["service_units"] != c.most || got["usd"] != TariffOf(&was).Ceiling(s)["usd"] {
+				t.Errorf("at most %v", got)
+			}
+			if now == nil {
+				now = &place.Decision{}
+			}
+			d := Prices{}.Dues(Ask{Where: now, Recorded: at.Ceiling, Charged: tariff, Planned: s, Now: &s, Left: 1})
+			if d.One["service_units"] != c.most || d.Open[serviceUnits] != c.open || d.Open[money] {
+				t.Errorf("set aside %v, open %v", d.One, d.Open)
+			}
+		})
 	}
 }
 

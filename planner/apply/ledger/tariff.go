@@ -23,9 +23,14 @@ func TariffOf(d *place.Decision) Tariff {
 }
 
 // Recorded is how an attempt is charged, as it was when it was launched; nil
-// where that was not recorded.
-func Recorded(a *state.Attempt) *Tariff {
-	d, ok := place.Decision{}.Charged(a)
+// where that was not recorded. What was not known then of its service units is as
+// today at its place; where may be nil.
+func Recorded(a *state.Attempt, where *place.Decision) *Tariff {
+	var today place.Decision
+	if where != nil {
+		today = *where
+	}
+	d, ok := today.Charged(a)
 	if !ok {
 		return nil
 	}

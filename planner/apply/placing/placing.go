@@ -101,9 +101,8 @@ func (p *Places) Moved() bool { return len(p.moved) > 0 }
 
 // To is a decision changed to one of its candidates, and why.
 func To(d *place.Decision, c *place.Candidate, why string) *place.Decision {
-	next := *d
-	next.Price, next.WholeNode, next.Wait, next.Boot, next.Hold, next.Segments = c.Price, c.WholeNode, c.Wait, c.Boot, c.Hold, c.Segments
-	next.Backend, next.Pool, next.Why, next.Fallback = c.Backend, c.Pool, why, ""
+	next := d.To(*c)
+	next.Why, next.Fallback = why, ""
 	return &next
 }
 

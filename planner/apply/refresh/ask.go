@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -127,8 +128,17 @@ func whyNot(ctx context.Context, err error) string {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
 		return fmt.Sprintf("it did not answer everything within %v", askTimeout)
 	}
+	if _, ok := errors.AsType[miswritten](err); ok {
+		return "it cannot be used as it is written (its own error says why)"
+	}
 	return providers.WithHint(err)
 }
+
+// A miswritten error is a mistake in what is written of a backend, which no answer
+// of it mends.
+type miswritten struct{ error }
+
+func (m miswritten) Unwrap() error { return m.error }
 
 func (o *observer) configure(ctx context.Context, a *ask) (err error) {
 	if a.p, err = o.Provider(a.conf.Type); err != nil {
@@ -150,6 +160,7 @@ func (o *observer) configure(ctx context.Context, a *ask) (err error) {
 		o.mu.Lock()
 		o.out.Observed.Findings = append(o.out.Observed.Findings, misconfigured(a.name, err))
 		o.mu.Unlock()
+		return miswritten{err}
 	}
 	return err
 }
@@ -165,9 +176,21 @@ func (o *observer) pools(ctx context.Context, a *ask) error {
 	if err != nil {
 		return err
 	}
+	pools = slices.Clone(pools)
+	for i := range pools {
+		pools[i].Rank = i
+	}
 	a.offers = pools
 	o.mu.Lock()
 	o.out.Pools = append(o.out.Pools, pools...)
+	for _, p := range pools {
+		for _, n := range p.Notes {
+			if text, ok := strings.CutPrefix(n, offer.Mended); ok {
+				o.out.Observed.Findings = append(o.out.Observed.Findings, observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
+					Summary: "backend." + a.name + " was put right", Detail: text, Address: "backend." + a.name}})
+			}
+		}
+	}
 	o.mu.Unlock()
 	return nil
 }

@@ -41,15 +41,19 @@ type made struct {
 	jobs  int64
 	bytes map[string]int64 // by output
 	files map[string]int64 // outputs of that name
+	parts map[string]int64 // files that those of that name were
 }
 
-func newMade() *made { return &made{bytes: map[string]int64{}, files: map[string]int64{}} }
+func newMade() *made {
+	return &made{bytes: map[string]int64{}, files: map[string]int64{}, parts: map[string]int64{}}
+}
 
 func (m *made) add(j *state.Job) {
 	m.jobs++
 	for i := range j.Outputs {
 		m.bytes[j.Outputs[i].Name] += j.Outputs[i].Size
 		m.files[j.Outputs[i].Name]++
+		m.parts[j.Outputs[i].Name] += int64(max(j.Outputs[i].Files, 1))
 	}
 }
 
@@ -62,6 +66,15 @@ func (m *made) each(p *lang.Phase) (sum int64) {
 			size = max(size, m.bytes[out.Name]/n)
 		}
 		sum += size
+	}
+	return sum
+}
+
+// eachFiles is how many files a job of the phase leaves: one of each output, or as
+// many as those that are done came to on average.
+func (m *made) eachFiles(p *lang.Phase) (sum int64) {
+	for _, out := range p.Outputs {
+		sum += max(m.parts[out.Name]/max(m.files[out.Name], 1), 1)
 	}
 	return sum
 }

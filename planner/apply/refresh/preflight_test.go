@@ -42,6 +42,16 @@ func (a *asked) Preflight(_ context.Context, _ string, checks []providers.Check)
 	return out, nil
 }
 
+// ofJobs are the checks of what jobs need, and not of the volumes that they write to.
+func (a *asked) ofJobs() (out []providers.Check) {
+	for _, c := range a.checks {
+		if c.Shape.CPUs > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 func (a *asked) observe(t *testing.T, hcl string, st *state.State) Result {
 	t.Helper()
 	c, diags := lang.LoadFiles(map[string][]byte{"t.muster.hcl": []byte("campaign \"t\" {}\n" + hcl)},
@@ -82,8 +92,8 @@ func TestChecksAreOfDistinctNeeds(t *testing.T) {
 			t.Parallel()
 			a := &asked{pools: []offer.Pool{{Total: 4, CPUs: 4}}}
 			a.observe(t, phase(c.axes, c.job), nil)
-			if len(a.checks) != c.checks {
-				t.Errorf("%d checks, want %d", len(a.checks), c.checks)
+			if len(a.ofJobs()) != c.checks {
+				t.Errorf("%d checks, want %d", len(a.ofJobs()), c.checks)
 			}
 		})
 	}
@@ -115,7 +125,7 @@ func TestFindingNamesItsCells(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	st.Jobs[p.Address(6)].Definition = p.Definition().Digest
-	if a.observe(t, hcl, st); len(a.checks) != 1 {
+	if a.observe(t, hcl, st); len(a.ofJobs()) != 1 {
 		t.Errorf("what is done is looked for: %+v", a.checks)
 	}
 }
@@ -160,5 +170,83 @@ func TestRoomForAllThatRunAtOnce(t *testing.T) {
 	a.observe(t, phase("seed = range(10)", "resources {\n disk = \"10GB\"\n }\n output \"m\" {\n path = \"m${cell.seed}\"\n min_size = \"2GB\"\n }"), nil)
 	if c := a.checks[len(a.checks)-1]; c.Disk != 10*2*GB+4*8*GB || c.Keep != 10*2*GB+10*8*GB {
 		t.Errorf("results and what is declared beside them: %d %d", c.Disk, c.Keep)
+	}
+}
+
+// TestFilesOfAllThatIsOpen: a volume needs the files of every job that is not done,
+// of a folder or a glob as many as those that are done left.
+func TestFilesOfAllThatIsOpen(t *testing.T) {
+	t.Parallel()
+	a := &asked{pools: []offer.Pool{{MaxJobs: 4}}, found: func(c providers.Check) string {
+		if c.Jobs > 0 {
+			return "few inodes"
+		}
+		return ""
+	}}
+	hcl := phase("seed = range(10)", "output \"m\" {\n path = \"m${cell.seed}\"\n }\n output \"g\" {\n glob = \"g${cell.seed}/*\"\n }")
+	r := a.observe(t, hcl, nil)
+	if c := a.checks[len(a.checks)-1]; c.Files != 20 || c.Jobs != 10 || c.Disk != 0 {
+		t.Errorf("one of each output: %+v", c)
+	}
+	if f := r.Observed.Findings; len(f) != 1 || f[0].Phase != "a" {
+		t.Errorf("the phase that needs them: %+v", f)
+	}
+	st := &state.State{Version: state.SchemaVersion, Jobs: map[string]*state.Job{}}
+	for i, files := range []int{30, 50} {
+		address := fmt.Sprintf("phase.a[\"seed=%d\"]", i)
+		st.Jobs[address] = &state.Job{Address: address, Phase: "a", Status: state.Completed, Outputs: []state.Output{{Name: "m", Size: 1}, {Name: "g", Size: 1, Files: files}}}
+	}
+	a.observe(t, hcl, st)
+	if c := a.checks[len(a.checks)-1]; c.Files != 8*(1+40) || c.Jobs != 8 {
+		t.Errorf("eight left of ten, with 40 files in the glob: %+v", c)
+	}
+}
+
+// A miswriting is a backend whose block, or profile, is wrong.
+type miswriting struct{ asked }
+
+func (m *miswriting) Configure(context.Context, providers.Backend) error {
+	return providers.Errorf(providers.Invalid, "site.hcl:2: verified is not a month\nsite.hcl:5: max_nodes is 5")
+}
+
+// TestMistakesOfABackendAreToldOnce: they are an error, a line each, and why the
+// backend cannot be asked says only that.
+func TestMistakesOfABackendAreToldOnce(t *testing.T) {
+	t.Parallel()
+	c, diags := lang.LoadFiles(map[string][]byte{"t.muster.hcl": []byte("campaign \"t\" {}\n" + phase("seed = [1]", ""))},
+		lang.LoadOptions{Dir: t.TempDir(), Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	r := Observe(t.Context(), Input{Campaign: c, State: &state.State{Version: state.SchemaVersion}, Preflight: true, Provider: func(string) (providers.Provider, error) { return &miswriting{}, nil }})
+	why := r.Observed.Unreachable["local.local"]
+	if why == "" || strings.Contains(why, "site.hcl") || strings.Contains(why, "\n") {
+		t.Errorf("cannot be asked: %q", why)
+	}
+	told := 0
+	for _, f := range r.Observed.Findings {
+		told += strings.Count(f.Detail, "verified is not a month\n") + strings.Count(f.Detail, "max_nodes is 5")
+	}
+	if told != 2 {
+		t.Errorf("findings: %+v", r.Observed.Findings)
+	}
+}
+
+// TestMendedIsTold: what a backend put right as it was asked is told, whatever was
+// asked for; other notes of its pools are not.
+func TestMendedIsTold(t *testing.T) {
+	t.Parallel()
+	a := &asked{pools: []offer.Pool{{Name: "p", Notes: []string{"a note", offer.Mended + "two jobs were taken out"}}}}
+	var got []string
+	for _, f := range a.observe(t, phase("seed = [1]", ""), nil).Observed.Findings {
+		if strings.Contains(f.Summary, "put right") {
+			got = append(got, f.Address+": "+f.Detail)
+		}
+		if strings.Contains(f.Detail, "a note") {
+			t.Errorf("told: %+v", f)
+		}
+	}
+	if len(got) != 1 || got[0] != "backend.local.local: two jobs were taken out" {
+		t.Errorf("told: %q", got)
 	}
 }

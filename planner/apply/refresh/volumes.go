@@ -43,7 +43,7 @@ func (o *observer) volumes(a *ask) (out []volume) {
 		if len(names) > 1 {
 			v.check.Pool = by[name][0].Name
 		}
-		if v.check.Disk > 0 || v.check.Keep > 0 {
+		if v.check.Disk > 0 || v.check.Keep > 0 || v.check.Jobs > 0 {
 			out = append(out, v)
 		}
 	}
@@ -54,12 +54,18 @@ func (o *observer) volumes(a *ask) (out []volume) {
 // a backend.
 func (o *observer) need(a *ask, left map[string]*made, pools []offer.Pool) (v volume) {
 	var rest, keep int64 // bytes by the end: expected, and as declared
+	var writes []*lang.Phase
 	for _, p := range o.Campaign.Phases {
 		m := left[p.Name]
 		if m == nil || o.idle[p.Name] {
 			continue
 		}
 		share := o.share(a, pools, m.open(p))
+		v.check.Files += share * m.eachFiles(p)
+		v.check.Jobs += share
+		if share > 0 {
+			writes = append(writes, p)
+		}
 		if n := share * m.each(p); n > 0 {
 			rest += n
 			v.of(p)
@@ -79,6 +85,11 @@ func (o *observer) need(a *ask, left map[string]*made, pools []offer.Pool) (v vo
 		}
 		if m.jobs == 0 && !g.Smoke { // what they leave is not known yet
 			keep += jobs * max(g.Shape.Disk-m.each(p), 0)
+		}
+	}
+	if len(v.check.Addresses) == 0 { // none says how large its files are
+		for _, p := range writes {
+			v.of(p)
 		}
 	}
 	v.check.Disk = rest + most

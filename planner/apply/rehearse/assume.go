@@ -11,8 +11,10 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/sim"
@@ -45,7 +47,7 @@ func assumptions(in Input, places map[string]*described) map[string]*assumed {
 			}
 		}
 		failures := ""
-		a.rates, failures = failing(p.Name, in.State)
+		a.rates, failures = failing(a.phase, p.Name, in.State)
 		if in.Fails != nil {
 			a.rates, failures = in.Fails, stated(in.Fails)
 		}
@@ -53,6 +55,7 @@ func assumptions(in Input, places map[string]*described) map[string]*assumed {
 		for _, g := range p.Groups {
 			if g.Decision.Backend != "" {
 				a.tell(runtimesOf(p.Name, &g, places))
+				a.unpriced(g.Decision)
 			}
 		}
 		for _, g := range p.Groups {
@@ -71,6 +74,16 @@ func assumptions(in Input, places map[string]*described) map[string]*assumed {
 		out[p.Name] = a
 	}
 	return out
+}
+
+// unpriced tells of a place whose bill no figure has.
+func (a *assumed) unpriced(d place.Decision) {
+	_, known := place.Cost(d.Shape, d.Price, d.WholeNode, time.Hour)
+	for _, unit := range []string{place.USD, place.ServiceUnits} {
+		if !known.Of(unit) {
+			a.tell("what " + d.Where() + " charges in " + amount.Unit(unit) + " is not known, and in no figure")
+		}
+	}
 }
 
 // tell notes what is drawn from, once.
@@ -100,7 +113,7 @@ func failuresOf(a *assumed, backend, otherwise string, places map[string]*descri
 }
 
 // failing are the shares of a phase's ended launches that failed, by class.
-func failing(phase string, st *state.State) (map[string]float64, string) {
+func failing(of *lang.Phase, phase string, st *state.State) (map[string]float64, string) {
 	n, by := 0, map[string]int{}
 	for _, j := range st.Jobs {
 		if j.Phase != phase || j.Smoke {
@@ -108,7 +121,7 @@ func failing(phase string, st *state.State) (map[string]float64, string) {
 		}
 		for i := range j.Attempts {
 			switch a := &j.Attempts[i]; {
-			case a.Ended.IsZero() || a.Class == failure.CancelledOutside:
+			case a.Ended.IsZero() || a.Class == failure.CancelledOutside || of != nil && evidence.GoesOn(of, j, i):
 			case a.Class != "":
 				by[a.Class]++
 				n++
@@ -220,7 +233,7 @@ func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
 		g := a.group(j)
 		if g != nil {
 			runtime = g.Runtime
-			f.Wait = max(g.Decision.Wait, 0)
+			f.Wait = forecast.Waits(max(g.Decision.Wait, 0), g.WaitSpread, sim.Normal(seed, address, n, "wait"))
 		}
 		says := place.says(j.Phase)
 		if place != nil {
@@ -237,16 +250,22 @@ func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
 		if f.Takes = runtime.Draw(off); undecided && says.Median > 0 {
 			f.Takes = says.Takes(j, sim.Normal(seed, address, n, "runtime"))
 		}
-		if limit := runtime.Ceiling; limit > 0 {
-			// A draw ends at the walltime: launches that it ended are among the
+		if limit := endOf(j, g, runtime); limit > 0 {
+			// A draw ends with the launch: launches that it ended are among the
 			// failures, and only what is foretold to take longer is sure to be.
 			if inFlight := g != nil && g.InFlight; runtime.Seen > 0 && runtime.Median >= limit && !inFlight {
-				f.Takes = 2 * limit
+				f.Takes = 2 * runtime.Ceiling
+			} else if f.Takes <= runtime.Ceiling {
+				f.Takes = min(f.Takes, limit)
 			}
 		}
 		u := sim.Uniform(seed, address, n, "failure")
-		when := func(takes time.Duration) time.Duration { // at any moment, alike
-			return time.Duration(max(sim.Uniform(seed, address, n, "when"), 1e-6) * float64(takes))
+		when := func(takes time.Duration) time.Duration { // at any moment, alike, or as early or late as was seen
+			u := max(sim.Uniform(seed, address, n, "when"), 1e-6)
+			if g != nil && g.Lost > 0 && runtime.Seen > 0 && runtime.Expected > 0 {
+				u = math.Pow(u, 1/min(float64(g.Lost)/float64(runtime.Expected), 1)-1) // its mean is that share
+			}
+			return time.Duration(u * float64(takes))
 		}
 		rates, order := a.rates, a.order
 		if rates == nil && says.Fails != nil {
@@ -271,4 +290,13 @@ func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
 		}
 		return f
 	}
+}
+
+// endOf is when a launch is ended: at its walltime, or, where it is to be over by
+// then, when it is asked to end before.
+func endOf(j *providers.Job, g *forecast.Group, r forecast.Runtime) time.Duration {
+	if asked := j.Grace > 0; asked && (g == nil || g.Decision.Segments < 2) {
+		return min(r.Ceiling, j.Shape.Walltime)
+	}
+	return r.Ceiling
 }

@@ -37,6 +37,13 @@ func TestForecastIsCalibrated(t *testing.T) {
 		"cell by cell": {"slots = 8\nusd_per_hour = 1", wide, func(n int) string {
 			return phase("a", n, "") + phase("b", n, "input \"i\" { from = phase.a.output.o }")
 		}, 24, 100},
+		"waits that differ": {"slots = 12\nmax_submit = 20\nwait = \"2h\"\nwait_p90 = \"5h\"\nusd_per_hour = 1", "runtime = \"30m\"\nruntime_p90 = \"50m\"", nil, 30, 200},
+		"smokes and a pilot": {"slots = 6\nusd_per_hour = 1", "runtime = \"30m\"\nruntime_p90 = \"50m\"", func(n int) string {
+			return strings.Replace(phase("a", n, ""), "place {", "smoke { cells = \"ends\" }\n  pilot { cells = \"first\" }\n  place {", 1)
+		}, 20, 80},
+		"failed launches that ended late": {"slots = 6\nwait = \"20m\"\nusd_per_hour = 1", "runtime = \"30m\"\nruntime_p90 = \"50m\"\nfails = { preempted = 0.2 }", func(n int) string {
+			return strings.Replace(retried(phase("a", n, ""), "preempted"), "max_attempts", "delay = \"10m\"\n    max_attempts", 1)
+		}, 40, 200},
 		"one waits for all": {"slots = 50\nusd_per_hour = 1", wide, func(n int) string {
 			return phase("a", n, "") + phase("b", 2, "input \"i\" { from_all = phase.a.output.o }")
 		}, 30, 130},

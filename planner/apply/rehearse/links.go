@@ -3,19 +3,14 @@ package rehearse
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/transfers"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/sim"
 	"github.com/muster-run/muster/state"
 )
-
-// AssumedBandwidth is what a link to another machine carries of which nobody
-// measured or stated it, bytes a second: a judgement of ours, of ssh between
-// sites.
-const AssumedBandwidth = 10 << 20
 
 // A link is what is carried to and from a backend in a second.
 type link struct {
@@ -24,61 +19,16 @@ type link struct {
 }
 
 // links are those of a campaign's backends, by name.
-func links(in Input, places map[string]*described) map[string]link {
+func links(in Input) map[string]link {
 	out := map[string]link{}
 	for _, b := range in.Campaign.Backends {
-		switch d := places[b.Address()]; {
-		case d != nil && d.Bandwidth == 0:
-			out[b.Address()] = link{}
-		case d != nil:
-			out[b.Address()] = link{d.Bandwidth, "as it says"}
-		case b.Type == "local":
-			out[b.Address()] = link{}
-		case in.Bandwidth > 0:
-			out[b.Address()] = link{in.Bandwidth, "as stated"}
-		default:
-			out[b.Address()] = link{AssumedBandwidth, "as assumed: none was measured"}
-			if n := measured(in.State, b.Address()); n > 0 {
-				out[b.Address()] = link{n, "as measured"}
-			}
+		l := transfers.LinkOf(b, in.State)
+		if l.Bytes > 0 && b.Type != sim.Type && in.Bandwidth > 0 {
+			l.Bytes, l.How = in.Bandwidth, "as stated"
 		}
+		out[b.Address()] = link{l.Bytes, l.How}
 	}
 	return out
-}
-
-// measured is what was moved to and from a backend, by the time in which
-// something was moved, bytes a second; 0 for nothing.
-func measured(st *state.State, backend string) int64 {
-	type span struct{ from, to time.Time }
-	var spans []span
-	bytes := int64(0)
-	for _, j := range st.Jobs {
-		for _, o := range j.Outputs {
-			for _, c := range o.Copies {
-				name, _ := providers.CutAt(c.Backend)
-				if c.Seconds > 0 && (name == backend || o.Backend == backend) {
-					bytes += o.Size
-					spans = append(spans, span{c.At.Add(-time.Duration(c.Seconds * float64(time.Second))), c.At})
-				}
-			}
-		}
-	}
-	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
-	var busy time.Duration
-	var end time.Time
-	for _, s := range spans {
-		if s.from.Before(end) {
-			s.from = end
-		}
-		if s.to.After(s.from) {
-			busy += s.to.Sub(s.from)
-			end = s.to
-		}
-	}
-	if busy <= 0 {
-		return 0
-	}
-	return max(int64(float64(bytes)/busy.Seconds()), 1)
 }
 
 // sizes are the mean sizes of outputs as seen, by phase and name.
@@ -132,7 +82,6 @@ func Lies(st *state.State) map[string][]sim.Lie {
 // what the links carry.
 func (s *Stage) moves() []string {
 	var out []string
-	slower := false
 	for _, t := range s.plan.Transfers {
 		from, to := t.Ends()
 		text := fmt.Sprintf("%s: %s from %s to %s", t.Phase, units.Count(t.Files, "file"), from, to)
@@ -147,15 +96,11 @@ func (s *Stage) moves() []string {
 		case size == "":
 			text += " in no time: how large they are is not known"
 		default:
-			slower = true
 			text += fmt.Sprintf(", %s, at %s a second (%s, %s)", size, units.FormatSize(l.bytes), slow, l.how)
 		}
 		if !slices.Contains(out, text) {
 			out = append(out, text)
 		}
-	}
-	if slower {
-		out = append(out, "the walltimes of the plan leave out what moving files takes")
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/rehearse"
+	"github.com/muster-run/muster/planner/transfers"
 )
 
 // apart is a campaign whose second phase reads, elsewhere, what the first made:
@@ -93,7 +94,7 @@ func TestBandwidthOfRealPlaces(t *testing.T) {
 		return 30*time.Minute + time.Duration(float64(60<<30)/float64(bytes)*float64(time.Second))
 	}
 	r, text := y.played(0)
-	if want := half(rehearse.AssumedBandwidth); r.Took < want+hour || !strings.Contains(text, "at 10MiB a second (ssh.y, as assumed: none was measured)") {
+	if want := half(transfers.AssumedBandwidth); r.Took < want+hour || !strings.Contains(text, "at 10MiB a second (ssh.y, as assumed: none was measured)") {
 		t.Errorf("took %s, more than %s is due\n%s", r.Took, want, text)
 	}
 	r, text = y.played(200 << 20)
@@ -129,5 +130,43 @@ func TestWhatLiesElsewhereMovesFirst(t *testing.T) {
 	y.write(hcl + strings.ReplaceAll(phase("c", 1, "input \"i\" { from = phase.a.output.o }"), "sim.x", "sim.y"))
 	if r, text = y.played(0); r.Took != 30*time.Minute || strings.Contains(text, "from sim.x") {
 		t.Errorf("with a copy there it took %s\n%s", r.Took, text)
+	}
+}
+
+// TestThePlanCountsWhatMoves: with files that take longer than the jobs, the
+// plan's walltime, its critical path and its rows are those of a rehearsal.
+func TestThePlanCountsWhatMoves(t *testing.T) {
+	t.Parallel()
+	for name, bandwidth := range map[string]string{"a slow link": "50MiB", "a fast one": "2000MiB"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hcl := func(n int) string { return apart("sim", "bandwidth = \""+bandwidth+"\"", n) }
+			y := newYard(t, hcl(4))
+			y.apply(0)
+			y.write(hcl(24))
+			p, runs := y.rehearse(20, nil)
+			took := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+			plan := p.Forecast.Walltime
+			if ratio := plan.P50.Hours() / took.P50; ratio < 0.95 || ratio > 1.05 {
+				t.Errorf("planned %s, rehearsed %.2fh", plan.P50, took.P50)
+			}
+			if ratio := plan.P90.Hours() / took.P90; ratio < 0.95 || ratio > 1.2 {
+				t.Errorf("p90 planned %s, rehearsed %.2fh", plan.P90, took.P90)
+			}
+			const way = "a.o to sim.y"
+			if got := strings.Join(p.Forecast.Critical, " → "); got != "a → "+way+" → b" {
+				t.Errorf("critical path %s", got)
+			}
+			var rows []string
+			for _, s := range p.Forecast.Phases {
+				rows = append(rows, s.Phase)
+			}
+			if got := strings.Join(rows, ", "); got != "a, "+way+", b" {
+				t.Errorf("rows %s", got)
+			}
+			if want := way + ": 20 outputs of 30GiB as seen, at "; !strings.Contains(strings.Join(p.Forecast.Basis, "\n"), want) {
+				t.Errorf("%q is not among\n%s", want, strings.Join(p.Forecast.Basis, "\n"))
+			}
+		})
 	}
 }

@@ -311,6 +311,29 @@ func TestMachinesFailByTheHour(t *testing.T) {
 	}
 }
 
+// TestAskedToEndBeforeTheWalltime: where a budget has a queue end launches a
+// little before their walltime, one that is drawn to take all of it does well,
+// too: walltimes hold as long as nothing else is known.
+func TestAskedToEndBeforeTheWalltime(t *testing.T) {
+	t.Parallel()
+	hcl := strings.Replace(phase("a", 8, ""), "4h", "20m", 1) + "\nbudget \"b\" {\n  limits = { cpu_hours = 50 }\n}"
+	c, p, in := newYard(t, campaign("slots = 8", "", hcl)).plan()
+	in.Can["sim"] = offer.Capabilities{HostQueue: true}
+	stage, err := rehearse.New(rehearse.Input{Campaign: c, State: in.State, Plan: p, Pools: in.Pools, Can: in.Can, Seed: 7, Fails: noFailures()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := stage.PlayAll(t.Context(), 50, new(atomic.Int64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range runs {
+		if r.Done != 8 {
+			t.Errorf("rehearsal %d: %+v", i, r)
+		}
+	}
+}
+
 // TestTheLongestStartFirst: the engine starts the longest jobs of a phase first,
 // and phases in the order of the campaign as ever.
 func TestTheLongestStartFirst(t *testing.T) {

@@ -20,7 +20,7 @@ func Attempt(backend, token string, o *offer.Observation, n int) state.Attempt {
 		a.Tail = nil // the log keeps it
 	}
 	if u := o.Usage; u != nil {
-		a.Usage = &state.Usage{Elapsed: u.Elapsed.Seconds(), CPU: u.CPU.Seconds(), MaxRSS: u.MaxRSS, GPUSeconds: u.GPUSeconds, GPUMaxMem: -1}
+		a.Usage = &state.Usage{Elapsed: u.Elapsed.Seconds(), CPU: u.CPU.Seconds(), MaxRSS: u.MaxRSS, GPUSeconds: u.GPUSeconds, GPUMaxMem: -1, Billed: u.Billed}
 		if u.GPUMaxMem != nil {
 			a.Usage.GPUMaxMem = *u.GPUMaxMem
 		}

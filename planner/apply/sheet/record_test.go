@@ -2,7 +2,9 @@ package sheet
 
 import (
 	"testing"
+	"time"
 
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -32,5 +34,17 @@ func TestAsideOf(t *testing.T) {
 		if got := AsideOf(c.rec, "new"); got != c.want {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// TestUsageIsKept: all that a launch used is on its record, what its backend says
+// that it charged in that one's own words.
+func TestUsageIsKept(t *testing.T) {
+	t.Parallel()
+	most := int64(7)
+	o := offer.Observation{Usage: &offer.Usage{Elapsed: 3 * time.Second, CPU: -1, MaxRSS: 5, GPUSeconds: 6, GPUMaxMem: &most, Billed: "391 billing-seconds"}}
+	want := state.Usage{Elapsed: 3, CPU: -1, MaxRSS: 5, GPUSeconds: 6, GPUMaxMem: 7, Billed: "391 billing-seconds"}
+	if got := Attempt("slurm.lab", "t", &o, 1).Usage; got == nil || *got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -100,6 +100,10 @@ func StartClass(err error) string {
 	case errors.As(err, &gone), errors.Is(err, os.ErrNotExist):
 		return failure.MissingFile
 	case NoSpace(err):
+		var at *os.PathError
+		if errors.As(err, &at) {
+			return fullClass(at.Path)
+		}
 		return failure.DiskFull
 	}
 	return failure.Unknown

@@ -3,6 +3,7 @@ package attempt
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -24,8 +25,24 @@ func Full(dir string) string {
 	if !NoSpace(err) {
 		return ""
 	}
+	return fullClass(dir)
+}
+
+// fullClass is what a disk lacks that takes nothing more: room, or inodes. Of a
+// folder that could not be made the one above it says so.
+func fullClass(dir string) string {
 	var st unix.Statfs_t
-	if unix.Statfs(dir, &st) == nil && st.Files > 0 && st.Ffree == 0 {
+	for unix.Statfs(dir, &st) != nil {
+		if dir == filepath.Dir(dir) {
+			return failure.DiskFull
+		}
+		dir = filepath.Dir(dir)
+	}
+	return lacks(st)
+}
+
+func lacks(st unix.Statfs_t) string {
+	if st.Files > 0 && st.Ffree == 0 {
 		return failure.NoInodes
 	}
 	return failure.DiskFull

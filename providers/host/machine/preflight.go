@@ -23,6 +23,10 @@ type Site struct {
 	DevicesErr error
 }
 
+// filesOfJob is how many files a job has of ours in its workdir: its two logs. What
+// else is kept of it lies in the queue's spool.
+const filesOfJob = 2
+
 // Preflight checks that jobs could run here. It creates nothing.
 func Preflight(ctx context.Context, s Site, checks []providers.Check) []providers.Finding {
 	var out []providers.Finding
@@ -47,7 +51,7 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 			tell(i, false, "Workdir cannot be used", "%s", why)
 			continue
 		}
-		out = append(out, room.Look(i, workdir, c)...)
+		out = append(out, room.Look(i, workdir, c, filesOfJob)...)
 		for _, r := range c.Require {
 			if err := attempt.Required(&providers.Job{Workdir: workdir, Require: []providers.Require{r}}); err != nil {
 				tell(i, false, "A required file is not there", "%v", err)

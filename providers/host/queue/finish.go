@@ -215,7 +215,7 @@ func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 	case j.attempt() >= max(r.Max, 1), j.Held:
 		return false
 	case v.Class == failure.Walltime && !c.moved:
-		obs.Reason = "walltime, and no checkpoint has moved"
+		obs.Reason = "no checkpoint has moved, so it is not started again"
 		return false
 	}
 	s, scaled := scale(j.shape(), r, v.Class, j.place.Bytes())

@@ -865,6 +865,7 @@ type Price struct {
 	UsdPerGbMonth    string                 `protobuf:"bytes,10,opt,name=usd_per_gb_month,json=usdPerGbMonth,proto3" json:"usd_per_gb_month,omitempty"`
 	UsdPerGbOut      string                 `protobuf:"bytes,11,opt,name=usd_per_gb_out,json=usdPerGbOut,proto3" json:"usd_per_gb_out,omitempty"`
 	Minimum          int64                  `protobuf:"varint,12,opt,name=minimum,proto3" json:"minimum,omitempty"`
+	UnknownSu        bool                   `protobuf:"varint,13,opt,name=unknown_su,json=unknownSu,proto3" json:"unknown_su,omitempty"` // known speaks of money alone
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -981,6 +982,13 @@ func (x *Price) GetMinimum() int64 {
 		return x.Minimum
 	}
 	return 0
+}
+
+func (x *Price) GetUnknownSu() bool {
+	if x != nil {
+		return x.UnknownSu
+	}
+	return false
 }
 
 type Clock struct {
@@ -1612,8 +1620,11 @@ type Quote struct {
 	Wait          int64                  `protobuf:"varint,8,opt,name=wait,proto3" json:"wait,omitempty"` // -1: unknown
 	Expires       int64                  `protobuf:"varint,9,opt,name=expires,proto3" json:"expires,omitempty"`
 	Boot          int64                  `protobuf:"varint,10,opt,name=boot,proto3" json:"boot,omitempty"`
-	MaxTime       int64                  `protobuf:"varint,11,opt,name=max_time,json=maxTime,proto3" json:"max_time,omitempty"` // set where nothing but the walltime is too long
-	Passing       bool                   `protobuf:"varint,12,opt,name=passing,proto3" json:"passing,omitempty"`                // what does not fit is over one day by itself
+	MaxTime       int64                  `protobuf:"varint,11,opt,name=max_time,json=maxTime,proto3" json:"max_time,omitempty"`       // set where nothing but the walltime is too long
+	Passing       bool                   `protobuf:"varint,12,opt,name=passing,proto3" json:"passing,omitempty"`                      // what does not fit is over one day by itself
+	MaxJobs       int64                  `protobuf:"varint,13,opt,name=max_jobs,json=maxJobs,proto3" json:"max_jobs,omitempty"`       // where it is not the pool's; -1: no limit
+	MaxSubmit     int64                  `protobuf:"varint,14,opt,name=max_submit,json=maxSubmit,proto3" json:"max_submit,omitempty"` // likewise
+	Shut          bool                   `protobuf:"varint,15,opt,name=shut,proto3" json:"shut,omitempty"`                            // it takes nothing of this user's, whatever its shape
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1732,6 +1743,27 @@ func (x *Quote) GetPassing() bool {
 	return false
 }
 
+func (x *Quote) GetMaxJobs() int64 {
+	if x != nil {
+		return x.MaxJobs
+	}
+	return 0
+}
+
+func (x *Quote) GetMaxSubmit() int64 {
+	if x != nil {
+		return x.MaxSubmit
+	}
+	return 0
+}
+
+func (x *Quote) GetShut() bool {
+	if x != nil {
+		return x.Shut
+	}
+	return false
+}
+
 type QuoteRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -1841,6 +1873,8 @@ type Check struct {
 	Disk          int64                  `protobuf:"varint,9,opt,name=disk,proto3" json:"disk,omitempty"`
 	Image         string                 `protobuf:"bytes,10,opt,name=image,proto3" json:"image,omitempty"`
 	Keep          int64                  `protobuf:"varint,11,opt,name=keep,proto3" json:"keep,omitempty"`
+	Files         int64                  `protobuf:"varint,12,opt,name=files,proto3" json:"files,omitempty"`
+	Jobs          int64                  `protobuf:"varint,13,opt,name=jobs,proto3" json:"jobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1948,6 +1982,20 @@ func (x *Check) GetImage() string {
 func (x *Check) GetKeep() int64 {
 	if x != nil {
 		return x.Keep
+	}
+	return 0
+}
+
+func (x *Check) GetFiles() int64 {
+	if x != nil {
+		return x.Files
+	}
+	return 0
+}
+
+func (x *Check) GetJobs() int64 {
+	if x != nil {
+		return x.Jobs
 	}
 	return 0
 }
@@ -5431,7 +5479,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
 	"\x10ConfigureRequest\x125\n" +
 	"\abackend\x18\x01 \x01(\v2\x1b.muster.provider.v1.BackendR\abackend\"\x10\n" +
-	"\x0eConfigureReply\"\xb5\x03\n" +
+	"\x0eConfigureReply\"\xd4\x03\n" +
 	"\x05Price\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12'\n" +
 	"\x10usd_per_gpu_hour\x18\x02 \x01(\tR\rusdPerGpuHour\x12 \n" +
@@ -5446,7 +5494,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x10usd_per_gb_month\x18\n" +
 	" \x01(\tR\rusdPerGbMonth\x12#\n" +
 	"\x0eusd_per_gb_out\x18\v \x01(\tR\vusdPerGbOut\x12\x18\n" +
-	"\aminimum\x18\f \x01(\x03R\aminimum\"A\n" +
+	"\aminimum\x18\f \x01(\x03R\aminimum\x12\x1d\n" +
+	"\n" +
+	"unknown_su\x18\r \x01(\bR\tunknownSu\"A\n" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x0e\n" +
@@ -5512,7 +5562,7 @@ const file_provider_proto_rawDesc = "" +
 	"\bwalltime\x18\b \x01(\x03R\bwalltime\x12\x18\n" +
 	"\aoptions\x18\t \x01(\tR\aoptions\x12\x14\n" +
 	"\x05smoke\x18\n" +
-	" \x01(\bR\x05smoke\"\xaf\x02\n" +
+	" \x01(\bR\x05smoke\"\xfd\x02\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
@@ -5526,13 +5576,17 @@ const file_provider_proto_rawDesc = "" +
 	"\x04boot\x18\n" +
 	" \x01(\x03R\x04boot\x12\x19\n" +
 	"\bmax_time\x18\v \x01(\x03R\amaxTime\x12\x18\n" +
-	"\apassing\x18\f \x01(\bR\apassing\"[\n" +
+	"\apassing\x18\f \x01(\bR\apassing\x12\x19\n" +
+	"\bmax_jobs\x18\r \x01(\x03R\amaxJobs\x12\x1d\n" +
+	"\n" +
+	"max_submit\x18\x0e \x01(\x03R\tmaxSubmit\x12\x12\n" +
+	"\x04shut\x18\x0f \x01(\bR\x04shut\"[\n" +
 	"\fQuoteRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x121\n" +
 	"\x06shapes\x18\x02 \x03(\v2\x19.muster.provider.v1.ShapeR\x06shapes\"?\n" +
 	"\n" +
 	"QuoteReply\x121\n" +
-	"\x06quotes\x18\x01 \x03(\v2\x19.muster.provider.v1.QuoteR\x06quotes\"\xd7\x02\n" +
+	"\x06quotes\x18\x01 \x03(\v2\x19.muster.provider.v1.QuoteR\x06quotes\"\x81\x03\n" +
 	"\x05Check\x12\x1c\n" +
 	"\taddresses\x18\x01 \x03(\tR\taddresses\x12\x18\n" +
 	"\aworkdir\x18\x02 \x01(\fR\aworkdir\x12\x14\n" +
@@ -5545,7 +5599,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x04disk\x18\t \x01(\x03R\x04disk\x12\x14\n" +
 	"\x05image\x18\n" +
 	" \x01(\tR\x05image\x12\x12\n" +
-	"\x04keep\x18\v \x01(\x03R\x04keep\"\x83\x01\n" +
+	"\x04keep\x18\v \x01(\x03R\x04keep\x12\x14\n" +
+	"\x05files\x18\f \x01(\x03R\x05files\x12\x12\n" +
+	"\x04jobs\x18\r \x01(\x03R\x04jobs\"\x83\x01\n" +
 	"\aFinding\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\x03R\x05check\x12\x18\n" +
 	"\awarning\x18\x02 \x01(\bR\awarning\x12\x18\n" +

@@ -195,8 +195,22 @@ func (c *Commands) Scontrol(ctx context.Context, args ...string) error {
 // status 0, and some fail after they have ended the others.
 func (c *Commands) Cancel(ctx context.Context, ids []string) error { return c.cancel(ctx, ids) }
 
-// CancelWaiting is Cancel for those of a name that have not started.
+// CancelWaiting is Cancel for those of a name that have not started. A scancel
+// that chooses ends the whole of an array whose elements still stand in one
+// record, whichever are named: seen on 22.05. A hold gives those that are named
+// records of their own, and does nothing to what runs.
 func (c *Commands) CancelWaiting(ctx context.Context, name string, ids []string) error {
+	var elements []string
+	for _, id := range ids {
+		if strings.Contains(id, "_") {
+			elements = append(elements, id)
+		}
+	}
+	if len(elements) > 0 {
+		if err := c.Scontrol(ctx, "hold", strings.Join(elements, ",")); err != nil && !Gone(err) && !Unchangeable(err) {
+			return err
+		}
+	}
 	return c.cancel(ctx, ids, "--state=PENDING", "--name="+name)
 }
 

@@ -22,13 +22,13 @@ type Facts struct {
 	// Enforced says that nobody may submit without an account. slurm.conf(5),
 	// AccountingStorageEnforce.
 	Enforced     bool
-	MaxArray     int            // elements of one array; 0 = not known
-	resume       time.Duration  // in which a node that is powered down comes up; 0 = not known
-	maxJobs      int            // that the controller keeps, of all users; 0 = not known
-	licenses     map[string]int // nil = not known
-	reservations *[]reservation // nil = not known
-	host         string         // from which jobs are submitted; "" = not known
-	groups       []string       // of this user; nil = not known, or all may be used
+	MaxArray     int                // elements of one array; 0 = not known
+	resume       time.Duration      // in which a node that is powered down comes up; 0 = not known
+	maxJobs      int                // that the controller keeps, of all users; 0 = not known
+	licenses     map[string]license // nil = not known
+	reservations *[]reservation     // nil = not known
+	host         string             // from which jobs are submitted; "" = not known
+	groups       []string           // of this user; nil = not known, or all may be used
 	// defaultAccount is the one under which the user's jobs run that name none; ""
 	// = not known.
 	defaultAccount string
@@ -65,6 +65,7 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 	}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "licenses"); err == nil {
 		s.licenses = parseLicenses(string(out))
+		s.ours(ctx, c)
 	}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "reservation"); err == nil {
 		list := parseReservations(string(out))

@@ -10,7 +10,7 @@ import (
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	list := parsePartitions(string(recorded(t, "scontrol-partitions.out")))
-	if len(list) != 4 || list[0].Name != "amilan" || list[0].MaxTime != 168*time.Hour || !list[0].isDefault || list[1].MaxTime != time.Hour ||
+	if len(list) != 4 || list[0].Name != "amilan" || list[0].MaxTime != 168*time.Hour || !list[0].IsDefault || list[1].MaxTime != time.Hour ||
 		!slices.Equal(list[1].allowQoS, []string{"testing", "normal"}) || list[2].Nodes != 2 {
 		t.Errorf("partitions are %+v", list)
 	}

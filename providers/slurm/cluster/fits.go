@@ -118,32 +118,36 @@ func required(constraint string) []string {
 
 // Lacks says what a partition's nodes do not have of what a job needs, where
 // there are such nodes for each need but not for all of them at once, or too
-// few; "" if it has.
-func (l *Partition) Lacks(shape offer.Shape, constraint string) string {
+// few, and which one need less would do; "" if it has.
+func (l *Partition) Lacks(shape offer.Shape, constraint string) (why, would string) {
 	if len(l.nodes) == 0 {
-		return ""
+		return "", ""
 	}
+	nodes := max(shape.Nodes, 1)
 	if l.maxCPUs > 0 && asks(shape, true).cpus > l.maxCPUs {
-		return fmt.Sprintf("partition %s gives a job %d cores of a node at most, %d are asked for", l.Name, l.maxCPUs, asks(shape, true).cpus)
+		return fmt.Sprintf("partition %s gives a job %d cores of a node at most, %d are asked for", l.Name, l.maxCPUs, asks(shape, true).cpus),
+			fmt.Sprintf("ask for at most cpus = %d", l.maxCPUs*nodes)
 	}
 	if l.maxMem > 0 && asks(shape, true).memory > l.maxMem {
 		m := measures[1]
-		return fmt.Sprintf("partition %s gives a job %s of memory of a node at most, %s are asked for", l.Name, m.text(l.maxMem), m.text(asks(shape, true).memory))
+		return fmt.Sprintf("partition %s gives a job %s of memory of a node at most, %s are asked for", l.Name, m.text(l.maxMem), m.text(asks(shape, true).memory)),
+			"ask for at most memory = " + m.value(l.maxMem*int64(nodes))
 	}
 	if l.maxMemCPU > 0 { // Slurm gives a job as many cores as its memory takes
 		if cores := int((asks(shape, true).memory + l.maxMemCPU - 1) / l.maxMemCPU); l.CPUs > 0 && cores > l.CPUs {
 			m := measures[1]
-			return fmt.Sprintf("partition %s gives a job %s of memory a core at most: %s would take %d cores, its nodes have %d", l.Name, m.text(l.maxMemCPU), m.text(asks(shape, true).memory), cores, l.CPUs)
+			return fmt.Sprintf("partition %s gives a job %s of memory a core at most: %s would take %d cores, its nodes have %d", l.Name, m.text(l.maxMemCPU), m.text(asks(shape, true).memory), cores, l.CPUs),
+				"ask for at most memory = " + m.value(l.maxMemCPU*int64(l.CPUs*nodes))
 		}
 	}
-	n, want := len(l.together(shape, constraint)), max(shape.Nodes, 1)
+	n := len(l.together(shape, constraint))
 	switch {
-	case n >= want:
-		return ""
+	case n >= nodes:
+		return "", ""
 	case n == 0:
-		return fmt.Sprintf("no node of partition %s has %s at once", l.Name, needs(shape, constraint))
+		return fmt.Sprintf("no node of partition %s has %s at once", l.Name, needs(shape, constraint)), l.less(shape, constraint)
 	}
-	return fmt.Sprintf("partition %s has %s with %s, %d are asked for", l.Name, units.Count(n, "node"), needs(shape, constraint), want)
+	return fmt.Sprintf("partition %s has %s with %s, %d are asked for", l.Name, units.Count(n, "node"), needs(shape, constraint), nodes), l.less(shape, constraint)
 }
 
 // needs is what each node of a job must have, in words.

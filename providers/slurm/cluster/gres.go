@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -46,6 +47,19 @@ func gpuType(l *Partition, s offer.Shape) string {
 	}
 	return would[0]
 }
+
+// Types are the GPUs of one node by the site's names, as Slurm writes them:
+// "gpu:a100:3,gpu:v100:4". WithTypes reads them.
+func (l *Partition) Types() string {
+	var list []string
+	for _, model := range slices.Sorted(maps.Keys(l.GPUs)) {
+		list = append(list, strings.ReplaceAll("gpu:"+model+":", "::", ":")+strconv.Itoa(l.GPUs[model]))
+	}
+	return strings.Join(list, ",")
+}
+
+// WithTypes is a partition of which only the types of its GPUs are known.
+func WithTypes(gres string) *Partition { return &Partition{GPUs: parseGres(gres)} }
 
 // HasGPU reports whether a partition has GPUs of a model, by the types that the
 // site gives them.

@@ -41,7 +41,7 @@ func TestMixedTypes(t *testing.T) {
 		if got := Gres(l, s); got != c.gres {
 			t.Errorf("%v: asks for %s, want %s", s, got, c.gres)
 		}
-		if got := l.Lacks(s, ""); got != c.lacks {
+		if got, _ := l.Lacks(s, ""); got != c.lacks {
 			t.Errorf("%v: %q, want %q", s, got, c.lacks)
 		}
 	}
@@ -56,7 +56,7 @@ func TestMixedTypes(t *testing.T) {
 	// A site that names its types otherwise is not held to them.
 	other := &Partition{Name: "gpu", GPUs: map[string]int{"tesla": 4}}
 	other.add([]string{"g1", "gpu", "idle", "0/64/0/64", "262144", "gpu:tesla:4", "", "(null)"})
-	if why := other.Lacks(offer.Shape{GPUs: 4, GPU: offer.GPU{Models: []string{"V100"}}}, ""); why != "" {
+	if why, _ := other.Lacks(offer.Shape{GPUs: 4, GPU: offer.GPU{Models: []string{"V100"}}}, ""); why != "" {
 		t.Errorf("one type of another name: %s", why)
 	}
 }

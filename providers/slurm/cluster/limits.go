@@ -120,6 +120,10 @@ func requeueExits(config map[string]string) (out []int) {
 	return slices.DeleteFunc(out, func(n int) bool { return n <= 0 })
 }
 
+// StandardArray is how many jobs an array may have where the site does not say
+// otherwise. slurm.conf(5), MaxArraySize: 1001 by default.
+const StandardArray = 1000
+
 // maxArray is how many elements an array may have. slurm.conf(5), MaxArraySize
 // ("one more than the largest index") and SchedulerParameters, max_array_tasks.
 func maxArray(config map[string]string) int {

@@ -17,7 +17,7 @@ import (
 type Partition struct {
 	Name              string
 	Up                bool // it takes and starts jobs
-	isDefault         bool
+	IsDefault         bool
 	MaxTime           time.Duration // of a job; 0 = unlimited
 	MaxNodes          int           // of a job; 0 = unlimited
 	MinNodes          int           // of a job
@@ -54,7 +54,7 @@ func parsePartitions(out string) (list []Partition) {
 		if f["PartitionName"] == "" {
 			continue
 		}
-		p := Partition{Name: f["PartitionName"], Up: f["State"] == "UP" || f["State"] == "", isDefault: f["Default"] == "YES",
+		p := Partition{Name: f["PartitionName"], Up: f["State"] == "UP" || f["State"] == "", IsDefault: f["Default"] == "YES",
 			MaxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]),
 			groups: nameList(f["AllowGroups"]), weights: parseWeights(f["TRESBillingWeights"]), GPUs: map[string]int{}}
 		p.deniedAccounts, p.rootOnly, p.reserved, p.state = nameList(f["DenyAccounts"]), f["RootOnly"] == "YES", f["ReqResv"] == "YES", f["State"]

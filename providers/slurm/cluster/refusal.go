@@ -159,6 +159,12 @@ func Gone(err error) bool {
 		strings.Contains(text, "job/step already")
 }
 
+// Heard reports whether an error is an answer of Slurm's, if only to refuse.
+func Heard(err error) bool {
+	var e *providers.Error
+	return errors.As(err, &e) && (e.Class != providers.Unreachable || Gone(err) || Unchangeable(err))
+}
+
 // Unchangeable reports whether Slurm heard what was to be changed of a job and
 // refused it: the job waits no more, or the site does not let users do it.
 func Unchangeable(err error) bool {

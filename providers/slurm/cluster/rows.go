@@ -19,7 +19,7 @@ const (
 // queueFields are squeue's, by letters that have meant the same since 14.x, and
 // none that nobody reads. JSON is younger, and its shape has changed with
 // almost every version.
-var queueFields = []string{"%F", "%K", "%T", "%r", "%V", "%S", "%P", "%a", "%q", "%N", "%j"}
+var queueFields = []string{"%F", "%K", "%T", "%r", "%V", "%S", "%P", "%a", "%q", "%N", "%j", "%k"}
 
 // A QueueRow is one job, or one element of an array, in squeue.
 type QueueRow struct {
@@ -34,6 +34,7 @@ type QueueRow struct {
 	qos       string
 	Nodes     string // as Slurm lists them: "cpu[1-2]"
 	Name      string // of the job
+	Comment   string // "(null)": none
 }
 
 // parseQueue reads what squeue printed by fields. Records that cannot be read
@@ -59,7 +60,7 @@ func parseQueue(out []byte, fields []string) (rows []QueueRow, unread int) {
 			continue
 		}
 		row := QueueRow{Array: f["%F"], State: StateWord(f["%T"]), Reason: f["%r"], Submit: epoch(f["%V"]), Start: epoch(f["%S"]),
-			Partition: f["%P"], account: f["%a"], qos: f["%q"], Nodes: f["%N"], Name: f["%j"]}
+			Partition: f["%P"], account: f["%a"], qos: f["%q"], Nodes: f["%N"], Name: f["%j"], Comment: f["%k"]}
 		for _, i := range indexes {
 			row.Index = i
 			rows = append(rows, row)
@@ -146,6 +147,10 @@ func parseAccount(out []byte, fields []string) (rows []AccountRow, unread int) {
 	return rows, unread
 }
 
+// noNodes stands in sacct where a job never had a node. Slurm gives one that is
+// cancelled while it waits the time of that for its start at times: seen on 22.05.
+const noNodes = "None assigned"
+
 func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
 	id, step, _ := strings.Cut(f["JobID"], ".")
 	array, list, element := strings.Cut(id, "_")
@@ -162,6 +167,9 @@ func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
 	}
 	r := AccountRow{Array: array, Step: step, State: strings.TrimSpace(f["State"]), Submit: epoch(f["Submit"]), Start: epoch(f["Start"]), End: epoch(f["End"]),
 		tres: parseTRES(f["AllocTRES"]), rss: parseKilo(f["MaxRSS"]), cpu: parseClock(f["TotalCPU"]), Nodes: f["NodeList"], Name: f["JobName"]}
+	if r.Nodes == noNodes {
+		r.Nodes, r.Start = "", time.Time{}
+	}
 	code, sig, _ := strings.Cut(f["ExitCode"], ":")
 	r.Exit, _ = strconv.Atoi(code)
 	r.Signal, _ = strconv.Atoi(sig)

@@ -76,6 +76,25 @@ func (s *Facts) SubmitLimits(account, qos string, l *Partition) (list []SubmitLi
 // they are known. An account of "" is the user's own; booked says that the job
 // runs in a reservation.
 func (s *Facts) Forbids(account, qos string, booked bool, shape offer.Shape, l *Partition) (why, would string) {
+	if why, would := s.Shuts(account, qos, booked, l); why != "" {
+		return why, would
+	}
+	if account == "" {
+		account = s.defaultAccount
+	}
+	list := s.bounds(account, qos, l)
+	if by, most := wall(list); by != nil && shape.Walltime > most {
+		return by.ends(most), s.LongerQoS(account, l, shape.Walltime)
+	}
+	if why, would := beyond(list, shape); why != "" {
+		return why, would
+	}
+	return beyondType(list, shape, gpuType(l, shape))
+}
+
+// Shuts says why a partition takes no job at all of an account and a qos, whatever
+// its shape, and what would help; "" if it takes some.
+func (s *Facts) Shuts(account, qos string, booked bool, l *Partition) (why, would string) {
 	if why, would := l.excluded(s.groups); why != "" {
 		return why, would
 	}
@@ -105,14 +124,7 @@ func (s *Facts) Forbids(account, qos string, booked bool, shape offer.Shape, l *
 	if a := s.association(account, l.Name); a != nil && a.none {
 		return a.who + " takes no jobs: the site has set a limit of it to 0, as is done when an allocation has ended", s.otherAccount(l)
 	}
-	list := s.bounds(account, qos, l)
-	if by, most := wall(list); by != nil && shape.Walltime > most {
-		return by.ends(most), s.LongerQoS(account, l, shape.Walltime)
-	}
-	if why, would := beyond(list, shape); why != "" {
-		return why, would
-	}
-	return beyondType(list, shape, gpuType(l, shape))
+	return "", ""
 }
 
 // wall is the walltime that holds of some bounds.
@@ -140,6 +152,16 @@ func (s *Facts) LongestTime(account, qos string, l *Partition) time.Duration {
 		most = d
 	}
 	return most
+}
+
+// EndsEarlier says what ends jobs of an account and a qos before their partition
+// would; "" where nothing does.
+func (s *Facts) EndsEarlier(account, qos string, l *Partition) string {
+	by, most := wall(s.bounds(account, qos, l))
+	if by == nil || l.MaxTime > 0 && most >= l.MaxTime {
+		return ""
+	}
+	return by.ends(most)
 }
 
 // Lifts reports whether jobs of a qos may be longer than their partition allows,

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,11 +35,24 @@ func (c *Commands) WouldStart(ctx context.Context, args ...string) (time.Time, e
 	case r.Code == 0:
 		return startTime(r.Err), nil
 	}
-	if e := refusal("sbatch", r); r.Code == misread && len(r.Err) > 0 || e.Class == providers.Invalid && lasting(r) {
+	e := refusal("sbatch", r)
+	switch {
+	case r.Code == misread && len(r.Err) > 0:
+		return time.Time{}, unread{e}
+	case e.Class == providers.Invalid && lasting(r):
 		return time.Time{}, e
 	}
 	return time.Time{}, nil
 }
+
+// An unread error is of an sbatch that cannot read its arguments.
+type unread struct{ error }
+
+func (u unread) Unwrap() error { return u.error }
+
+// Unread reports whether sbatch refused arguments that it cannot read: then no
+// partition takes them.
+func Unread(err error) bool { return errors.As(err, new(unread)) }
 
 // passing are refusals of --test-only that sbatch itself need not make: nodes
 // and partitions that are closed now, reserved or held by others.

@@ -90,7 +90,7 @@ func TestPartitionVersions(t *testing.T) {
 		"24.05, node sets and typed weights": {"PartitionName=a3 AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL Default=YES QoS=N/A DefaultTime=NONE DisableRootJobs=NO ExclusiveUser=NO ExclusiveTopo=NO " +
 			"GraceTime=0 Hidden=NO MaxNodes=UNLIMITED MaxTime=UNLIMITED MinNodes=0 LLN=NO NodeSets=a,b Nodes=a3-[0-79] OverSubscribe=EXCLUSIVE State=UP TotalCPUs=272 TotalNodes=3 " +
 			"TRES=cpu=266,mem=1500G,node=3,billing=773,gres/gpu=20,gres/gpu:nvidia_a100_80gb_pcie=4 TRESBillingWeights=CPU=1.0,Mem=0.25G,GRES/gpu=1,GRES/gpu:nvidia_a100_80gb_pcie=8\n",
-			Partition{Name: "a3", Up: true, isDefault: true, Nodes: 3,
+			Partition{Name: "a3", Up: true, IsDefault: true, Nodes: 3,
 				weights: map[string]float64{"cpu": 1, "mem": 0.25 / 1024, "gres/gpu": 1, "gres/gpu:nvidia_a100_80gb_pcie": 8}}},
 	} {
 		list := parsePartitions(tt.text)
@@ -99,7 +99,7 @@ func TestPartitionVersions(t *testing.T) {
 			continue
 		}
 		got, want := list[0], tt.want
-		if got.Name != want.Name || got.Up != want.Up || got.isDefault != want.isDefault || got.MaxTime != want.MaxTime || got.MaxNodes != want.MaxNodes ||
+		if got.Name != want.Name || got.Up != want.Up || got.IsDefault != want.IsDefault || got.MaxTime != want.MaxTime || got.MaxNodes != want.MaxNodes ||
 			got.Nodes != want.Nodes || got.QoS != want.QoS || !slices.Equal(got.allowQoS, want.allowQoS) || !maps.Equal(got.weights, want.weights) {
 			t.Errorf("%s: %+v, want %+v", version, got, want)
 		}
@@ -250,7 +250,7 @@ func TestMissingFields(t *testing.T) {
 func TestReasonVersions(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		"None": "", "(Resources)": "waits for free nodes", "JobHeldUser": "held", "JobHeldAdmin": "held by an administrator",
+		"None": "", "(Resources)": "waits for free nodes", "JobHeldUser": "held; `muster resume` lets it go", "JobHeldAdmin": "held by an administrator",
 		"ReqNodeNotAvail, UnavailableNodes:cpu[1-2]": "nodes that it needs are away, or reserved for maintenance",
 		"ReqNodeNotAvail(Unavailable:cpu1)":          "nodes that it needs are away, or reserved for maintenance",
 		"QOSMaxGRESPerUser":                          "you hold as much as the qos allows (GPUs)",

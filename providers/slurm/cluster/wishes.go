@@ -18,6 +18,7 @@ type Wishes struct {
 	Constraint  string // --constraint
 	Reservation string // --reservation
 	Licenses    string // --licenses
+	Nodes       string // --nodelist
 }
 
 // A reservation is nodes set aside for some users and a time.
@@ -46,17 +47,6 @@ func parseReservations(out string) (list []reservation) {
 	return list
 }
 
-// parseLicenses reads scontrol -o show licenses: how many there are, by name.
-func parseLicenses(out string) map[string]int {
-	list := map[string]int{}
-	for line := range strings.Lines(out) {
-		if f := parseWords(line); f["LicenseName"] != "" {
-			list[f["LicenseName"]] = number(f["Total"])
-		}
-	}
-	return list
-}
-
 // Unmet says why what a user's job of a shape wishes for cannot be had on any
 // partition, and what would help: features, licenses and reservations that are
 // not there, or not for this. "" if it can, or if the site does not tell. An
@@ -72,13 +62,13 @@ func (s *Facts) Unmet(me, account string, shape offer.Shape, o Wishes) (why, wou
 		}
 	}
 	for name, n := range licenses(o.Licenses) {
-		total, ok := s.licenses[name]
+		have, ok := s.licenses[name]
 		switch {
 		case s.licenses == nil:
 		case !ok:
 			return fmt.Sprintf("there is no license %s here; %s", name, Meant("licenses", name, slices.Collect(maps.Keys(s.licenses)))), ""
-		case n > total:
-			return fmt.Sprintf("there are %d licenses %s, %d are asked for", total, name, n), fmt.Sprintf("ask for at most licenses = \"%s:%d\"", name, total)
+		case n > have.total:
+			return fmt.Sprintf("there are %d licenses %s, %d are asked for", have.total, name, n), fmt.Sprintf("ask for at most licenses = \"%s:%d\"", name, have.total)
 		}
 	}
 	if o.Reservation != "" && s.reservations != nil {
@@ -90,22 +80,35 @@ func (s *Facts) Unmet(me, account string, shape offer.Shape, o Wishes) (why, wou
 // UnmetOn is Unmet for one partition, of what there is elsewhere.
 func (s *Facts) UnmetOn(l *Partition, o Wishes) (why, would string) {
 	if lacking := l.lacking(o.Constraint); lacking != "" {
-		var where []string
-		for i := range s.Partitions {
-			if p := &s.Partitions[i]; p.lacking(o.Constraint) == "" {
-				where = append(where, p.Name)
-			}
-		}
-		would := ""
-		if len(where) > 0 {
-			would = "choose partition " + strings.Join(where, " or ")
-		}
-		return fmt.Sprintf("no node of partition %s has feature %s", l.Name, lacking), would
+		return fmt.Sprintf("no node of partition %s has feature %s", l.Name, lacking), s.where(func(p *Partition) bool { return p.lacking(o.Constraint) == "" })
+	}
+	if o.Nodes != "" && !l.hasNode(o.Nodes) {
+		return fmt.Sprintf("partition %s has no node %s", l.Name, o.Nodes), s.where(func(p *Partition) bool { return p.hasNode(o.Nodes) })
 	}
 	if r := s.reservation(o.Reservation); r != nil && r.partition != "" && r.partition != "(null)" && r.partition != l.Name {
 		return fmt.Sprintf("reservation %s is of partition %s", r.name, r.partition), "choose partition " + r.partition
 	}
 	return "", ""
+}
+
+// where names the partitions that have something.
+func (s *Facts) where(has func(*Partition) bool) string {
+	var names []string
+	for i := range s.Partitions {
+		if p := &s.Partitions[i]; has(p) {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "choose partition " + strings.Join(names, " or ")
+}
+
+// hasNode reports whether a partition has one of a list of nodes; true where its
+// nodes are not told, or the list is in a file.
+func (l *Partition) hasNode(list string) bool {
+	return len(l.nodes) == 0 || strings.Contains(list, "/") || slices.ContainsFunc(l.nodes, func(n nodeFacts) bool { return hostIn(list, n.name) })
 }
 
 // lacking are the features of a constraint that no node of a partition has, ""
@@ -218,22 +221,6 @@ func features(constraint string) (words []string) {
 		}
 	}
 	return words
-}
-
-// licenses are those of "matlab:2,stata", how many of each. sbatch(1),
-// --licenses; alternatives are in "a|b" and are not held against anything.
-func licenses(text string) map[string]int {
-	out := map[string]int{}
-	if strings.Contains(text, "|") {
-		return out
-	}
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' }) {
-		name, n, _ := strings.Cut(strings.TrimSpace(w), ":")
-		if name != "" {
-			out[name] = max(number(n), 1)
-		}
-	}
-	return out
 }
 
 // Meant is what to say of a name that is not known: the one that was meant, or

@@ -344,7 +344,7 @@ func TestSweep(t *testing.T) {
 	}
 	k.f.queued = []values{k.row("1", 0, "COMPLETING", "None"), k.row("1", 1, "PENDING", "launch failed requeued held"), k.row("1", 2, "PENDING", "Resources")}
 	k.found("a2")
-	if got := k.f.told(); !slices.Equal(got, []string{"sbatch", "scancel --state=PENDING --name=" + k.first() + " -- 1_[1]"}) {
+	if got := k.f.told(); !slices.Equal(got, []string{"sbatch", "scontrol hold 1_[1]", "scancel --state=PENDING --name=" + k.first() + " -- 1_[1]"}) {
 		t.Errorf("Slurm was told %q", got)
 	}
 }

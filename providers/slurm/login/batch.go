@@ -35,8 +35,8 @@ type batch struct {
 	// whose outcome is not known.
 	id    string
 	tried time.Time
-	held  bool // by us, until what goes with it is in
-	wide  bool // each element waits for all that one of them comes after; see narrow
+	held  string // why it is held by us, "" if it is not; see release
+	wide  bool   // each element waits for all that one of them comes after; see narrow
 }
 
 // A job is one token and what is known of it.
@@ -81,21 +81,6 @@ func (b *batch) part() int {
 	return n
 }
 
-// maxName bounds a job name; Slurm itself takes 1024 bytes, screens show few.
-const maxName = 40
-
-// nameOf is a job name that is found again: letters, digits, ._- only, as all
-// else comes back changed.
-func nameOf(phase, token string, part int) string {
-	clean := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, phase)
-	return fmt.Sprintf("%.*s.%.12s.%d", maxName, clean, token, part)
-}
-
 // write lays a batch down on the spool: after it, a new muster knows of it.
 func (b *batch) write(elements []node.Element, secrets map[string][]byte, most node.Bounds) error {
 	aside := string(b.dir) + ".new"
@@ -127,30 +112,6 @@ func (b *batch) write(elements []node.Element, secrets map[string][]byte, most n
 	return os.Rename(aside, string(b.dir))
 }
 
-// note keeps a fact of a batch in a file of its own.
-func (b *batch) note(name, text string) error {
-	path := filepath.Join(string(b.dir), name)
-	if text == "" {
-		err := os.Remove(path)
-		if os.IsNotExist(err) {
-			return nil
-		}
-		return err
-	}
-	if err := os.WriteFile(path+".new", []byte(text+"\n"), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-func (b *batch) noted(name string) string {
-	text, err := os.ReadFile(filepath.Join(string(b.dir), name))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
-}
-
 // loadBatch reads a batch back.
 func loadBatch(dir string) (*batch, []node.Element, error) {
 	head, err := os.ReadFile(filepath.Join(dir, "batch.json"))
@@ -169,8 +130,8 @@ func loadBatch(dir string) (*batch, []node.Element, error) {
 		b.Indexes = append(b.Indexes, e.Index)
 	}
 	b.readLimit()
-	b.id, b.held, b.wide = b.noted("id"), b.noted("held") != "", b.noted("wide") != ""
-	if t, err := time.Parse(time.RFC3339Nano, b.noted("tried")); err == nil {
+	b.id, b.held, b.wide = b.dir.Noted("id"), b.dir.Noted("held"), b.dir.Noted("wide") != ""
+	if t, err := time.Parse(time.RFC3339Nano, b.dir.Noted("tried")); err == nil {
 		b.tried = t
 	}
 	return b, elements, nil

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +27,7 @@ import (
 type campaign struct {
 	spool   string
 	cluster *cluster.Commands
+	name    string // the campaign's
 
 	mu      sync.Mutex
 	loaded  bool
@@ -39,7 +39,7 @@ type campaign struct {
 	seen    map[string]bool // records read, "starts/TOKEN.N"
 	dirs    map[string]time.Time
 	held    bool
-	sent    []time.Time // submissions of the last minute
+	pace    cluster.Pace
 
 	heirs     map[string]string // by token: the one that stands for it; see repoint
 	unpointed map[string]bool   // of those: Slurm has not been told yet
@@ -313,32 +313,10 @@ func (c *campaign) write(lines []byte) error {
 
 // fence refuses a muster that another one has followed.
 func (c *campaign) fence(n uint64, holder string) error {
-	next, changed, err := c.fenced().Admit(n, holder)
+	spool := node.Spool(c.spool)
+	next, changed, err := spool.Fence().Admit(n, holder)
 	if !changed {
 		return err
 	}
-	if err := c.make(); err != nil {
-		return err
-	}
-	// The number stands in a file of its own, as an older muster reads it.
-	for _, f := range []struct{ name, text string }{{"fence.holder", fmt.Sprintln(next.N, next.Holder)}, {"fence", fmt.Sprintln(next.N)}} {
-		if err := os.WriteFile(c.path("fence.new"), []byte(f.text), 0o600); err != nil {
-			return fmt.Errorf("write the fence: %w", err)
-		}
-		if err := os.Rename(c.path("fence.new"), c.path(f.name)); err != nil {
-			return fmt.Errorf("write the fence: %w", err)
-		}
-	}
-	return nil
-}
-
-// fenced is the latest holder that was here.
-func (c *campaign) fenced() (f providers.Fence) {
-	b, _ := os.ReadFile(c.path("fence"))
-	f.N, _ = strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	b, _ = os.ReadFile(c.path("fence.holder"))
-	if n, holder, ok := strings.Cut(strings.TrimSpace(string(b)), " "); ok && n == strconv.FormatUint(f.N, 10) {
-		f.Holder = holder
-	}
-	return f
+	return errors.Join(c.make(), spool.WriteFence(next))
 }

@@ -199,8 +199,8 @@ func (s *Slurm) Control(ctx context.Context, r providers.ControlRequest) error {
 		if err := s.hold(ctx, b, *r.Hold, r.Tokens); err != nil {
 			return err
 		}
-		if !*r.Hold && len(r.Tokens) == 0 {
-			c.relaunchNow(ctx)
+		if !*r.Hold {
+			s.goOn(ctx, b)
 		}
 	}
 	for phase, limit := range r.Phases {
@@ -224,7 +224,7 @@ func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string
 	var list []*job
 	for _, j := range c.unfinished() {
 		wanted := len(tokens) == 0 || slices.Contains(tokens, j.token)
-		if wanted && j.last.Status != offer.Running && (hold || !j.batch.held || !c.held) {
+		if wanted && j.last.Status != offer.Running && (hold || j.batch.held == "") {
 			list = append(list, j)
 		}
 	}

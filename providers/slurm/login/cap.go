@@ -187,7 +187,7 @@ func (c *campaign) setLane(k *batch, behind string) error {
 		return nil
 	}
 	k.wide = true
-	return k.note("wide", "it is told its own, with its place in a lane")
+	return k.dir.Note("wide", "it is told its own, with its place in a lane")
 }
 
 // setThrottle changes an array's own part. scontrol(1), ArrayTaskThrottle; 0 =
@@ -207,7 +207,7 @@ func (c *campaign) setThrottle(ctx context.Context, k *batch, n int) error {
 
 // noteLimit keeps what may run of a batch, where it was changed.
 func (b *batch) noteLimit() error {
-	if err := b.note("limit", fmt.Sprintf("%d %d %s", b.Limit, b.Cap, b.Behind)); err != nil {
+	if err := b.dir.Note("limit", fmt.Sprintf("%d %d %s", b.Limit, b.Cap, b.Behind)); err != nil {
 		return fmt.Errorf("note how many of %s may run: %w", b.Name, err)
 	}
 	return nil
@@ -215,7 +215,7 @@ func (b *batch) noteLimit() error {
 
 // readLimit is the opposite of noteLimit.
 func (b *batch) readLimit() {
-	f := append(strings.Fields(b.noted("limit")), "")
+	f := append(strings.Fields(b.dir.Noted("limit")), "")
 	if len(f) < 3 {
 		return
 	}

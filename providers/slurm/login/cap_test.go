@@ -33,7 +33,7 @@ func TestCapOverArrays(t *testing.T) {
 	if want := []string{"0-9%3 ", "0-9%3 ", "0-9 aftercorr:1", "0-9 aftercorr:2"}; !slices.Equal(got, want) {
 		t.Errorf("arrays are %q, want %q", got, want)
 	}
-	for _, c := range k.f.calls {
+	for _, c := range k.f.told() {
 		if strings.HasPrefix(c, "scontrol update") {
 			t.Errorf("an element was told on its own: %s", c)
 		}

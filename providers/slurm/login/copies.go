@@ -2,8 +2,6 @@ package login
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/muster-run/muster/providers/slurm/cluster"
@@ -42,7 +40,7 @@ func copyIDs(copies map[*batch][]cluster.QueueRow, list []*job) []string {
 			}
 		}
 	}
-	return rowIDs(rows)
+	return cluster.IDs(rows)
 }
 
 // dropCopies ends copies that wait: one that is held until all of its campaign
@@ -53,42 +51,17 @@ func (c *campaign) dropCopies(ctx context.Context) error {
 		var waiting []cluster.QueueRow
 		for _, r := range rows {
 			j := k.jobs[max(r.Index, 0)]
-			if r.State == "PENDING" && (j == nil || node.Spool(c.spool).Claimed(j.token) != rowID(r)) {
+			if r.State == "PENDING" && (j == nil || node.Spool(c.spool).Claimed(j.token) != r.ID()) {
 				waiting = append(waiting, r)
 			}
 		}
 		if len(waiting) == 0 {
 			continue
 		}
-		if err := c.cluster.CancelWaiting(ctx, k.Name, rowIDs(waiting)); err != nil {
+		if err := c.cluster.CancelWaiting(ctx, k.Name, cluster.IDs(waiting)); err != nil {
 			return err
 		}
 		c.rowsAt = time.Time{}
 	}
 	return nil
-}
-
-// rowID is a row's job as Slurm prints it.
-func rowID(r cluster.QueueRow) string {
-	if r.Index < 0 {
-		return r.Array
-	}
-	return fmt.Sprintf("%s_%d", r.Array, r.Index)
-}
-
-// rowIDs names rows as scancel takes them.
-func rowIDs(rows []cluster.QueueRow) (ids []string) {
-	by := map[string][]int{}
-	for _, r := range rows {
-		if r.Index < 0 {
-			ids = append(ids, r.Array)
-			continue
-		}
-		by[r.Array] = append(by[r.Array], r.Index)
-	}
-	for array, indexes := range by {
-		slices.Sort(indexes)
-		ids = append(ids, fmt.Sprintf("%s_[%s]", array, cluster.FormatIndexes(indexes)))
-	}
-	return ids
 }

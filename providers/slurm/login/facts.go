@@ -2,6 +2,7 @@ package login
 
 import (
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -9,7 +10,7 @@ import (
 func (b *backend) longest() int {
 	s := b.Last()
 	if s == nil || s.MaxArray <= 0 {
-		return 1000 // slurm.conf(5), MaxArraySize: 1001 by default
+		return cluster.StandardArray
 	}
 	return s.MaxArray
 }

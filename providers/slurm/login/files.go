@@ -86,7 +86,7 @@ func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
 
 // Clean removes what muster keeps on the cluster of a campaign none of whose
 // jobs is left there.
-func (s *Slurm) Clean(_ context.Context, name string) (removed []string, err error) {
+func (s *Slurm) Clean(ctx context.Context, name string) (removed []string, err error) {
 	b, unlock, err := s.opened(name)
 	if err != nil {
 		return nil, err
@@ -97,6 +97,13 @@ func (s *Slurm) Clean(_ context.Context, name string) (removed []string, err err
 		if !k.over() {
 			return nil, providers.Errorf(providers.Conflict, "jobs of this campaign are still with Slurm: %s", k.Name)
 		}
+	}
+	text, err := c.tidy(ctx, true)
+	if err != nil {
+		return nil, err // afterwards nobody would know its names
+	}
+	if text != "" {
+		removed = append(removed, "from the queue: "+text)
 	}
 	for _, dir := range []string{c.spool, filepath.Join(b.Workdir, ".muster", "logs")} {
 		if !exists(dir) {

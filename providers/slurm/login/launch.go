@@ -80,15 +80,24 @@ func (c *campaign) relaunch(ctx context.Context) error {
 	return nil
 }
 
-// relaunchNow is relaunch for whoever drives the campaign without watching it.
-// Where Slurm cannot be asked the next one does it.
-func (c *campaign) relaunchNow(ctx context.Context) {
-	if c.held || len(c.unfinished()) == 0 {
+// goOn lets go what is held for nobody's sake, and hands over what waits on the
+// spool, for whoever drives the campaign without watching it. Where Slurm cannot
+// be asked the next one does it.
+func (s *Slurm) goOn(ctx context.Context, b *backend) {
+	c := b.campaign
+	if c.held {
 		return
 	}
-	if _, err := c.queued(ctx); err == nil {
-		_ = c.relaunch(ctx)
+	if len(c.unfinished()) > 0 {
+		rows, err := c.queued(ctx)
+		if err != nil || c.recall(rows) != nil {
+			return
+		}
 	}
+	if c.waiting() && c.scan() == nil {
+		s.handOver(ctx, b)
+	}
+	_ = c.relaunch(ctx)
 }
 
 // mayRelaunch counts on the spool how often a job was let go, whoever did it.

@@ -23,19 +23,21 @@ func TestNeverBegan(t *testing.T) {
 	for name, c := range map[string]struct {
 		state, exit           string
 		queued                bool // it never had a node
+		start                 bool // and has a start all the same, that of its end
 		claimed, cancels, out bool
 		status                offer.Status
 		class, says           string
 	}{
-		"prolog":                   {state: "CANCELLED by 0", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "node cpu1 could not be made ready"},
-		"cancelled by a person":    {state: "CANCELLED by 1001", exit: "0:0", status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
-		"cancelled while it waits": {state: "CANCELLED by 0", exit: "0:0", queued: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
-		"cancelled while it runs":  {state: "CANCELLED by 0", exit: "0:15", claimed: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
-		"cancelled by muster":      {state: "CANCELLED by 0", exit: "0:0", cancels: true, status: offer.Cancelled},
-		"no output file":           {state: "FAILED", exit: "0:53", status: offer.Failed, class: failure.NodeFailure, says: "could not be started on node cpu1"},
-		"no program there":         {state: "FAILED", exit: "127:0", out: true, status: offer.Failed, class: failure.NodeFailure, says: "ended on node cpu1 before the command was begun"},
-		"refused by its wrapper":   {state: "FAILED", exit: "71:0", status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
-		"failed":                   {state: "FAILED", exit: "3:0", claimed: true, status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
+		"prolog":                                 {state: "CANCELLED by 0", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "node cpu1 could not be made ready"},
+		"cancelled by a person":                  {state: "CANCELLED by 1001", exit: "0:0", status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled while it waits":               {state: "CANCELLED by 0", exit: "0:0", queued: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled while it waits, with a start": {state: "CANCELLED by 0", exit: "0:0", queued: true, start: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled while it runs":                {state: "CANCELLED by 0", exit: "0:15", claimed: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled by muster":                    {state: "CANCELLED by 0", exit: "0:0", cancels: true, status: offer.Cancelled},
+		"no output file":                         {state: "FAILED", exit: "0:53", status: offer.Failed, class: failure.NodeFailure, says: "could not be started on node cpu1"},
+		"no program there":                       {state: "FAILED", exit: "127:0", out: true, status: offer.Failed, class: failure.NodeFailure, says: "ended on node cpu1 before the command was begun"},
+		"refused by its wrapper":                 {state: "FAILED", exit: "71:0", status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
+		"failed":                                 {state: "FAILED", exit: "3:0", claimed: true, status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +56,10 @@ func TestNeverBegan(t *testing.T) {
 			ended := fmt.Sprint(time.Now().Unix() - 60)
 			row := values{"JobID": "1", "State": c.state, "ExitCode": c.exit, "Submit": fmt.Sprint(time.Now().Unix()), "Start": ended, "End": ended, "JobName": job.batch.Name, "NodeList": "cpu1"}
 			if c.queued {
-				row["Start"], row["NodeList"] = "Unknown", "None assigned"
+				row["NodeList"] = "None assigned"
+				if !c.start {
+					row["Start"] = "Unknown"
+				}
 			}
 			k.f.answer = func(argv []string) *cluster.Result {
 				if argv[0] == "sacct" {
@@ -131,7 +136,7 @@ func TestLaunchFailedUnwatched(t *testing.T) {
 		if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Hold: &hold}); err != nil {
 			t.Fatal(err)
 		}
-		var want []string
+		want := []string{"scontrol hold 1"}
 		if !hold {
 			want = []string{"scontrol release 1_[0]"}
 		}
@@ -182,7 +187,7 @@ func TestCopies(t *testing.T) {
 		k := start(t)
 		k.watch()
 		want := "scancel --state=PENDING --name=" + k.s.backends[k.b.Name].campaign.jobs["a0"].batch.Name + " -- 7_[0]"
-		if got := k.f.told(); !slices.Equal(got, []string{want}) {
+		if got := k.f.told(); !slices.Equal(got, []string{"scontrol hold 7_[0]", want}) {
 			t.Errorf("Slurm was told %q, not %q", got, want)
 		}
 	})

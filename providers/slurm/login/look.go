@@ -32,7 +32,8 @@ const (
 func (c *campaign) look(ctx context.Context) error {
 	open := c.unfinished()
 	if len(open) == 0 {
-		return nil
+		_, err := c.tidy(ctx, false)
+		return err
 	}
 	rows, err := c.cluster.Queue(ctx)
 	if err != nil {
@@ -40,8 +41,11 @@ func (c *campaign) look(ctx context.Context) error {
 	}
 	c.looked = time.Now()
 	c.rows, c.rowsAt = rows, c.looked
+	if err := c.recall(rows); err != nil {
+		return err
+	}
 	by := byPlace(rows)
-	if err := c.sweep(ctx, by); err != nil {
+	if _, err := c.sweep(ctx, c.past(false), rows); err != nil {
 		return err
 	}
 	var list []offer.Observation
@@ -85,30 +89,6 @@ func byPlace(rows []cluster.QueueRow) map[cluster.Place]*cluster.QueueRow {
 		by[cluster.Place{Array: rows[i].Array, Index: rows[i].Index}] = &rows[i]
 	}
 	return by
-}
-
-// sweep cancels what Slurm has put back into the queue of jobs that have ended:
-// it may hold there for ever, with a command that it has not seen start, what
-// ran to its end on a node that it did not hear.
-func (c *campaign) sweep(ctx context.Context, by map[cluster.Place]*cluster.QueueRow) error {
-	for _, k := range c.batches {
-		var left []*job
-		for _, j := range k.jobs {
-			if k.id == "" || !j.ended {
-				continue
-			}
-			if r := j.row(by); r != nil && r.State == "PENDING" {
-				left = append(left, j)
-			}
-		}
-		if len(left) == 0 {
-			continue
-		}
-		if err := c.cluster.CancelWaiting(ctx, k.Name, cancelIDs(left)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // unfinished are the jobs that Slurm has and that have not ended.
@@ -176,6 +156,10 @@ func (j *job) inQueue(r *cluster.QueueRow) (offer.Observation, bool) {
 			o.Reason = "held by Slurm after its last start; `scontrol release` lets it go"
 		case "CONFIGURING", "POWER_UP_NODE":
 			o.Reason = "its nodes are being started"
+		case "PENDING":
+			if r.Comment == mark && j.batch.held != "" {
+				o.Reason = offer.Held + offer.ByMuster + j.batch.held + "; the next `muster apply` lets it go"
+			}
 		}
 		if j.last.Status == offer.Running || j.last.Status == offer.Verifying {
 			o.Attempt++ // it was put back
@@ -282,10 +266,17 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 		if err := c.missed(j); err != nil {
 			return nil, err
 		}
+		if o := j.last; o.Status == offer.Queued && o.Reason != astray {
+			o.Reason, o.Expected = astray, time.Time{}
+			list = append(list, o)
+		}
 	}
 	back, err := c.returnToSpool(vanished)
 	return append(list, back...), err
 }
+
+// astray is told of a job that was never seen to start and that Slurm has lost.
+const astray = "neither Slurm's queue nor its accounting has it; it is looked for again in a minute"
 
 // accountRest is how long accounting is left alone in a watch that has asked
 // it accountFree times. sacct costs the database more than squeue costs

@@ -17,11 +17,12 @@ import (
 func (f *fakeSlurm) told() (out []string) {
 	for _, c := range f.calls {
 		switch {
+		case strings.Contains(c, " Comment="): // goes with each release; see TestMark
 		case strings.HasPrefix(c, "sbatch") && strings.Contains(c, "--hold"):
 			out = append(out, "sbatch --hold")
 		case strings.HasPrefix(c, "sbatch"):
 			out = append(out, "sbatch")
-		case strings.HasPrefix(c, "scontrol update"), strings.HasPrefix(c, "scontrol release"), strings.HasPrefix(c, "scancel"):
+		case strings.HasPrefix(c, "scontrol update"), strings.HasPrefix(c, "scontrol release"), strings.HasPrefix(c, "scontrol hold"), strings.HasPrefix(c, "scancel"):
 			out = append(out, c)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *campaign) search(ctx context.Context, k *batch) (id string, where offer
 		}
 	}
 	since := k.tried
-	if t, err := time.Parse(time.RFC3339Nano, k.noted("failed")); err == nil {
+	if t, err := time.Parse(time.RFC3339Nano, k.dir.Noted("failed")); err == nil {
 		since = t
 	} else if cluster.Submitting(string(k.dir) + "/script.sh") {
 		return "", offer.Unknown, nil
@@ -66,7 +66,7 @@ func (c *campaign) resolve(ctx context.Context, k *batch) (offer.Presence, error
 		return where, c.identify(k, id)
 	case where == offer.Absent:
 		k.tried = time.Time{}
-		if err := errors.Join(k.note("tried", ""), k.note("failed", "")); err != nil {
+		if err := errors.Join(k.dir.Note("tried", ""), k.dir.Note("failed", "")); err != nil {
 			return where, fmt.Errorf("note that %s was not submitted: %w", k.Name, err)
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 		if out[i].Handle == "" {
 			out[i].Handle = j.elementID() // it was handed over since
 		}
-		if j.batch.held && !c.held && !j.ended {
+		if j.batch.held == untilAllIsIn && !c.held && !j.ended {
 			out[i].Handle = "" // muster was gone before it was let go: the next hand-over goes on with it
 		}
 		if j.last.Attempt > j.base {

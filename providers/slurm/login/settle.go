@@ -130,7 +130,7 @@ func (c *campaign) putBack(j *job, restart int, h *cluster.History) (o offer.Obs
 		if o.Started.IsZero() {
 			o.Started = r.Start
 		}
-		o.Class, o.Reason = whyPutBack(r.State, notBegun == nil)
+		o.Class, o.Reason = cluster.WhyPutBack(r.State, notBegun == nil)
 	}
 	if noEnd == nil { // the wrapper lived to measure it
 		o.Ended, o.Exit, o.Signal, o.Usage, o.Tail = e.Seen.Ended, e.Seen.Exit, e.Seen.Signal, e.Seen.Usage, e.Seen.Tail
@@ -138,18 +138,4 @@ func (c *campaign) putBack(j *job, restart int, h *cluster.History) (o offer.Obs
 		_, o.Tail = attempt.Tail(spec, o.Attempt)
 	}
 	return o, r != nil
-}
-
-// whyPutBack is the class and the reason of a launch that Slurm put back, by the
-// state of its row. slurm.conf(5), PreemptMode, JobRequeue; sacct(1), -D.
-func whyPutBack(state string, begun bool) (class, reason string) {
-	switch word := cluster.StateWord(state); {
-	case !begun:
-		return failure.NodeFailure, "it was put back before its command began: its node could not be made ready, or its volume was full; Slurm says " + state
-	case word == "NODE_FAIL" || word == "BOOT_FAIL":
-		return failure.NodeFailure, "its node failed, and Slurm requeued it"
-	case word == "PREEMPTED":
-		return failure.Preempted, "preempted, and Slurm requeued it"
-	}
-	return failure.Preempted, "Slurm requeued it"
 }

@@ -6,8 +6,8 @@ package login
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +26,7 @@ type Slurm struct {
 	options  Options
 	mu       sync.Mutex
 	backends map[string]*backend
-	agents   map[string]string // by folder: the program that runs on nodes
+	nodes    programs.Nodes
 }
 
 // Options change how a cluster is reached, for tests and for a door.
@@ -61,7 +61,7 @@ func NewWith(o Options) *Slurm {
 	if o.runner == nil {
 		o.runner = cluster.Here{Environ: o.Environ}
 	}
-	s := &Slurm{options: o, backends: map[string]*backend{}, agents: map[string]string{}}
+	s := &Slurm{options: o, backends: map[string]*backend{}, nodes: programs.Nodes{Carried: o.Programs}}
 	s.Files.Workdir = s.workdir
 	return s
 }
@@ -106,6 +106,7 @@ func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
 	} else {
 		k.Cluster = cluster.New(s.options.runner, site.User())
 		k.campaign = newCampaign(spool, k.Cluster)
+		k.campaign.name = b.Campaign
 	}
 	s.backends[b.Name] = k
 	return nil
@@ -121,13 +122,24 @@ func (s *Slurm) backend(name string) (*backend, error) {
 	return b, nil
 }
 
-// Pools are the partitions of a backend's cluster.
+// Pools are the partitions of a backend's cluster. Every command asks for them:
+// what stands in the queue of a campaign that is over is seen then.
 func (s *Slurm) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 	b, err := s.backend(name)
 	if err != nil {
 		return nil, err
 	}
-	return b.Pools(ctx)
+	pools, err := b.Pools(ctx)
+	if err != nil || len(pools) == 0 || !b.campaign.mu.TryLock() { // a watch looks itself
+		return pools, err
+	}
+	defer b.campaign.mu.Unlock()
+	if exists(b.campaign.spool) && b.campaign.load() == nil {
+		if text, err := b.campaign.tidy(ctx, false); err == nil && text != "" {
+			pools[0].Notes = append(slices.Clone(pools[0].Notes), offer.Mended+text)
+		}
+	}
+	return pools, nil
 }
 
 // Quote says where shapes would run, and when.
@@ -187,15 +199,9 @@ func (s *Slurm) agent(b *backend) ([]string, error) {
 			return nil, err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	path := s.agents[dir]
-	if path == "" || !exists(path) {
-		var err error
-		if path, err = programs.Install(dir, s.options.Program); err != nil {
-			return nil, fmt.Errorf("install muster for the nodes: %w", err)
-		}
-		s.agents[dir] = path
+	path, err := s.nodes.Own(dir, s.options.Program)
+	if err != nil {
+		return nil, err
 	}
 	return append([]string{path}, s.options.Agent...), nil
 }

@@ -7,13 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/arrays"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 	"github.com/muster-run/muster/providers/slurm/script"
 	"github.com/muster-run/muster/providers/wrapper"
@@ -108,7 +106,7 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	list := make([]*batch, len(gathered))
 	for part, like := range gathered {
 		first := like[0]
-		k := &batch{Name: nameOf(first.Phase, token, part), Seq: c.nextSeq() + part, Phase: first.Phase, Pool: first.Pool, Limit: first.Cap,
+		k := &batch{Name: arrays.Name(first.Phase, token, part), Seq: c.nextSeq() + part, Phase: first.Phase, Pool: first.Pool, Limit: first.Cap,
 			Array: len(like) > 1, Made: time.Now(), jobs: map[int]*job{}}
 		k.dir = node.Batch(c.path("batches", k.Name))
 		for i := range like {
@@ -260,7 +258,7 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 	}
 	if err := asError(c.letGo(ctx)); err != nil {
 		for _, k := range todo {
-			if k.id != "" && k.held && !c.held {
+			if k.id != "" && k.held != "" && !c.held {
 				failed[k] = err
 			}
 		}
@@ -380,31 +378,31 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 	argv := []string{"sbatch", "--parsable"}
 	// An element's own dependency must be there before it could start.
 	if k.wide = e.Each != nil; k.wide {
-		if err := k.note("wide", "each waits for all, until it is told its own"); err != nil {
+		if err := k.dir.Note("wide", "each waits for all, until it is told its own"); err != nil {
 			return k, err
 		}
 	}
-	if k.held = hold || k.wide; k.held {
-		argv = append(argv, "--hold")
-		if err := k.note("held", "until all of its campaign is in"); err != nil {
+	if hold || k.wide {
+		argv = append(argv, "--hold", "--comment="+mark)
+		if err := k.hold(untilAllIsIn); err != nil {
 			return k, err
 		}
 	}
-	if err := c.pace(ctx, b); err != nil {
+	if err := c.pace.Wait(ctx, b.Config.Rate); err != nil {
 		return k, err
 	}
 	k.tried = time.Now()
-	if err := errors.Join(k.note("failed", ""), k.note("tried", k.tried.Format(time.RFC3339Nano))); err != nil {
+	if err := errors.Join(k.dir.Note("failed", ""), k.dir.Note("tried", k.tried.Format(time.RFC3339Nano))); err != nil {
 		return k, fmt.Errorf("note the submission: %w", err)
 	}
 	id, unclear, err := c.cluster.Submit(ctx, append(argv, script))
 	c.rowsAt = time.Time{}
 	if err != nil {
 		if unclear {
-			return k, errors.Join(err, k.note("failed", time.Now().Format(time.RFC3339Nano)))
+			return k, errors.Join(err, k.dir.Note("failed", time.Now().Format(time.RFC3339Nano)))
 		}
 		k.tried = time.Time{}
-		if noteErr := k.note("tried", ""); noteErr != nil {
+		if noteErr := k.dir.Note("tried", ""); noteErr != nil {
 			return k, errors.Join(err, noteErr)
 		}
 		if n := c.lessThan(ctx, k, script, err); n > 0 {
@@ -422,84 +420,8 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 // identify notes the id that Slurm gave a batch.
 func (c *campaign) identify(k *batch, id string) error {
 	k.id = id
-	if err := k.note("id", id); err != nil {
+	if err := k.dir.Note("id", id); err != nil {
 		return fmt.Errorf("note the id of %s: %w", k.Name, err)
-	}
-	return nil
-}
-
-// letGo lets go what was held until all was in, once Slurm has been told what
-// each comes after.
-func (c *campaign) letGo(ctx context.Context) error {
-	if err := c.repoint(ctx); err != nil {
-		return err
-	}
-	for _, k := range c.batches {
-		if err := c.narrow(ctx, k); err != nil {
-			return err
-		}
-	}
-	return c.release(ctx)
-}
-
-// narrow gives each element its own dependency, where an array's cannot say
-// it; until then all wait for all. It may be done again: who was to do it may
-// have been killed, or not have been heard.
-func (c *campaign) narrow(ctx context.Context, k *batch) error {
-	if !k.wide || k.id == "" {
-		return nil
-	}
-	by := map[string][]*job{}
-	var order []string
-	for _, i := range k.Indexes {
-		j := k.jobs[i]
-		if j == nil || j.ended || j.last.Status == offer.Running {
-			continue
-		}
-		terms, ready := c.dependency(j)
-		if !ready {
-			return nil // another that it comes after has no id yet
-		}
-		if len(by[terms]) == 0 {
-			order = append(order, terms)
-		}
-		by[terms] = append(by[terms], j)
-	}
-	for _, terms := range order {
-		for _, id := range cancelIDs(by[terms]) {
-			err := c.cluster.Scontrol(ctx, "update", "JobId="+id, "Dependency="+terms)
-			if err != nil && !cluster.Gone(err) && !cluster.Unchangeable(err) {
-				return err // it was not heard
-			}
-		}
-	}
-	k.wide = false
-	return k.note("wide", "")
-}
-
-// release lets go what was held until all was in.
-func (c *campaign) release(ctx context.Context) error {
-	if c.held {
-		return nil
-	}
-	var ids []string
-	var list []*batch
-	for _, k := range c.batches {
-		if k.held && !k.wide && k.id != "" {
-			ids, list = append(ids, k.id), append(list, k)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	if err := c.cluster.Scontrol(ctx, "release", strings.Join(ids, ",")); err != nil && !cluster.Gone(err) {
-		return err
-	}
-	for _, k := range list {
-		k.held = false
-		if err := k.note("held", ""); err != nil {
-			return fmt.Errorf("note that %s was let go: %w", k.Name, err)
-		}
 	}
 	return nil
 }
@@ -581,15 +503,12 @@ func (s *Slurm) text(b *backend, k *batch, jobs []*providers.Job, e arrays.Edges
 	if err != nil {
 		return "", err
 	}
-	o, err := script.ParseOptions(jobs[0].Options)
+	r, err := b.Config.Request(jobs[0], b.Last().Partition(k.Pool))
 	if err != nil {
 		return "", err
 	}
-	r := script.Request{Name: k.Name, Pool: k.Pool, Array: k.Array, Indexes: k.Indexes, Cap: k.Cap, Dir: string(k.dir), Job: jobs[0], Count: len(jobs), Campaign: b.Campaign,
-		Account: b.Config.Account, QoS: o.QoS, Depend: e.Common, Await: b.campaign.mayReturn(jobs), Spool: b.campaign.spool, Agent: agent, Others: others, Gres: cluster.Gres(b.Last().Partition(k.Pool), o.Spread(jobs[0].Shape))}
-	if r.QoS == "" {
-		r.QoS = b.Config.QoS
-	}
+	r.Name, r.Pool, r.Array, r.Indexes, r.Cap, r.Dir, r.Count, r.Campaign = k.Name, k.Pool, k.Array, k.Indexes, k.Cap, string(k.dir), len(jobs), b.Campaign
+	r.Depend, r.Await, r.Spool, r.Agent, r.Others = e.Common, b.campaign.mayReturn(jobs), b.campaign.spool, agent, others
 	return r.Text()
 }
 
@@ -605,30 +524,4 @@ func (c *campaign) mayReturn(jobs []*providers.Job) bool {
 		}
 	}
 	return false
-}
-
-// submissionsPerMinute is how many sbatch a campaign may run in a minute
-// where the backend block does not say: what starts something else by
-// mistake, over and over, is stopped by it.
-const submissionsPerMinute = 120
-
-// pace waits until another submission is allowed.
-func (c *campaign) pace(ctx context.Context, b *backend) error {
-	limit := b.Config.Rate
-	if limit <= 0 {
-		limit = submissionsPerMinute
-	}
-	for {
-		now := time.Now()
-		c.sent = slices.DeleteFunc(c.sent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
-		if len(c.sent) < limit {
-			c.sent = append(c.sent, now)
-			return nil
-		}
-		select {
-		case <-time.After(time.Until(c.sent[0].Add(time.Minute))):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

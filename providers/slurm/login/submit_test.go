@@ -199,8 +199,8 @@ func TestChain(t *testing.T) {
 	if got := len(k.f.sent()); got != 4 || !strings.Contains(k.f.sent()[0], "--hold") {
 		t.Fatalf("submissions: %q", k.f.sent())
 	}
-	if last := k.f.calls[len(k.f.calls)-1]; last != "scontrol release 1,2" {
-		t.Errorf("the last call is %q", last)
+	if told := k.f.told(); told[len(told)-1] != "scontrol release 1,2" {
+		t.Errorf("the last that Slurm is told is %q", told)
 	}
 	for i, want := range []struct{ array, depend string }{{"0-2", ""}, {"0-2", "aftercorr:1"}, {"", "afterok:2"}, {"", "afterok:1_1,afterok:2_0"}} {
 		s := k.f.scripts[i]
@@ -231,7 +231,7 @@ func TestFanOut(t *testing.T) {
 		t.Errorf("until it is told otherwise the array comes after %q", d)
 	}
 	var updates []string
-	for _, c := range k.f.calls {
+	for _, c := range k.f.told() {
 		if strings.HasPrefix(c, "scontrol update") {
 			updates = append(updates, c)
 		}

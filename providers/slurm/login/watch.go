@@ -180,7 +180,7 @@ func (w *watch) floor() time.Duration {
 
 // waiting reports whether a batch has yet to be handed over.
 func (c *campaign) waiting() bool {
-	return slices.ContainsFunc(c.batches, func(k *batch) bool { return (k.id == "" || k.held && !c.held) && !k.over() })
+	return slices.ContainsFunc(c.batches, func(k *batch) bool { return (k.id == "" || k.held != "" && !c.held) && !k.over() })
 }
 
 // interval is how long the queue is left alone: a part of the time that is

@@ -51,13 +51,16 @@ func (s *start) without(ctx context.Context, e End, ask asker) string {
 	if err != nil {
 		return ""
 	}
+	partition := ""
 	for f := range strings.FieldsSeq(now) {
 		if before, ok := strings.CutPrefix(f, "ExcNodeList="); ok && before != "" && before != "(null)" {
 			list = before + "," + list
-			break
+		}
+		if name, ok := strings.CutPrefix(f, "Partition="); ok {
+			partition = name
 		}
 	}
-	if !s.others(ctx, append([]string{"--exclude=" + list}, s.terms(e.Growth)...), ask) {
+	if !s.others(ctx, partition, list, s.terms(e.Growth), ask) {
 		return ""
 	}
 	return list
@@ -66,10 +69,11 @@ func (s *start) without(ctx context.Context, e End, ask asker) string {
 // othersFor is for how long an answer of others is good for its batch.
 const othersFor = 10 * time.Minute
 
-// others asks Slurm whether it would take the job as options have it. The answer
-// is kept for the like jobs: the controller goes through all of its nodes for it,
-// and where a node fails all that is on it asks the same.
-func (s *start) others(ctx context.Context, options []string, ask asker) bool {
+// others asks Slurm whether it would take the job without some nodes, and what it
+// asks for more. The answer is kept for the like jobs: the controller goes through
+// all of its nodes for it, and where a node fails all that is on it asks the same.
+func (s *start) others(ctx context.Context, partition, without string, terms []string, ask asker) bool {
+	options := append([]string{"--exclude=" + without}, terms...)
 	sum := sha256.Sum256([]byte(strings.Join(options, " ")))
 	path := filepath.Join(string(s.batch), "others-"+hex.EncodeToString(sum[:8]))
 	if fi, err := os.Stat(path); err == nil && time.Since(fi.ModTime()).Abs() < othersFor {
@@ -82,6 +86,15 @@ func (s *start) others(ctx context.Context, options []string, ask asker) bool {
 	}
 	_, err := ask(ctx, "sbatch", append(args, filepath.Join(string(s.batch), "script.sh"))...)
 	var refused *exec.ExitError
+	if errors.As(err, &refused) && refused.Exited() && !ofNodes(refused.Stderr) {
+		there, err2 := s.alike(ctx, partition, without, ask)
+		if err2 != nil {
+			return false // not known, and not kept
+		}
+		if there {
+			err = nil
+		}
+	}
 	switch {
 	case err == nil:
 		writeWhole(path, []byte("yes\n")) // without it the next one asks

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers/failure"
-	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -96,8 +95,8 @@ func (s *start) retries(e *End, v failure.Verdict) bool {
 		return false
 	case s.launches() >= max(r.Max, 1):
 		return false
-	case v.Class == failure.Walltime && (s.checked == 0 || attempt.CheckpointMark(s.job) == s.checked):
-		e.Seen.Reason = "walltime, and no checkpoint has moved"
+	case v.Class == failure.Walltime && !s.moved():
+		e.Seen.Reason = "no checkpoint has moved, so it is not started again"
 		return false
 	}
 	more, can := s.growth(v.Class)

@@ -36,12 +36,8 @@ func (s *start) endFollowers(ctx context.Context) error {
 		return fmt.Errorf("find what comes after the job: %w", err)
 	}
 	for _, k := range slices.Sorted(maps.Keys(by)) {
-		argv := k.cancellation(by[k])
-		if argv == nil {
-			continue // Slurm does not have it yet, and is not sent it
-		}
-		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("cancel what comes after the job: %w: %s", err, lastLine(out))
+		if err := s.cancelWaiting(ctx, k, by[k]); err != nil {
+			return fmt.Errorf("cancel what comes after the job: %w", err)
 		}
 	}
 	return nil
@@ -107,24 +103,39 @@ func (b Batch) naming(tokens []string) ([]Element, error) {
 	return b.Read()
 }
 
-// cancellation is the command that ends elements of a batch that wait; nil if
-// Slurm does not have it. Ids are given out again: the name says whose it is.
-func (b Batch) cancellation(elements []int) []string {
-	text, err := os.ReadFile(filepath.Join(string(b), "id"))
-	id := strings.TrimSpace(string(text))
-	if err != nil || id == "" {
-		return nil
-	}
+// cancelWaiting ends elements of a batch that wait, if Slurm has it; else they are
+// not sent. Ids are given out again: the name says whose they are. Of an array
+// squeue says it: a scancel that chooses by name or state ends the whole of one
+// whose elements still stand in one record.
+func (s *start) cancelWaiting(ctx context.Context, b Batch, elements []int) error {
+	id, name := b.Noted("id"), filepath.Base(string(b))
 	var head struct{ Array bool }
-	if text, err := os.ReadFile(filepath.Join(string(b), "batch.json")); err != nil || json.Unmarshal(text, &head) != nil {
+	if text, err := os.ReadFile(filepath.Join(string(b), "batch.json")); id == "" || err != nil || json.Unmarshal(text, &head) != nil {
 		return nil
 	}
-	if head.Array {
-		list := make([]string, len(elements))
-		for i, n := range slices.Sorted(slices.Values(elements)) {
-			list[i] = strconv.Itoa(n)
-		}
-		id += "_[" + strings.Join(list, ",") + "]"
+	if !head.Array {
+		return scancel(ctx, "--state=PENDING", "--name="+name, "--", id)
 	}
-	return []string{"scancel", "--state=PENDING", "--name=" + filepath.Base(string(b)), "--", id}
+	rows, err := s.ask(ctx, "squeue", "-h", "-r", "-t", "PENDING", "-n", name, "-o", "%F_%K")
+	if err != nil {
+		return err
+	}
+	waiting := strings.Fields(rows)
+	var list []string
+	for _, n := range slices.Sorted(slices.Values(elements)) {
+		if i := strconv.Itoa(n); slices.Contains(waiting, id+"_"+i) {
+			list = append(list, i)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return scancel(ctx, "--", id+"_["+strings.Join(list, ",")+"]")
+}
+
+func scancel(ctx context.Context, args ...string) error {
+	if out, err := exec.CommandContext(ctx, "scancel", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, lastLine(out))
+	}
+	return nil
 }

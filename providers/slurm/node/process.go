@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
 )
 
@@ -122,10 +124,24 @@ func (s *start) wait(p *process, signals <-chan os.Signal) (exit *int, sig strin
 				s.terminate(p.pid)
 				kill = time.After(s.grace())
 			default: // the checkpoint signal of sbatch --signal=B:
+				s.warned = true
 				s.group(p.pid).SignalProgram(number)
 			}
 		}
 	}
+}
+
+// saved reports whether a command that ended for no other reason that is known was
+// sent its checkpoint signal, and wrote the checkpoint: many programs end with
+// that, before their walltime does. It has come as far as that let it.
+func (s *start) saved(v failure.Verdict) bool {
+	why := slices.Contains([]string{failure.Unknown, failure.BadOutput, failure.Killed}, v.Class)
+	return why && s.warned && s.moved()
+}
+
+// moved reports whether the command has written its checkpoint anew.
+func (s *start) moved() bool {
+	return s.checked != 0 && attempt.CheckpointMark(s.job) != s.checked
 }
 
 func (s *start) terminate(pid int) {

@@ -42,6 +42,7 @@ type start struct {
 	gpus    *gpuWatch // nil: nobody looks
 
 	expired bool // its walltime is over, as the wrapper reckons
+	warned  bool // it was sent its checkpoint signal
 	told    bool // Slurm asked it to end
 	first   bool // none of this job has come to run before
 	before  int  // the restart that came to run before this one
@@ -106,9 +107,15 @@ func (s *start) awaitDelay() {
 	}
 }
 
+// cancelled reports whether a person, or the engine, has cancelled the job.
+func (s *start) cancelled() bool {
+	_, err := os.Stat(s.spool.path("cancels", s.begin.Token))
+	return err == nil
+}
+
 // refusal says why the command must not even be claimed.
 func (s *start) refusal() string {
-	if _, err := os.Stat(s.spool.path("cancels", s.begin.Token)); err == nil {
+	if s.cancelled() {
 		return "cancelled"
 	}
 	if why := s.spool.Stopped(s.job.Phase); why != "" {
@@ -273,7 +280,8 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 			ev.Scheduler = "OUT_OF_MEMORY" // the job's own limit, as Slurm will say
 		}
 	}
-	good := exit != nil && *exit == 0
+	cancelled := s.told && s.cancelled() // whatever it exits with: a shell may go on when what it waited for was ended
+	good := exit != nil && *exit == 0 && !cancelled
 	if good {
 		ev.Outputs = attempt.Outputs(context.Background(), j, s.marks, &e.Seen)
 	}
@@ -286,15 +294,20 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 	}
 	rules, _ := failure.Compile(j.Rules)
 	v := rules.Classify(ev)
+	if s.saved(v) {
+		ev.WalltimeHit = true
+		v = rules.Classify(ev)
+	}
+	if cancelled {
+		e.Seen.Status, e.Signature = offer.Cancelled, v.Signature
+		return e, v
+	}
 	if v.Class == "" {
 		return e, v
 	}
 	e.Seen.Status, e.Seen.Class, e.Seen.Reason, e.Signature = offer.Failed, v.Class, v.Hint, v.Signature
 	if s.told && !s.expired {
 		e.Outside = true
-	}
-	if _, err := os.Stat(s.spool.path("cancels", j.Token)); err == nil && s.told {
-		e.Seen.Status, e.Seen.Class, e.Seen.Reason, e.Outside = offer.Cancelled, "", "", false
 	}
 	return e, v
 }

@@ -6,7 +6,7 @@
 #    from the campaign's folder.
 # 2. Fill in what you know, and take out what you do not: what is left out is
 #    unknown. Only site, verified, max_time of a partition, count of a gpu and
-#    after of a clock must be there. The commands named below say most of it;
+#    after or at of a clock must be there. The commands named below say most of it;
 #    the site's own pages say the rest (charges, purges, the memory of a GPU).
 # 3. `muster backends` reads it, tells each mistake with its line, and shows the
 #    facts beside what the cluster says.
@@ -22,9 +22,12 @@
 site     = "University, Cluster" # for people: as the site calls itself
 verified = "2026-05"             # the month in which this was last compared with the site; plans warn half a year later
 
-# What the site deletes: any number of these. A plan that lasts longer says so.
+# What the site deletes, closes or ends: any number of these. A plan that lasts longer says so.
 clock "files on /scratch are purged" {
   after = "90d" # since the last use
+}
+clock "the allocation ends" {
+  at = "2027-09-30" # a day, or a time as "2027-09-30T12:00:00Z"
 }
 
 # One block for each partition. `sinfo -o "%P %D %c %m %G %l"` lists name, nodes,
@@ -45,8 +48,9 @@ partition "gpu" {
     # class = "A100"  # its family, where the model does not say it; smokes on a slice count for the family
   }
 
-  # What the site charges, in its service units. Without this block it is taken
-  # as free. Rates that stand together are added up.
+  # What the site charges, in its service units. Rates that stand together are
+  # added up. Without a rate the partition is free where no other one has any;
+  # beside some that have, what it charges is unknown: write 0 where it is free.
   price {
     service_units_per_gpu_hour = "100" # for each GPU that a job has
     # service_units_per_node_hour = "64" # for each node

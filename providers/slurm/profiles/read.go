@@ -27,7 +27,9 @@ type site struct {
 
 type clock struct {
 	What  string         `hcl:"what,label"`
-	After hcl.Expression `hcl:"after"`
+	After hcl.Expression `hcl:"after,optional"`
+	At    hcl.Expression `hcl:"at,optional"`
+	Range hcl.Range      `hcl:",def_range"`
 }
 
 type partition struct {
@@ -92,17 +94,21 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 		r.once("partition", b.Name, names, b.At)
 		names = append(names, b.Name)
 	}
+	var clocks []offer.Clock
 	for _, c := range s.Clocks {
-		r.must(fmt.Sprintf("clock %q: after", c.What), c.After, `after = "90d"`)
+		clocks = append(clocks, r.clock(c))
 	}
 	for _, b := range s.Partitions {
 		pool := r.pool(&p, b, names)
 		pool.Backend = backend
-		for _, c := range s.Clocks {
-			pool.Clocks = append(pool.Clocks, offer.Clock{What: c.What, After: r.duration(fmt.Sprintf("clock %q: after", c.What), c.After)})
-		}
+		pool.Clocks = clocks
 		p.Pools = append(p.Pools, pool)
 	}
+	var pools []*offer.Pool
+	for i := range p.Pools {
+		pools = append(pools, &p.Pools[i])
+	}
+	offer.Unrated(pools)
 	for _, b := range s.QoS {
 		p.QoS = append(p.QoS, r.qos(&p, b, names))
 	}
@@ -110,6 +116,16 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 		return Profile{}, r.err(name)
 	}
 	return p, nil
+}
+
+// clock is a time since the last use, or a date.
+func (r *reader) clock(c clock) offer.Clock {
+	in := func(name string) string { return fmt.Sprintf("clock %q: %s", c.What, name) }
+	out := offer.Clock{What: c.What, After: r.duration(in("after"), c.After), At: r.date(in("at"), c.At)}
+	if absent(c.After) == absent(c.At) {
+		r.wrongAt(c.Range, "clock %q has one of the two: add after = \"90d\", since the last use, or at = \"2026-11-28\", a date", c.What)
+	}
+	return out
 }
 
 func (r *reader) pool(to *Profile, b partition, names []string) offer.Pool {
@@ -157,6 +173,7 @@ func (r *reader) price(to *Profile, b partition, p *offer.Pool, in func(string) 
 			to.PerBilling = map[string]string{}
 		}
 		to.PerBilling[b.Name] = unit
+		p.Price.UnknownSU = !p.Price.InServiceUnits() // until the cluster says how it reckons
 	}
 	if p.GPUs == 0 && p.Price.SUPerGPUHour != "" {
 		r.wrongAt(b.Price.PerGPUHour.Range(), "%s charges for GPUs, and the partition has none: add a gpu block, or charge by node or cpu", in("price: service_units_per_gpu_hour"))
@@ -182,7 +199,7 @@ type reader struct{ wrong []string }
 
 func (r *reader) wrongAt(at hcl.Range, format string, args ...any) {
 	line := fmt.Sprintf("%s:%d: %s", at.Filename, at.Start.Line, fmt.Sprintf(format, args...))
-	if !slices.Contains(r.wrong, line) { // a clock is read for each partition
+	if !slices.Contains(r.wrong, line) {
 		r.wrong = append(r.wrong, line)
 	}
 }

@@ -13,9 +13,30 @@ import (
 
 // must tells an argument that is left out, and may not be.
 func (r *reader) must(what string, e hcl.Expression, line string) {
-	if v, diags := e.Value(nil); !diags.HasErrors() && v.IsNull() {
+	if absent(e) {
 		r.wrongAt(e.Range(), "%s is missing: add %s", what, line)
 	}
+}
+
+// absent reports whether an argument is left out.
+func absent(e hcl.Expression) bool {
+	v, diags := e.Value(nil)
+	return !diags.HasErrors() && v.IsNull()
+}
+
+// date is a day, which begins at midnight UTC, or a time; zero if it is left out.
+func (r *reader) date(what string, e hcl.Expression) time.Time {
+	s, ok := r.given(what, e, `"2026-11-28"`)
+	if !ok {
+		return time.Time{}
+	}
+	for _, form := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(form, s); err == nil {
+			return at
+		}
+	}
+	r.wrongAt(e.Range(), "%s is %q, neither a day nor a time: write \"2026-11-28\", or \"2026-11-28T12:00:00Z\"", what, s)
+	return time.Time{}
 }
 
 // given is what an argument holds, as text; false if it is left out, or no text

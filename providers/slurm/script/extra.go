@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,9 @@ var ours = map[string]string{
 	"gpus": "gpus in resources", "gpus-per-node": "gpus in resources", "gpus-per-task": "gpus in resources", "gpus-per-socket": "gpus in resources",
 }
 
-var oursShort = map[string]string{"-a": "array", "-J": "job-name", "-d": "dependency", "-H": "hold", "-o": "output", "-e": "error", "-D": "chdir", "-W": "wait", "-b": "begin",
+// short are the short names of these, and of others that stand for a line of
+// muster's or a wish.
+var short = map[string]string{"-C": "constraint", "-L": "licenses", "-w": "nodelist", "-n": "ntasks", "-c": "cpus-per-task", "-a": "array", "-J": "job-name", "-d": "dependency", "-H": "hold", "-o": "output", "-e": "error", "-D": "chdir", "-W": "wait", "-b": "begin",
 	"-t": "time", "-N": "nodes", "-p": "partition", "-A": "account", "-q": "qos", "-M": "clusters", "-G": "gpus"}
 
 // words are further arguments as a shell would hand them to sbatch: "-w node1" is
@@ -82,6 +85,13 @@ func (o Options) value(names ...string) string {
 		}
 	}
 	return ""
+}
+
+// Wishes are the things of the cluster that a job names, wherever it does: what
+// further arguments say replaces an option.
+func (o Options) Wishes() cluster.Wishes {
+	return cluster.Wishes{Constraint: cmp.Or(o.value("--constraint", "-C"), o.Constraint), Reservation: cmp.Or(o.value("--reservation"), o.Reservation),
+		Licenses: cmp.Or(o.value("--licenses", "-L"), o.Licenses), Nodes: o.value("--nodelist", "-w")}
 }
 
 // gres are the GPUs that muster asks for and what else of the kind further
@@ -153,7 +163,7 @@ func gpu(gres string) bool {
 // is none.
 func longName(x string) string {
 	if len(x) > 1 && !strings.HasPrefix(x, "--") {
-		return oursShort[x[:2]]
+		return short[x[:2]]
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(x, "--"), "=")
 	name, _, _ = strings.Cut(name, " ")
@@ -173,9 +183,9 @@ func replaced(extra []string, name string) bool {
 		case "mem":
 			return own == "mem" || own == "mem-per-cpu" || own == "mem-per-gpu"
 		case "ntasks-per-node":
-			return own == name || own == "ntasks" || strings.HasPrefix(x, "-n")
+			return own == name || own == "ntasks"
 		case "cpus-per-task":
-			return own == name || own == "cpus-per-gpu" || strings.HasPrefix(x, "-c")
+			return own == name || own == "cpus-per-gpu"
 		}
 		return own == name
 	})

@@ -74,6 +74,11 @@ type Request struct {
 	Others   map[string][]string // on nodes of another processor, by its name
 }
 
+// Comment is what Slurm shows of a phase's jobs.
+func Comment(campaign, phase string) string {
+	return fmt.Sprintf("muster %s phase.%s", campaign, phase)
+}
+
 // Text is the text that sbatch is given. It is meant to be read: what a
 // person would write by hand, and one command that runs an element.
 func (r Request) Text() (string, error) {
@@ -103,7 +108,7 @@ func (r Request) Text() (string, error) {
 		}
 	}
 	set("job-name", r.Name)
-	set("comment", fmt.Sprintf("muster %s phase.%s", r.Campaign, r.Job.Phase))
+	set("comment", Comment(r.Campaign, r.Job.Phase))
 	set("account", r.Account)
 	set("partition", r.Pool)
 	set("qos", r.QoS)

@@ -30,6 +30,7 @@ type misfit struct {
 	why, would string
 	passing    bool // it is over when nodes or the partition are back
 	refused    bool // by Slurm itself, whatever the walltime
+	shut       bool // the partition takes no job of this account and qos, whatever its shape
 }
 
 func (b *Site) fitter(live *cluster.Facts, shape offer.Shape, o script.Options, all []offer.Pool) *fitter {
@@ -49,7 +50,7 @@ func (f *fitter) quote(p offer.Pool) offer.Quote {
 		m = f.wrong
 	} else if f.o.Partition != "" && f.o.Partition != p.Name {
 		m = f.elsewhere()
-	} else if p.Testing && !f.shape.Smoke {
+	} else if p.Testing && !f.shape.Smoke && f.o.Partition != p.Name {
 		m = misfit{why: fmt.Sprintf("partition %s is for tests only", p.Name), would: f.choices(p.Name)}
 	} else if m.why != "" {
 		if m.would = f.another(m.would, p.Name); !m.refused {
@@ -57,8 +58,11 @@ func (f *fitter) quote(p offer.Pool) offer.Quote {
 		}
 	} else if p.MaxTime > 0 && f.shape.Walltime > p.MaxTime {
 		q.MaxTime = cmp.Or(f.longest(p), f.shape.Walltime)
+	} else if most := f.most(p); most > 0 && (p.MaxTime == 0 || most < p.MaxTime) {
+		q.MaxTime = most
 	}
-	q.Why, q.Would, q.Passing, q.Fits = m.why, m.would, m.passing, m.why == ""
+	q.MaxJobs, q.MaxSubmit = f.jobs(p)
+	q.Why, q.Would, q.Passing, q.Fits, q.Shut = m.why, m.would, m.passing, m.why == "", m.shut
 	return q
 }
 
@@ -78,7 +82,7 @@ func (f *fitter) nowhere() (m misfit) {
 		m.why, m.would = f.live.Unasked(f.Config.Account, f.o.QoS)
 	}
 	if m.why == "" {
-		m.why, m.would = f.live.Unmet(f.Cluster.User, f.Config.Account, f.shape, wishes(f.o))
+		m.why, m.would = f.live.Unmet(f.Cluster.User, f.Config.Account, f.shape, f.o.Wishes())
 	}
 	return m
 }
@@ -92,14 +96,13 @@ func noPartition(name string, live *cluster.Facts) string {
 	return fmt.Sprintf("there is no partition %s here; %s", name, cluster.Meant("partitions", name, names))
 }
 
-func wishes(o script.Options) cluster.Wishes {
-	return cluster.Wishes{Constraint: o.Constraint, Reservation: o.Reservation, Licenses: o.Licenses}
-}
-
 // worth reports whether it is worth asking the scheduler about a partition: jobs
 // go there, and preflight has nothing to say of what is asked for.
 func (f *fitter) worth(p offer.Pool) bool {
-	return f.wrong.why == "" && f.mine(f.live, f.Config.QoS) && (f.o.Partition == "" || f.o.Partition == p.Name) && (!p.Testing || f.shape.Smoke) &&
+	if f.live.Enforced && len(f.live.Associations) == 0 {
+		return false // it takes nothing of this user's
+	}
+	return f.wrong.why == "" && f.mine(f.live, f.Config.QoS) && (f.o.Partition == "" || f.o.Partition == p.Name) && (!p.Testing || f.shape.Smoke || f.o.Partition == p.Name) &&
 		script.OwnOption(f.o.Extra) == "" && (f.live.Closed || f.Config.Account == "" || slices.Contains(f.live.Accounts(), f.Config.Account))
 }
 
@@ -128,7 +131,7 @@ func (f *fitter) choices(but string) string {
 			continue
 		}
 		text := p.Name
-		if most := f.longest(p); most > 0 {
+		if most := f.most(p); most > 0 {
 			text += " (" + units.FormatDuration(most) + ")"
 		}
 		names = append(names, text)
@@ -155,6 +158,11 @@ func either(a, b string) string {
 
 // misfit says why a shape cannot run on a partition, whichever is named.
 func (f *fitter) misfit(shape offer.Shape, p offer.Pool) misfit {
+	if l := f.live.Partition(p.Name); l != nil {
+		if why, would := f.live.Shuts(f.Config.Account, f.QoSName(f.live, l, f.o.QoS), f.o.Wishes().Reservation != "", l); why != "" {
+			return misfit{why: why, would: would, shut: true}
+		}
+	}
 	p.MaxTime = f.longest(p)
 	if l := f.live.Partition(p.Name); l != nil && p.MaxTime > 0 && shape.Walltime > p.MaxTime && f.live.LongestTime(f.Config.Account, f.QoSName(f.live, l, f.o.QoS), l) != l.MaxTime {
 		if why, would := f.limits(f.live, shape, f.o, p); why != "" {
@@ -176,8 +184,8 @@ func (f *fitter) misfit(shape offer.Shape, p offer.Pool) misfit {
 	if why, would := f.limits(f.live, shape, f.o, p); why != "" {
 		return misfit{why: why, would: would}
 	}
-	if why := l.Lacks(shape, f.o.Constraint); why != "" {
-		return misfit{why: why}
+	if why, would := l.Lacks(shape, f.o.Wishes().Constraint); why != "" {
+		return misfit{why: why, would: would}
 	}
 	if why := l.Away(shape); why != "" {
 		return misfit{why: why, would: "the same, when it is back", passing: true}
@@ -213,9 +221,9 @@ func (f *fitter) longer(shape offer.Shape, p offer.Pool) string {
 	return f.live.LongerQoS(f.Config.Account, l, asked)
 }
 
-// cut is the walltime with which a shape that does not fit a partition would, 0
-// if something else keeps it out.
-func (f *fitter) cut(p offer.Pool) time.Duration {
+// most is how long a job may be on a partition, by all that limits it; 0 = as long
+// as it likes.
+func (f *fitter) most(p offer.Pool) time.Duration {
 	most := f.longest(p)
 	lower := func(d time.Duration) {
 		if d > 0 && (most == 0 || d < most) {
@@ -228,6 +236,13 @@ func (f *fitter) cut(p offer.Pool) time.Duration {
 	if q := f.profiled(p.Name); q != nil && (f.live == nil || f.live.Closed) {
 		lower(q.MaxTime)
 	}
+	return most
+}
+
+// cut is the walltime with which a shape that does not fit a partition would, 0
+// if something else keeps it out.
+func (f *fitter) cut(p offer.Pool) time.Duration {
+	most := f.most(p)
 	if most == 0 || f.shape.Walltime <= most {
 		return 0
 	}
@@ -288,8 +303,8 @@ func (b *Site) limits(s *cluster.Facts, shape offer.Shape, o script.Options, p o
 		return "", ""
 	}
 	name := b.QoSName(s, l, o.QoS)
-	if why, would := s.Forbids(b.Config.Account, name, o.Reservation != "", shape, l); why != "" {
+	if why, would := s.Forbids(b.Config.Account, name, o.Wishes().Reservation != "", shape, l); why != "" {
 		return why, would
 	}
-	return s.UnmetOn(l, wishes(o))
+	return s.UnmetOn(l, o.Wishes())
 }

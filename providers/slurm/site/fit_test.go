@@ -51,26 +51,26 @@ func TestWrongCampaigns(t *testing.T) {
 		on         string // the partition of which something is said
 		why, would string // parts of it; of would "-" = none is asked for
 	}{
-		"partition, mistyped":              {options: `"partition": "aa10"`, on: "amilan", why: "there is no partition aa10 here; did you mean aa100?", would: "choose partition amilan (7d)"},
-		"partition that is not there":      {options: `"partition": "gpuqueue"`, on: "amilan", why: "there is no partition gpuqueue here; there are aa100, ", would: "choose partition amilan (7d)"},
-		"partition for tests":              {options: `"partition": "atesting"`, on: "atesting", why: "atesting is for tests only", would: "choose partition amilan (7d)"},
+		"partition, mistyped":              {options: `"partition": "aa10"`, on: "amilan", why: "there is no partition aa10 here; did you mean aa100?", would: "choose partition amilan (24h)"},
+		"partition that is not there":      {options: `"partition": "gpuqueue"`, on: "amilan", why: "there is no partition gpuqueue here; there are aa100, ", would: "choose partition amilan (24h)"},
+		"partition for tests":              {on: "atesting", why: "atesting is for tests only", would: "choose partition amilan (24h)"},
 		"longer than the partition":        {options: `"partition": "small", "qos": "long"`, shape: offer.Shape{Walltime: 30 * time.Hour}, on: "small", why: "partition small ends jobs at 24h", would: "choose partition amilan (7d)"},
 		"longer than the qos":              {shape: offer.Shape{Walltime: 30 * time.Hour}, on: "amilan", why: "qos normal ends jobs at 24h", would: `set qos = "long" in options "slurm"`},
 		"longer than any qos":              {shape: offer.Shape{Walltime: 240 * time.Hour}, on: "amilan", why: "qos normal ends jobs at 24h", would: "-"},
-		"no GPUs":                          {options: `"partition": "amilan"`, shape: offer.Shape{GPUs: 1}, on: "amilan", why: "has no GPUs", would: "choose partition aa100 (7d) or billed (24h)"},
+		"no GPUs":                          {options: `"partition": "amilan"`, shape: offer.Shape{GPUs: 1}, on: "amilan", why: "has no GPUs", would: "choose partition aa100 (24h) or billed (24h)"},
 		"another type":                     {options: `"partition": "aa100"`, shape: offer.Shape{GPUs: 1, GPU: offer.GPU{Models: []string{"H100"}}}, on: "aa100", why: "GPUs of model A100", would: "-"},
 		"too many GPUs of a node":          {shape: offer.Shape{GPUs: 4}, on: "aa100", why: "a node of partition aa100 has 3 GPUs, 4 are asked for", would: "-"},
 		"too many GPUs of each node":       {shape: offer.Shape{GPUs: 8, Nodes: 2}, on: "aa100", why: "has 3 GPUs, 4 are asked for", would: "-"},
 		"too many cores":                   {shape: offer.Shape{CPUs: 65}, on: "amilan", why: "has 64 cores, 65 are asked for", would: "-"},
 		"too much memory":                  {options: `"partition": "amilan"`, shape: offer.Shape{Memory: 300 * gib}, on: "amilan", why: "has 256GiB of memory, 300GiB are asked for", would: "-"},
 		"memory of a node that is down":    {shape: offer.Shape{Memory: 300 * gib}, on: "halfdead", why: "that would do are down or drained (dead1; `sinfo -R` says why)", would: "-"},
-		"all nodes are down":               {options: `"partition": "alldead"`, on: "alldead", why: "down or drained (dead1, dead2;", would: "choose partition amilan (7d)"},
+		"all nodes are down":               {options: `"partition": "alldead"`, on: "alldead", why: "down or drained (dead1, dead2;", would: "choose partition amilan (24h)"},
 		"too many nodes":                   {shape: offer.Shape{Nodes: 3, CPUs: 3}, on: "amilan", why: "gives a job 2 nodes at most, 3 are asked for", would: "-"},
 		"too many nodes, by options":       {options: `"nodes": 5`, on: "amilan", why: "gives a job 2 nodes at most, 5 are asked for", would: "-"},
-		"too few nodes":                    {options: `"partition": "minn"`, on: "minn", why: "takes jobs of 2 nodes or more, 1 are asked for", would: "choose partition amilan (7d)"},
-		"memory of a job on a node":        {options: `"partition": "small"`, shape: offer.Shape{Memory: 16 * gib}, on: "small", why: "gives a job 8GiB of memory of a node at most, 16GiB", would: "choose partition amilan (7d)"},
-		"cores of a job on a node":         {options: `"partition": "small"`, shape: offer.Shape{CPUs: 8}, on: "small", why: "gives a job 4 cores of a node at most, 8", would: "choose partition amilan (7d)"},
-		"memory of a core":                 {options: `"partition": "memcpu"`, shape: offer.Shape{Memory: 200 * gib}, on: "memcpu", why: "200GiB would take 100 cores, its nodes have 64", would: "choose partition amilan (7d)"},
+		"too few nodes":                    {options: `"partition": "minn"`, on: "minn", why: "takes jobs of 2 nodes or more, 1 are asked for", would: "choose partition amilan (24h)"},
+		"memory of a job on a node":        {options: `"partition": "small"`, shape: offer.Shape{Memory: 16 * gib}, on: "small", why: "gives a job 8GiB of memory of a node at most, 16GiB", would: "choose partition amilan (24h)"},
+		"cores of a job on a node":         {options: `"partition": "small"`, shape: offer.Shape{CPUs: 8}, on: "small", why: "gives a job 4 cores of a node at most, 8", would: "choose partition amilan (24h)"},
+		"memory of a core":                 {options: `"partition": "memcpu"`, shape: offer.Shape{Memory: 200 * gib}, on: "memcpu", why: "200GiB would take 100 cores, its nodes have 64", would: "choose partition amilan (24h)"},
 		"for another account":              {options: `"partition": "peakonly"`, on: "peakonly", why: "for accounts peak, not campus", would: `set account = "peak" in the backend block`},
 		"for another than the own account": {account: "campus", options: `"partition": "peakonly"`, on: "peakonly", why: "for accounts peak, not campus", would: `set account = "peak" in the backend block`},
 		"not for the account":              {options: `"partition": "nocampus"`, on: "nocampus", why: "not for account campus", would: `set account = "tight" or "peak"`},
@@ -79,7 +79,7 @@ func TestWrongCampaigns(t *testing.T) {
 		"qos, mistyped":                    {options: `"qos": "lnog"`, on: "amilan", why: "there is no qos lnog here; did you mean long?", would: `set qos = "long" in options "slurm"`},
 		"qos of others":                    {options: `"qos": "notmine"`, on: "amilan", why: "qos notmine is not yours", would: `set qos = "grp16" or "long" or "mins"`},
 		"qos of another account":           {account: "tight", options: `"qos": "long"`, on: "amilan", why: "qos long is not yours", would: `set qos = "normal" in options "slurm"`},
-		"cores of a job of the qos":        {options: `"partition": "pqos"`, shape: offer.Shape{CPUs: 16}, on: "pqos", why: "qos capped gives a job 8 cores at most, 16 are asked for", would: "ask for at most cpus = 8; or choose partition amilan (7d)"},
+		"cores of a job of the qos":        {options: `"partition": "pqos"`, shape: offer.Shape{CPUs: 16}, on: "pqos", why: "qos capped gives a job 8 cores at most, 16 are asked for", would: "ask for at most cpus = 8; or choose partition amilan (24h)"},
 		"memory of a job of the qos":       {options: `"partition": "pqos"`, shape: offer.Shape{CPUs: 4, Memory: 20 * gib}, on: "pqos", why: "qos capped gives a job 10GiB of memory at most, 20GiB", would: `ask for at most memory = "10GiB"`},
 		"less than the qos wants":          {options: `"partition": "pqos"`, on: "pqos", why: "qos capped takes jobs of 2 cores or more, 1 are asked for", would: "ask for cpus = 2"},
 		"cores of all jobs of the qos":     {options: `"qos": "grp16"`, shape: offer.Shape{CPUs: 20}, on: "small", why: "qos grp16 gives all its jobs together 16 cores at most, 20", would: "-"},
@@ -92,15 +92,20 @@ func TestWrongCampaigns(t *testing.T) {
 		"a qos of none":                    {options: `"qos": "full"`, on: "halfdead", why: "qos full takes no jobs: the site has set a limit of it to 0", would: `set qos = "grp16" or "long"`},
 		"an account of none":               {account: "zero", on: "halfdead", why: "account zero takes no jobs", would: `set account = "tight" or "campus" or "peak"`},
 		"cores of a job of the account":    {account: "tight", shape: offer.Shape{CPUs: 8}, on: "amilan", why: "account tight gives a job 4 cores at most, 8", would: "ask for at most cpus = 4"},
-		"closed":                           {options: `"partition": "closed"`, on: "closed", why: "closed now (DOWN)", would: "choose partition amilan (7d)"},
-		"inactive":                         {options: `"partition": "inact"`, on: "inact", why: "closed now (INACTIVE)", would: "choose partition amilan (7d)"},
-		"draining":                         {options: `"partition": "draining"`, on: "draining", why: "takes no new jobs now (DRAIN)", would: "choose partition amilan (7d)"},
+		"closed":                           {options: `"partition": "closed"`, on: "closed", why: "closed now (DOWN)", would: "choose partition amilan (24h)"},
+		"inactive":                         {options: `"partition": "inact"`, on: "inact", why: "closed now (INACTIVE)", would: "choose partition amilan (24h)"},
+		"draining":                         {options: `"partition": "draining"`, on: "draining", why: "takes no new jobs now (DRAIN)", would: "choose partition amilan (24h)"},
 		"for reservations":                 {options: `"partition": "reqres"`, on: "reqres", why: "takes jobs of a reservation alone", would: `set reservation in options "slurm"; or choose partition amilan`},
 		"reservation, mistyped":            {options: `"reservation": "clas"`, on: "amilan", why: "there is no reservation clas here, it may have expired; did you mean class?", would: "-"},
 		"reservation of others":            {options: `"reservation": "class"`, on: "amilan", why: "reservation class is for users bob", would: "-"},
 		"feature that is not there":        {options: `"constraint": "haswell"`, on: "amilan", why: "no node here has feature haswell; there are a100, ib, milan", would: "-"},
-		"feature of other partitions":      {options: `"constraint": "a100", "partition": "amilan"`, on: "amilan", why: "no node of partition amilan has feature a100", would: "choose partition aa100 (7d) or billed (24h)"},
+		"feature of other partitions":      {options: `"constraint": "a100", "partition": "amilan"`, on: "amilan", why: "no node of partition amilan has feature a100", would: "choose partition aa100 (24h) or billed (24h)"},
 		"features of no node at once":      {options: `"constraint": "ib&milan", "partition": "amilan"`, shape: offer.Shape{Nodes: 2, CPUs: 2}, on: "amilan", why: "partition amilan has 1 node with 1 core, feature ib, feature milan, 2 are asked for", would: "-"},
+		"feature in extra":                 {options: `"partition": "amilan", "extra": ["-C", "a100"]`, on: "amilan", why: "no node of partition amilan has feature a100", would: "choose partition aa100 (24h) or billed (24h)"},
+		"feature in extra, mistyped":       {options: `"constraint": "ib", "extra": ["--constraint=haswell"]`, on: "amilan", why: "no node here has feature haswell", would: "-"},
+		"licenses in extra":                {options: `"extra": ["-L matlab:3"]`, on: "amilan", why: "there are 2 licenses matlab, 3 are asked for", would: `licenses = "matlab:2"`},
+		"reservation in extra":             {options: `"extra": ["--reservation=clas"]`, on: "amilan", why: "there is no reservation clas here", would: "-"},
+		"node of another partition":        {options: `"partition": "amilan", "extra": ["-w", "gpu[1-2]"]`, on: "amilan", why: "partition amilan has no node gpu[1-2]", would: "choose partition aa100 (24h) or billed (24h)"},
 		"license, mistyped":                {options: `"licenses": "matlap"`, on: "amilan", why: "there is no license matlap here; did you mean matlab?", would: "-"},
 		"too many licenses":                {options: `"licenses": "matlab:3"`, on: "amilan", why: "there are 2 licenses matlab, 3 are asked for", would: "-"},
 	} {
@@ -118,6 +123,21 @@ func TestWrongCampaigns(t *testing.T) {
 				t.Errorf("fits %v: %s\nwhat would: %s", q.Fits, q.Why, q.Would)
 			}
 		})
+	}
+}
+
+// TestNamedForTests: who names a partition for tests gets it; whether that is wise is
+// the plan's to say.
+func TestNamedForTests(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	strictSite(t, k)
+	q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: 30 * time.Minute, Options: `{"partition": "atesting"}`})
+	if !q["atesting"].Fits || q["amilan"].Fits {
+		t.Errorf("atesting: %+v\namilan: %+v", q["atesting"], q["amilan"])
+	}
+	if asked := strings.Join(k.f.sent(), "\n"); !strings.Contains(asked, "--partition=atesting") || strings.Contains(asked, "amilan") {
+		t.Errorf("Slurm was asked: %s", asked)
 	}
 }
 
@@ -222,7 +242,8 @@ func TestWithoutTheCluster(t *testing.T) {
 		"fits":                       {on: "amilan"},
 		"partition, mistyped":        {options: `"partition": "aa10"`, on: "amilan", why: "did you mean aa100?", would: "choose partition amilan (24h)"},
 		"partition that is left out": {config: `"exclude_partitions": ["al40"]`, options: `"partition": "al40"`, on: "amilan", why: "no partition al40", would: "-"},
-		"a partition for tests":      {options: `"partition": "atesting"`, on: "atesting", why: "for tests only", would: "choose partition amilan (24h)"},
+		"a partition for tests":      {on: "atesting", why: "for tests only", would: "choose partition amilan (24h)"},
+		"one for tests, by name":     {options: `"partition": "atesting"`, on: "atesting"},
 		"longer than the partition":  {options: `"partition": "aa100", "qos": "long"`, shape: offer.Shape{Walltime: 30 * time.Hour}, on: "aa100", why: "partition aa100 ends jobs at 24h", would: "choose partition gh200 (7d)"},
 		"longer than the qos":        {options: `"partition": "gh200"`, shape: offer.Shape{Walltime: 30 * time.Hour}, on: "gh200", why: "qos normal ends jobs at 24h", would: `set qos = "long"`},
 		"a qos of other partitions":  {options: `"partition": "aa100", "qos": "mem"`, on: "aa100", why: "qos mem is for partition amem", would: `set qos = "normal" or "long"`},

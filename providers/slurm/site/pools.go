@@ -30,6 +30,13 @@ func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
 		for i := range live.Partitions {
 			all = append(all, b.pool(live, &live.Partitions[i]))
 		}
+		standard := func(p offer.Pool) int { // where Slurm sends what names no partition
+			if live.Partition(p.Name).IsDefault {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(all, func(x, y offer.Pool) int { return standard(x) - standard(y) })
 	}
 	all = b.chosen(all)
 	if err == nil {
@@ -51,9 +58,10 @@ func (b *Site) known(why string) []offer.Pool {
 		}
 		all[i].Facts = b.whose(all[i], nil)
 		all[i].Notes = append(slices.Clone(all[i].Notes), "the cluster could not be asked: "+why)
-		if b.Price.Known {
-			all[i].Price = b.Price
+		if why := b.endsEarlier(nil, all[i]); why != "" {
+			all[i].Notes = append(all[i].Notes, why)
 		}
+		all[i].Price = stated(b.Price, all[i].Price)
 	}
 	return all
 }
@@ -136,14 +144,12 @@ func (b *Site) pool(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 
 // merged is one partition, the live facts over those of the profile.
 func (b *Site) merged(s *cluster.Facts, l *cluster.Partition) offer.Pool {
-	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: offer.Price{Known: true}, Source: s.Source()}
+	p := offer.Pool{Backend: b.Name, Name: l.Name, Word: "partition", Price: b.unlisted(), Source: s.Source()}
 	if known := b.profiledPool(l.Name); known.Name != "" {
 		p = known
 		p.Source = s.Source() + ", and profile " + b.Profile.Name
 	}
-	if b.Price.Known {
-		p.Price = b.Price
-	}
+	p.Price = stated(b.Price, p.Price)
 	p.Arrays, p.Wait, p.MinNodes = true, -1, max(l.MinNodes, 1)
 	if home, err := os.UserHomeDir(); err == nil {
 		p.Home = home // where a workdir's ~ is
@@ -167,13 +173,7 @@ func (b *Site) merged(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 			p.GPUClass = p.GPUModel
 		}
 	}
-	qos := b.QoSName(s, l, "")
-	for _, q := range s.Qualities(qos, l) {
-		p.MaxJobs = cluster.Least(p.MaxJobs, q.MaxJobs)
-	}
-	for _, most := range s.SubmitLimits(b.Config.Account, qos, l) {
-		p.MaxSubmit = cluster.Least(p.MaxSubmit, most.Most)
-	}
+	p.MaxJobs, p.MaxSubmit = b.jobs(s, l, "")
 	programs.Note(&p, l.Archs)
 	if s.Old() {
 		p.Notes = append(slices.Clone(p.Notes), "Slurm "+s.Version+" is older than any that muster is held against (20.11): what it does not tell is unknown")
@@ -184,6 +184,9 @@ func (b *Site) merged(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 			note += ", and may take " + units.FormatDuration(d) + " to come up"
 		}
 		p.Notes = append(slices.Clone(p.Notes), note)
+	}
+	if why := b.endsEarlier(s, p); why != "" {
+		p.Notes = append(slices.Clone(p.Notes), why)
 	}
 	if !l.Up {
 		p.Notes = append(slices.Clone(p.Notes), "the partition is closed now")

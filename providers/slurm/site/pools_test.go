@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestForTests: which partitions are for smokes only. What a profile says of
@@ -34,5 +35,33 @@ func TestForTests(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStandardPartitionFirst: where the backend block states no order, the
+// partition to which Slurm sends what names none comes before the others.
+func TestStandardPartitionFirst(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.f.answer = func(argv []string) *cluster.Result {
+		if !slices.Contains(argv, "partition") {
+			return nil
+		}
+		return &cluster.Result{Out: []byte("PartitionName=amem State=UP Default=NO\nPartitionName=bigmem State=UP Default=NO\nPartitionName=cpu State=UP Default=YES\n")}
+	}
+	for config, want := range map[string][]string{
+		`{}`: {"cpu", "amem", "bigmem"},
+		`{"partitions": ["bigmem", "cpu", "amem"]}`: {"bigmem", "cpu", "amem"},
+	} {
+		k.b.Config = []byte(config)
+		k.restart()
+		pools, err := k.s.Pools(t.Context())
+		var names []string
+		for _, p := range pools {
+			names = append(names, p.Name)
+		}
+		if err != nil || !slices.Equal(names, want) {
+			t.Errorf("%s: %q, %v; want %q", config, names, err, want)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 			tell(i, "Workdir cannot be used", "%s", why)
 			continue
 		}
-		out = append(out, room.Look(i, workdir, c)...)
+		out = append(out, room.Look(i, workdir, c, filesOfJob)...)
 		for _, r := range c.Require {
 			if err := attempt.Required(&providers.Job{Workdir: workdir, Require: []providers.Require{r}}); err != nil {
 				tell(i, "A required file is not there", "%v", err)
@@ -63,6 +63,10 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 	}
 	return out, nil
 }
+
+// filesOfJob is how many files a job has of ours in its workdir: two logs, and its
+// claim, a folder of its id and of what it became.
+const filesOfJob = 2 + 4
 
 // roomOnly reports whether a check is about the volume of its workdir alone, at
 // which an apply looks again and again: Slurm has no part in that.

@@ -3,6 +3,7 @@ package site
 import (
 	"testing"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -28,12 +29,75 @@ func TestCharged(t *testing.T) {
 		"billing of whole nodes":               {offer.Price{}, "0.5", plain, offer.Shape{CPUs: 4, Nodes: 2}, true, offer.Price{Known: true, SUPerNodeHour: "32"}},
 		"GPUs of whole nodes":                  {offer.Price{SUPerGPUHour: "7"}, "", plain, two, true, offer.Price{SUPerNodeHour: "21"}},
 		"a partition that gives whole nodes":   {offer.Price{SUPerCPUHour: "0.25"}, "", own, offer.Shape{CPUs: 1}, false, offer.Price{SUPerNodeHour: "16"}},
+		"billing is known by now":              {offer.Price{Known: true, UnknownSU: true}, "0.5", plain, two, false, offer.Price{Known: true, SUPerGPUHour: "1"}},
+		"billing beside a rate for each GPU":   {offer.Price{Known: true, SUPerGPUHour: "7"}, "0.5", plain, two, false, offer.Price{Known: true, SUPerGPUHour: "8"}},
+		"billing beside rates of whole nodes":  {offer.Price{Known: true, SUPerGPUHour: "7", SUPerNodeHour: "1"}, "0.5", own, two, false, offer.Price{Known: true, SUPerNodeHour: "54"}},
+		"billing of GPUs that are given":       {offer.Price{Known: true}, "1", plain, offer.Shape{CPUs: 4, GPUs: 3, Nodes: 2}, false, offer.Price{Known: true, SUPerGPUHour: "1"}},
+		"no price where others have one":       {offer.Price{Known: true, UnknownSU: true}, "", own, two, false, offer.Price{Known: true, UnknownSU: true}},
 		"no price is none of whole nodes":      {offer.Price{Known: true}, "", own, offer.Shape{CPUs: 1}, false, offer.Price{Known: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := charged(c.price, c.perBilling, &cluster.Facts{}, c.l, c.shape, c.exclusive); got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestPricesOfASite: what a backend block says of money leaves what the profile
+// says of service units, and a partition without a rate beside others that have
+// one is of an unknown price, whether the profile has the partition or not, and
+// whether the cluster was asked or not.
+func TestPricesOfASite(t *testing.T) {
+	t.Parallel()
+	const head = "site = \"x\"\nverified = \"2026-05\"\n"
+	part := func(name, price string) string {
+		return "partition \"" + name + "\" {\n  max_time = \"1h\"\n  price {\n" + price + "\n}\n}\n"
+	}
+	const bare = "partition \"bare\" {\n  max_time = \"1h\"\n}\n"
+	node := part("paid", "service_units_per_node_hour = 4")
+	live := &cluster.Facts{Partitions: []cluster.Partition{{Name: "paid", Up: true, CPUs: 8}, {Name: "bare", Up: true, CPUs: 8}, {Name: "new", Up: true, CPUs: 8}}}
+	unknown, free := offer.Price{Known: true, UnknownSU: true}, offer.Price{Known: true}
+	four := offer.Price{Known: true, Estimated: true, SUPerNodeHour: "4"}
+	for name, c := range map[string]struct {
+		profile         string // "" = none
+		block           offer.Price
+		paid, bare, new offer.Price
+	}{
+		"no profile":                        {"", offer.Price{}, free, free, free},
+		"nothing is charged":                {head + bare + "partition \"paid\" {\n  max_time = \"1h\"\n}\n", offer.Price{}, free, free, free},
+		"one is charged":                    {head + node + bare, offer.Price{}, four, unknown, unknown},
+		"by what only the cluster reckons":  {head + part("paid", "service_units_per_billing_hour = 4") + bare, offer.Price{}, offer.Price{Known: true, Estimated: true, UnknownSU: true}, unknown, unknown},
+		"whole nodes of no price":           {head + node + part("bare", "whole_node = true"), offer.Price{}, four, offer.Price{Known: true, Estimated: true, UnknownSU: true}, unknown},
+		"the other is said to be free":      {head + node + part("bare", "service_units_per_node_hour = 0"), offer.Price{}, four, offer.Price{Known: true, Estimated: true, SUPerNodeHour: "0"}, unknown},
+		"the block says what all charge":    {head + node + bare, offer.Price{Known: true, SUPerCPUHour: "2"}, offer.Price{Known: true, SUPerCPUHour: "2"}, offer.Price{Known: true, SUPerCPUHour: "2"}, offer.Price{Known: true, SUPerCPUHour: "2"}},
+		"the block says that all are free":  {head + node + bare, offer.Price{Known: true, SUPerCPUHour: "0"}, offer.Price{Known: true, SUPerCPUHour: "0"}, offer.Price{Known: true, SUPerCPUHour: "0"}, offer.Price{Known: true, SUPerCPUHour: "0"}},
+		"the block says what money charges": {head + node + bare, offer.Price{Known: true, USDPerHour: "1"}, offer.Price{Known: true, USDPerHour: "1", SUPerNodeHour: "4"}, offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := providers.Backend{Name: "slurm.x", Price: c.block}
+			if c.profile != "" {
+				config.Profile, config.ProfileSource = "site.hcl", c.profile
+			}
+			b, err := New(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]offer.Price{"paid": c.paid, "bare": c.bare, "new": c.new}
+			for i := range live.Partitions {
+				if p := b.pool(live, &live.Partitions[i]); p.Price != want[p.Name] {
+					t.Errorf("%s, asked: %+v, not %+v", p.Name, p.Price, want[p.Name])
+				}
+			}
+			if c.profile == "" {
+				return
+			}
+			for _, p := range b.known("it is away") {
+				if p.Price != want[p.Name] {
+					t.Errorf("%s, away: %+v, not %+v", p.Name, p.Price, want[p.Name])
+				}
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func (b *Site) Quote(ctx context.Context, shapes []offer.Shape) ([]offer.Quote, 
 		for _, p := range pools {
 			q := f.quote(p)
 			q.Shape = i
-			if l := live.Partition(p.Name); l != nil && !b.Price.Known {
+			if l := live.Partition(p.Name); l != nil {
 				q.Price = charged(p.Price, b.perBilling(p.Name), live, l, f.shape, o.Exclusive)
 			}
 			if wait, asked := waits[p.Name]; asked {
@@ -128,7 +128,10 @@ func (f *fitter) trials(ctx context.Context, most int) map[string]time.Duration 
 		if waits[p.Name] = wait; err != nil {
 			m := misfit{refused: true}
 			m.why, m.would = refused(err)
-			f.found[p.Name] = m
+			if f.found[p.Name] = m; cluster.Unread(err) {
+				f.wrong = m
+				return nil
+			}
 		}
 	}
 	return waits
@@ -158,8 +161,8 @@ func (f *fitter) awake(p offer.Pool, q offer.Quote) time.Duration {
 	if l == nil || !q.Fits {
 		return q.Wait
 	}
-	least := f.live.Resumes(l, f.shape, f.o.Constraint)
-	if opens := f.live.Opens(f.o.Reservation); !opens.IsZero() {
+	least := f.live.Resumes(l, f.shape, f.o.Wishes().Constraint)
+	if opens := f.live.Opens(f.o.Wishes().Reservation); !opens.IsZero() {
 		least = max(least, time.Until(opens).Round(time.Second))
 	}
 	if least == 0 {

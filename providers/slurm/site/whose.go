@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
@@ -45,6 +46,15 @@ func (b *Site) whose(p offer.Pool, s *cluster.Facts) (out []offer.Fact) {
 			}
 		}
 		out = append(out, f)
+	}
+	said := func(name, value string) {
+		out = append(out, offer.Fact{Name: name, Value: value, Source: "cluster", Since: s.Asked.UTC().Format("15:04 UTC")})
+	}
+	if l := s.Partition(p.Name); l != nil && len(l.GPUs) > 0 {
+		said(gres, l.Types())
+	}
+	if s != nil && s.MaxArray > 0 {
+		said(jobsOf, number(s.MaxArray))
 	}
 	return append(out, b.saidAlone(p.Name)...)
 }
@@ -94,6 +104,9 @@ func (b *Site) saidAlone(pool string) (out []offer.Fact) {
 	switch known := b.profiledPool(pool); {
 	case b.Price.Known:
 		out = append(out, offer.Fact{Name: "price", Value: charges(b.Price, ""), Source: "backend block"})
+		if !b.Price.InServiceUnits() {
+			say("price in service units", charges(offer.Price{UnknownSU: known.Price.UnknownSU, SUPerGPUHour: known.Price.SUPerGPUHour, SUPerNodeHour: known.Price.SUPerNodeHour, SUPerCPUHour: known.Price.SUPerCPUHour}, b.perBilling(pool)))
+		}
 	case known.Name != "":
 		say("price", charges(known.Price, b.perBilling(pool)))
 	}
@@ -105,7 +118,11 @@ func (b *Site) saidAlone(pool string) (out []offer.Fact) {
 		say("for tests", cmp.Or(strings.Join(known.StandsFor, ", "), "yes"))
 	}
 	for _, c := range known.Clocks {
-		say(c.What, units.FormatDuration(c.After)+" after the last use")
+		when := units.FormatDuration(c.After) + " after the last use"
+		if !c.At.IsZero() {
+			when = "on " + c.At.UTC().Format(time.DateOnly)
+		}
+		say(c.What, when)
 	}
 	say("site", b.Profile.Site)
 	for _, q := range b.Profile.QoS {
@@ -144,6 +161,9 @@ func charges(p offer.Price, perBilling string) string {
 		if r.rate != "" {
 			parts = append(parts, fmt.Sprintf(r.format, r.rate))
 		}
+	}
+	if p.UnknownSU && perBilling == "" {
+		parts = append(parts, "service units not known")
 	}
 	return strings.Join(parts, " + ")
 }

@@ -59,7 +59,7 @@ func TestWhoseFacts(t *testing.T) {
 	want := slices.Concat([]offer.Fact{
 		live("cores", "64", ""), live("memory", "250GiB", ""), live("GPUs", "3", "4 in profile site.hcl"), live("GPU model", "A100", ""),
 		written("GPU memory", "40GiB"), live("cores or GPUs in all", "30", ""), live("walltime", "no limit", "24h in profile site.hcl"),
-		live("nodes of a job", "10", ""),
+		live("nodes of a job", "10", ""), live("GRES", "gpu:a100:3", ""),
 	}, alone)
 	if diff := cmp.Diff(want, b.pool(s, &s.Partitions[0]).Facts); diff != "" {
 		t.Errorf("live (-want +got):\n%s", diff)

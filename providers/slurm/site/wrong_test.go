@@ -19,10 +19,11 @@ func TestOneMistakeIsToldOnce(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
 		`"qos": "lnog"`:             `there is no qos lnog here; did you mean long? | set qos = "long" in options "slurm"`,
-		`"partition": "aa10"`:       "there is no partition aa10 here; did you mean aa100? | choose partition amilan (7d)",
+		`"partition": "aa10"`:       "there is no partition aa10 here; did you mean aa100? | choose partition amilan (24h)",
 		`"licenses": "matlap"`:      "there is no license matlap here; did you mean matlab? | ",
 		`"licenses": "matlab:3"`:    `there are 2 licenses matlab, 3 are asked for | ask for at most licenses = "matlab:2"`,
 		`"reservation": "clas"`:     "there is no reservation clas here, it may have expired; did you mean class? | ",
+		`"extra": ["-C", "haswel"]`: "no node here has feature haswel; there are a100, ib, milan | ",
 		`"constraint": "haswell|a"`: "no node here has feature haswell; there are a100, ib, milan | ",
 	} {
 		t.Run(options, func(t *testing.T) {
@@ -218,5 +219,54 @@ func TestUnreadableOptions(t *testing.T) {
 				t.Errorf("%s: %+v", options, q)
 			}
 		}
+	}
+}
+
+// TestUnreadableExtra: what sbatch cannot read it reads nowhere: it is asked once,
+// and that is said of every partition, also of those that were not asked about.
+func TestUnreadableExtra(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.b.Config = []byte(`{"account": "campus"}`)
+	k.f.refuse = func([]string) *cluster.Result {
+		return &cluster.Result{Code: 255, Err: []byte("sbatch: unrecognized option '--nosuch=5'\nTry \"sbatch --help\" for more information\n")}
+	}
+	strictSite(t, k)
+	for pool, q := range k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour, Options: `{"extra": ["--nosuch=5"]}`}) {
+		if q.Fits || !strings.HasPrefix(q.Why, "Slurm would refuse it: sbatch here has no such option") || strings.Contains(q.Would, "partition") {
+			t.Errorf("%s: %s | %s", pool, q.Why, q.Would)
+		}
+	}
+	if n := len(k.f.sent()); n > 2 { // with what is in extra, and without
+		t.Errorf("sbatch was asked %d times", n)
+	}
+}
+
+// TestNoAccountIsOneError: to whom Slurm gives no account at all that is said, and
+// not that each partition would refuse him.
+func TestNoAccountIsOneError(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	strictSite(t, k)
+	facts := k.f.answer
+	k.f.answer = func(argv []string) *cluster.Result {
+		switch line := strings.Join(argv, " "); {
+		case strings.Contains(line, "show assoc"), strings.Contains(line, "show user"):
+			return &cluster.Result{}
+		case strings.Contains(line, "show config"):
+			return &cluster.Result{Out: []byte("AccountingStorageEnforce = associations,limits,qos\n")}
+		}
+		return facts(argv)
+	}
+	k.f.refuse = func([]string) *cluster.Result {
+		return &cluster.Result{Code: 1, Err: []byte("allocation failure: Invalid account or account/partition combination specified\n")}
+	}
+	k.restart()
+	found, err := k.s.Preflight(t.Context(), nil)
+	if err != nil || len(found) != 1 || found[0].Summary != "You have no account here" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: 30 * time.Hour})["amilan"]; !q.Fits || len(k.f.sent()) > 0 {
+		t.Errorf("amilan: %+v; sbatch was asked %q", q, k.f.sent())
 	}
 }

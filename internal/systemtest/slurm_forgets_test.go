@@ -1,0 +1,110 @@
+package systemtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// slurmTwice is two jobs, and two after each of them.
+const slurmTwice = `campaign "forgets" {}
+backend "slurm" "lab" { workdir = "WORKDIR" }
+phase "told" {
+  grid { axes = { i = range(0, 2) } }
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo job ${cell.i} >> RECORD; echo x > ${output.r}"
+    output "r" { path = "out/t${cell.i}" }
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+phase "unheard" {
+  grid {
+    axes = {
+      i = range(0, 2)
+      k = range(0, 2)
+    }
+  }
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo job ${2 + 2 * cell.i + cell.k} >> RECORD; cp ${input.t} ${output.r}"
+    input "t" { from = phase.told.output.r }
+    output "r" { path = "out/u${cell.i}${cell.k}" }
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+`
+
+// slurmReleaseForgotten: the controller is killed before it has saved that what
+// it was handed was let go. The next pass lets it go again, and it runs once.
+func slurmReleaseForgotten(t *testing.T) {
+	c := onSlurm(t, slurmTwice)
+	state := filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state", "job_state")
+	saved := filepath.Join(c.workdir, "job_state")
+	// What the controller has saved with all of it in, and nothing let go. What it
+	// lets go after that does not start.
+	c.count(fmt.Sprintf(`case "$1" in release)
+  until grep -qa 'unheard\.' %[1]s; do sleep 0.1; done
+  cp %[1]s %[2]s
+  PATH=${PATH#*:} scontrol update nodename=cpu1,cpu2 state=drain reason=test;;
+esac`, state, saved), "scontrol")
+	resume := func() { exec.Command("scontrol", "update", "nodename=cpu1,cpu2", "state=resume").Run() }
+	t.Cleanup(func() {
+		repair(t)
+		resume()
+	})
+	c.must("apply", "-detach", "-auto-approve")
+	c.count("", "scontrol")
+	if got := c.reasons(); strings.Contains(got, "JobHeldUser") {
+		t.Fatalf("it is not let go: %s", got)
+	}
+	if err := syscall.Kill(controller(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{state, state + ".old"} {
+		if err := os.WriteFile(f, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	repair(t)
+	resume()
+	if got := c.reasons(); strings.Count(got, "JobHeldUser") != 6 {
+		t.Fatalf("the controller has not forgotten it: %q", got)
+	}
+	if out := c.must("status", "-refresh", "-verbose"); !strings.Contains(strings.Join(strings.Fields(out), " "), "slurmctld was killed, and has forgotten that it was let go") {
+		t.Errorf("status does not say what it waits for\n%s", out)
+	}
+	c.must("apply", "-once", "-auto-approve")
+	c.idle(2 * time.Minute)
+	c.wantRan("job", 6)
+	if out := c.must("apply", "-auto-approve"); !strings.Contains(out, "6 of 6 jobs done and verified") {
+		t.Errorf("%s", out)
+	}
+}
+
+// reasons is why what waits of this world's jobs waits.
+func (c *cluster) reasons() string {
+	out, _ := exec.Command("squeue", "-h", "-r", "-t", "PENDING", "-o", "%Z %r").Output()
+	var mine []string
+	for line := range strings.Lines(string(out)) {
+		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), c.workdir+" "); ok {
+			mine = append(mine, reason)
+		}
+	}
+	return strings.Join(mine, "\n")
+}
