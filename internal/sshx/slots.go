@@ -20,15 +20,16 @@ const maxSessions = 10
 const (
 	refusedWait    = 20 * time.Millisecond
 	refusedWaitMax = time.Second
-	idleRefusals   = 7 // in a row, with nothing of ours open, about 2.5 s: it allows none
+	idleRefusals   = 7 // in a row with no session granted, about 2.5 s: it allows none
 )
 
 // slots are the sessions of one connection.
 type slots struct {
-	mu    sync.Mutex
-	taken int
-	open  int
-	freed chan struct{} // closed, and made anew, when a slot comes free
+	mu      sync.Mutex
+	taken   int
+	open    int           // granted and not ended
+	granted int           // ever
+	freed   chan struct{} // closed, and made anew, when a slot comes free
 }
 
 func newSlots() *slots { return &slots{freed: make(chan struct{})} }
@@ -58,6 +59,7 @@ func (s *slots) take(ctx context.Context, gone <-chan struct{}) error {
 func (s *slots) opened() {
 	s.mu.Lock()
 	s.open++
+	s.granted++
 	s.mu.Unlock()
 }
 
@@ -73,10 +75,26 @@ func (s *slots) give(opened bool) {
 	s.freed = make(chan struct{})
 }
 
-func (s *slots) state() (open int, freed <-chan struct{}) {
+func (s *slots) state() (open, granted int, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open, s.freed
+	return s.open, s.granted, s.freed
+}
+
+// idleness counts refusals in a row for which no session of ours is to blame.
+// A look at what is open now does not tell: on a busy machine, a short session
+// takes the place while the server is asked and has ended when we look.
+type idleness struct{ refusals, granted int }
+
+// refused reports whether the server allows no session at all, given what is
+// open now and how many it has granted so far.
+func (i *idleness) refused(open, granted int) (none bool) {
+	if open > 0 || granted != i.granted {
+		*i = idleness{granted: granted}
+		return false
+	}
+	i.refusals++
+	return i.refusals >= idleRefusals
 }
 
 // errGone says that the connection had died before anything was asked of it.
@@ -98,17 +116,15 @@ func (c *conn) session(ctx context.Context) (s *ssh.Session, end func(), err err
 
 // granted asks for a session until the server has room for one.
 func (c *conn) granted(ctx context.Context) (*ssh.Session, error) {
-	wait, idle := refusedWait, 0
+	wait, idle := refusedWait, idleness{}
 	for {
-		_, freed := c.slots.state()
+		_, _, freed := c.slots.state()
 		s, err := c.newSession(ctx)
 		var refused *ssh.OpenChannelError
 		if err == nil || !errors.As(err, &refused) {
 			return s, err
 		}
-		if open, _ := c.slots.state(); open > 0 {
-			idle = 0
-		} else if idle++; idle >= idleRefusals {
+		if open, granted, _ := c.slots.state(); idle.refused(open, granted) {
 			return nil, &Error{Class: Config, Summary: c.host + " opens no session", cause: err,
 				Detail: fmt.Sprintf("its ssh server says %q", refused.Message), Hint: "MaxSessions in its sshd_config must be 1 or more, and the account may need a login shell"}
 		}
