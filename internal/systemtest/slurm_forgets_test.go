@@ -108,3 +108,75 @@ func (c *cluster) reasons() string {
 	}
 	return strings.Join(mine, "\n")
 }
+
+// slurmLimited is an array whose jobs wait for a word.
+const slurmLimited = `campaign "limited" {}
+backend "slurm" "lab" { workdir = "WORKDIR" }
+phase "a" {
+  grid { axes = { i = range(0, 6) } }
+  max_parallel = 2
+  place { candidates = [backend.slurm.lab] }
+  job {
+    command = "echo job ${cell.i} >> RECORD; until [ -e WORKDIR/go ]; do sleep 0.1; done"
+    resources {
+      memory   = "50MiB"
+      walltime = "5m"
+    }
+  }
+}
+`
+
+// slurmThrottleForgotten: the controller is killed before it has saved how many
+// of an array may run now. The next pass tells it again.
+func slurmThrottleForgotten(t *testing.T) {
+	c := onSlurm(t, slurmLimited)
+	t.Cleanup(func() { repair(t) })
+	c.must("apply", "-detach", "-auto-approve")
+	throttle := func() string {
+		for line := range strings.Lines(c.slurm("squeue", "-h", "-t", "PENDING", "-o", "%Z %K")) {
+			if list, ok := strings.CutPrefix(strings.TrimSpace(line), c.workdir+" "); ok {
+				return list
+			}
+		}
+		return ""
+	}
+	c.until("two that run", time.Minute, func() bool { return len(c.ran()) == 2 })
+	if got := throttle(); got != "2-5%2" {
+		t.Fatalf("it is submitted as %s", got)
+	}
+	state, running := filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state", "job_state"), time.Now()
+	c.until("saved state", time.Minute, func() bool {
+		fi, err := os.Stat(state)
+		return err == nil && fi.ModTime().After(running)
+	})
+	saved, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write("campaign.muster.hcl", strings.Replace(c.campaign(), "max_parallel = 2", "max_parallel = 1", 1))
+	c.run("apply", "-once", "-auto-approve") // not all is done
+	if got := throttle(); got != "2-5%1" {
+		t.Fatalf("another limit is not told: %s", got)
+	}
+	if err := syscall.Kill(controller(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{state, state + ".old"} {
+		if err := os.WriteFile(f, saved, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	repair(t)
+	if got := throttle(); got != "2-5%2" {
+		t.Fatalf("the controller has not forgotten it: %s", got)
+	}
+	c.run("apply", "-once", "-auto-approve")
+	if got := throttle(); got != "2-5%1" {
+		t.Errorf("after the next pass it is %s", got)
+	}
+	if err := os.WriteFile(filepath.Join(c.workdir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.idle(2 * time.Minute)
+	c.wantRan("job", 6)
+}

@@ -56,6 +56,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("an array that Slurm has twice", slurmSentTwice)
 	t.Run("controller restarted", slurmRestarted)
 	t.Run("controller forgets a release", slurmReleaseForgotten)
+	t.Run("controller forgets a limit", slurmThrottleForgotten)
 	t.Run("controller hung for long", slurmHungLong)
 	t.Run("munge dead", slurmNoMunge)
 	t.Run("accounting dead", slurmNoAccounting)

@@ -71,9 +71,9 @@ func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string
 
 // Queue is every job of this user that the controller knows, ended ones too
 // for as long as it does: one call for everything. squeue -j fails as a whole
-// for one id that was forgotten.
+// for one id that was forgotten; -r leaves out how many of an array may run.
 func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
-	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.User, "-o", strings.Join(queueFields, fieldEnd)+recordEnd)
+	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-t", "all", "-u", c.User, "-o", strings.Join(queueFields, fieldEnd)+recordEnd)
 	if err != nil {
 		return nil, err
 	}

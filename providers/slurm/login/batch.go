@@ -33,10 +33,11 @@ type batch struct {
 	jobs map[int]*job
 	// id is Slurm's, "" until it is known; tried is when an sbatch was begun
 	// whose outcome is not known.
-	id    string
-	tried time.Time
-	held  string // why it is held by us, "" if it is not; see release
-	wide  bool   // each element waits for all that one of them comes after; see narrow
+	id     string
+	tried  time.Time
+	held   string    // why it is held by us, "" if it is not; see release
+	heeded time.Time // Slurm was told its part of the limit again; see heed
+	wide   bool      // each element waits for all that one of them comes after; see narrow
 }
 
 // A job is one token and what is known of it.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/arrays"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // capped gives batches that are handed over together their parts of their
@@ -190,15 +189,14 @@ func (c *campaign) setLane(k *batch, behind string) error {
 	return k.dir.Note("wide", "it is told its own, with its place in a lane")
 }
 
-// setThrottle changes an array's own part. scontrol(1), ArrayTaskThrottle; 0 =
-// no limit.
+// setThrottle changes an array's own part; 0 = no limit.
 func (c *campaign) setThrottle(ctx context.Context, k *batch, n int) error {
 	if n == k.Cap {
 		return nil
 	}
 	if k.Array && k.id != "" {
-		if err := c.cluster.Scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(n)); err != nil && !cluster.Gone(err) {
-			return fmt.Errorf("change how many of %s may run: %w", k.Name, err)
+		if err := c.throttleAt(ctx, k, n); err != nil {
+			return err
 		}
 	}
 	k.Cap = n

@@ -80,7 +80,7 @@ func (c *campaign) relaunch(ctx context.Context) error {
 	return nil
 }
 
-// goOn lets go what is held for nobody's sake, and hands over what waits on the
+// goOn tells Slurm again what it forgot, lets go what is held for nobody's sake, and hands over what waits on the
 // spool, for whoever drives the campaign without watching it. Where Slurm cannot
 // be asked the next one does it.
 func (s *Slurm) goOn(ctx context.Context, b *backend) {
@@ -90,7 +90,7 @@ func (s *Slurm) goOn(ctx context.Context, b *backend) {
 	}
 	if len(c.unfinished()) > 0 {
 		rows, err := c.queued(ctx)
-		if err != nil || c.recall(rows) != nil {
+		if err != nil || c.recall(rows) != nil || c.heed(ctx, rows) != nil {
 			return
 		}
 	}

@@ -132,6 +132,9 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 			err = c.dropCopies(ctx)
 		}
 		if err == nil {
+			err = c.heed(ctx, c.rows)
+		}
+		if err == nil {
 			err = c.balance(ctx)
 		}
 		w.next = time.Now().Add(w.interval())
