@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/shell"
 )
 
@@ -165,7 +164,7 @@ func (c *composer) argument(n *node, s string) text {
 	}
 	switch refs := t.refs(); {
 	case len(refs) == 0 && len(unknown) == 0:
-		return literal(expr.ShellQuote(s))
+		return literal(shell.Quote(s))
 	case len(t) == 1 && len(refs) == 1 && c.quoteIt(refs[0]):
 		t[0].quoted = true
 	}
@@ -211,7 +210,7 @@ func (c *composer) flag(m member) []text {
 	if !strings.HasPrefix(name, "-") {
 		name = "--" + name
 	}
-	flag := literal(expr.ShellQuote(name))
+	flag := literal(shell.Quote(name))
 	v := m.val
 	switch {
 	case v.kind == mapping:

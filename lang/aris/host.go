@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/shell"
 )
 
 // A host is where the campaign's jobs go.
@@ -113,7 +113,7 @@ func (r *reader) setup(m *manifest) string {
 		r.note("conda is %q, so no environment is activated", m.conda)
 		return ""
 	}
-	activate := "conda activate " + expr.ShellQuote(m.conda)
+	activate := "conda activate " + shell.Quote(m.conda)
 	switch {
 	case strings.HasPrefix(m.hook, "eval"):
 		return m.hook + " && " + activate

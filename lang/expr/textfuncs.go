@@ -10,6 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/muster-run/muster/lang/shell"
 )
 
 // maxText bounds the text that one call makes, in bytes.
@@ -120,19 +122,6 @@ var toString = function.New(&function.Spec{
 	Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return args[0], nil },
 })
 
-// ShellQuote quotes a text for sh unless it is plain.
-func ShellQuote(s string) string {
-	plain := s != ""
-	for i := 0; i < len(s) && plain; i++ {
-		c := s[i]
-		plain = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._+-/:=@%,", c) >= 0
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 var shellQuote = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType}},
 	Type:   function.StaticReturnType(cty.String),
@@ -160,7 +149,7 @@ var shellQuote = function.New(&function.Spec{
 			if strings.Contains(t.AsString(), "\x00") {
 				return cty.NilVal, function.NewArgErrorf(0, "holds a NUL byte, which no command line can")
 			}
-			words = append(words, ShellQuote(t.AsString()))
+			words = append(words, shell.Quote(t.AsString()))
 		}
 		return cty.StringVal(strings.Join(words, " ")), nil
 	},

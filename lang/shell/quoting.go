@@ -1,4 +1,5 @@
-// Package shell knows how a POSIX shell reads the places in its text.
+// Package shell knows how a POSIX shell reads the places in its text, and how
+// a word is written that it is to take as it is.
 package shell
 
 import "strings"

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/standing"
 )
@@ -62,7 +62,7 @@ func conclusion(o standing.Outcome, missing []string, saved string) string {
 	var b strings.Builder
 	again := "muster apply"
 	if saved != "" {
-		again += " " + expr.ShellQuote(saved)
+		again += " " + shell.Quote(saved)
 	}
 	head := Headline(o)
 	if head == "Done" && len(missing) > 0 {
