@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/muster-run/muster/lang/legible"
 )
 
 // maxTemplate bounds a template file, in bytes.
@@ -86,7 +88,7 @@ func templateFile(d disk, funcs func() map[string]function.Function) function.Fu
 		if len(src) > maxTemplate {
 			return cty.DynamicVal, function.NewArgErrorf(0, "the template %s is larger than 1 MiB", name)
 		}
-		if err := CheckSource(src); err != nil {
+		if err := legible.Check(src); err != nil {
 			return cty.DynamicVal, function.NewArgErrorf(0, "the template %s: %v", name, err)
 		}
 		e, ds := hclsyntax.ParseTemplate(src, name, hcl.InitialPos)

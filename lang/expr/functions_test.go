@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/lang/legible"
 )
 
 func TestFunctions(t *testing.T) {
@@ -162,21 +163,6 @@ func TestEveryFunctionIsDocumented(t *testing.T) {
 	}
 }
 
-func TestCheckSource(t *testing.T) {
-	t.Parallel()
-	for name, src := range map[string]string{
-		"brackets": strings.Repeat("[", 1000), "chain": "a = 1" + strings.Repeat("+1", 100_000), "nots": "a = " + strings.Repeat("!", 100_000) + "true",
-		"indices": "a = b" + strings.Repeat("[c]", 100_000), "ifs": strings.Repeat("%{ if true }\n", 100_000), "parens": "a = (1\n" + strings.Repeat("+1\n", 100_000) + ")",
-	} {
-		if CheckSource([]byte(src)) == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
-	if err := CheckSource([]byte(strings.Repeat("a = \"x ${b.c[1]} y\"\n", 100_000))); err != nil {
-		t.Error(err)
-	}
-}
-
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{`"${cell.N} ${output.log}"`, `[for x in input.all: x if cell.N > 1]`, `cell.m.layers`, `null || true`, `try(local.x, 1)`, `"%{ for a in [1] }${a}%{ endfor }"`,
 		`input.all[*].x`, `{ (cell.N) = output.log }`, `param.a`, `cell`, `join(",", local.list...)`, `templatefile("x", {})`, `-"x"`, `local.list[cell.N]`, `"$${x}${"$"}${output.log}"`} {
@@ -184,7 +170,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	g := func(t testing.TB) *grid.Grid { return newGrid(t, small) }
 	f.Fuzz(func(t *testing.T, src string) {
-		if len(src) > 2000 || CheckSource([]byte(src)) != nil || strings.Contains(src, "file") || strings.Contains(src, "path") {
+		if len(src) > 2000 || legible.Check([]byte(src)) != nil || strings.Contains(src, "file") || strings.Contains(src, "path") {
 			return
 		}
 		e, hds := hclsyntax.ParseExpression([]byte(src), "f.hcl", hcl.InitialPos)

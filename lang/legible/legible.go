@@ -1,4 +1,6 @@
-package expr
+// Package legible tells, without parsing it, whether a source can be read at
+// all: whether it is text, and nested no deeper than a parser survives.
+package legible
 
 import (
 	"bytes"
@@ -15,9 +17,9 @@ const (
 	maxDirectives = 10_000 // %{ } in all of the source
 )
 
-// CheckSource refuses a source that is no text, or nested too deeply to be
+// Check refuses a source that is no text, or nested too deeply to be
 // read, without parsing it. The bounds are far beyond what people write.
-func CheckSource(src []byte) error {
+func Check(src []byte) error {
 	if !utf8.Valid(src) {
 		at := InvalidAt(src)
 		return fmt.Errorf("line %d: the byte %#02x is not valid UTF-8", line(src, at), src[at])
