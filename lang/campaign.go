@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/lang/backends"
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/output"
@@ -45,7 +46,7 @@ type Campaign struct {
 	Imports   []Import
 
 	Files map[string]*hcl.File // by name, for source excerpts
-	Reads *expr.Reads          // what functions asked of files, so far
+	Reads *disk.Reads          // what functions asked of files, so far
 
 	static *hcl.EvalContext // var, local and functions; see console.go
 }

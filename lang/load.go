@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/decode"
-	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/policy"
 	"github.com/muster-run/muster/lang/rerun"
@@ -92,7 +92,7 @@ type loader struct {
 func newLoader(o LoadOptions) *loader {
 	return &loader{
 		Reader: &decode.Reader{Source: &syntax.Source{Files: map[string]*hcl.File{}}},
-		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}, Reads: &expr.Reads{}},
+		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}, Reads: &disk.Reads{}},
 		digest: newDigester(), phases: map[string]*phaseBuild{},
 		cells: grid.DefaultMaxCells,
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/disk"
 )
 
 // TestDigestDecides: a digest and what files told decide what a campaign says:
@@ -67,7 +67,7 @@ func TestDigestDecides(t *testing.T) {
 			if err != nil || len(questions) != c.asks {
 				t.Fatalf("asked %v, want %d questions: %v", questions, c.asks, err)
 			}
-			if again, err := expr.AskAgain(dir, questions); err != nil || again != told {
+			if again, err := disk.AskAgain(dir, questions); err != nil || again != told {
 				t.Errorf("asked again, and told something else: %v", err)
 			}
 			if c.changes == nil {
@@ -76,7 +76,7 @@ func TestDigestDecides(t *testing.T) {
 			if err := c.changes(dir); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := expr.AskAgain(dir, questions); err != nil || again == told {
+			if again, err := disk.AskAgain(dir, questions); err != nil || again == told {
 				t.Errorf("changed, and told the same: %v", err)
 			}
 		})

@@ -12,51 +12,52 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/legible"
 )
 
 // maxTemplate bounds a template file, in bytes.
 const maxTemplate = 1 << 20
 
-func fileFunctions(d disk) []Function {
+func fileFunctions(d disk.Disk) []Function {
 	return []Function{
 		{Name: "file", Doc: "the text of a file", impl: onPath(func(p string) (string, error) {
-			text, err := d.text(p)
+			text, err := d.Text(p)
 			if err == nil && !utf8.ValidString(text) {
 				err = fmt.Errorf("%s is not UTF-8 text", p)
 			}
 			return text, err
 		})},
 		{Name: "filebase64", Doc: "the content of a file in base 64", impl: onPath(func(p string) (string, error) {
-			text, err := d.text(p)
+			text, err := d.Text(p)
 			return base64.StdEncoding.EncodeToString([]byte(text)), err
 		})},
-		{Name: "filesha256", Doc: "the SHA-256 of a file, hexadecimal", impl: onPath(d.sum)},
+		{Name: "filesha256", Doc: "the SHA-256 of a file, hexadecimal", impl: onPath(d.Sum)},
 		{Name: "fileexists", Doc: "whether a regular file is there", impl: fileExists(d)},
 		{Name: "fileset", Doc: "the files in a folder that match a glob, sorted", impl: fileSet(d)},
 		{Name: "basename", Doc: "the last part of a path", impl: onPath(func(p string) (string, error) { return filepath.Base(p), nil })},
 		{Name: "dirname", Doc: "a path without its last part", impl: onPath(func(p string) (string, error) { return filepath.Dir(p), nil })},
-		{Name: "abspath", Doc: "the absolute path, from the campaign's folder", impl: onPath(d.abs)},
-		{Name: "pathexpand", Doc: "the path with ~ replaced by the home folder", impl: onPath(func(p string) (string, error) { return d.home(p), nil })},
+		{Name: "abspath", Doc: "the absolute path, from the campaign's folder", impl: onPath(d.Abs)},
+		{Name: "pathexpand", Doc: "the path with ~ replaced by the home folder", impl: onPath(func(p string) (string, error) { return d.Home(p), nil })},
 	}
 }
 
-func fileExists(d disk) function.Function {
+func fileExists(d disk.Disk) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Bool),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.BoolVal(d.exists(args[0].AsString())), nil
+			return cty.BoolVal(d.Exists(args[0].AsString())), nil
 		},
 	})
 }
 
-func fileSet(d disk) function.Function {
+func fileSet(d disk.Disk) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "folder", Type: cty.String}, {Name: "glob", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Set(cty.String)),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			names, err := d.set(args[0].AsString(), args[1].AsString())
+			names, err := d.Set(args[0].AsString(), args[1].AsString())
 			if err != nil {
 				return cty.NilVal, function.NewArgErrorf(1, "is not a glob: %v", err)
 			}
@@ -77,10 +78,10 @@ func fileSet(d disk) function.Function {
 
 // templateFile renders the template in a file. Its expressions see the given
 // variables and all functions but templatefile itself.
-func templateFile(d disk, funcs func() map[string]function.Function) function.Function {
+func templateFile(d disk.Disk, funcs func() map[string]function.Function) function.Function {
 	render := func(args []cty.Value) (cty.Value, error) {
 		name := args[0].AsString()
-		text, err := d.text(name)
+		text, err := d.Text(name)
 		if err != nil {
 			return cty.DynamicVal, function.NewArgError(0, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang/disk"
 )
 
 // A Function is a function of the language.
@@ -30,9 +31,9 @@ type Function struct {
 // baseDir. None depends on the time, on chance or on anything but its
 // arguments and files, and what it asked of files is in reads, which may be
 // nil. The result is new and the caller's own.
-func Functions(baseDir string, reads *Reads) map[string]function.Function {
+func Functions(baseDir string, reads *disk.Reads) map[string]function.Function {
 	m := map[string]function.Function{}
-	for _, f := range catalogue(disk{baseDir, reads}) {
+	for _, f := range catalogue(disk.Disk{Base: baseDir, Reads: reads}) {
 		if f.raw {
 			m[f.Name] = f.impl
 		} else {
@@ -44,7 +45,7 @@ func Functions(baseDir string, reads *Reads) map[string]function.Function {
 
 // FunctionList lists the functions by name, for documentation.
 func FunctionList() []Function {
-	list := catalogue(disk{base: "."})
+	list := catalogue(disk.Disk{Base: "."})
 	slices.SortFunc(list, func(a, b Function) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
@@ -67,11 +68,11 @@ func (f Function) Signature() string {
 	return sig + ")"
 }
 
-func catalogue(d disk) []Function {
+func catalogue(d disk.Disk) []Function {
 	list := slices.Concat(standard(), gridFunctions(), textFunctions(), encodings(), fileFunctions(d))
 	return append(list,
 		Function{Name: "templatefile", Doc: "the template in a file, with the given variables", impl: templateFile(d, sync.OnceValue(func() map[string]function.Function {
-			inner := Functions(d.base, d.reads)
+			inner := Functions(d.Base, d.Reads)
 			delete(inner, "templatefile") // no recursion
 			return inner
 		}))},

@@ -11,11 +11,12 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/shell"
 )
 
-// maxText bounds the text that one call makes, in bytes.
-const maxText = 16 << 20
+// maxText bounds the text that one call makes, in bytes, as that of a file.
+const maxText = disk.MaxText
 
 var errTooLong = fmt.Errorf("the text would be longer than %d MiB", maxText>>20)
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/decode"
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
@@ -51,7 +52,7 @@ type Given struct {
 	SensitiveKey []byte // keys the digests of sensitive values
 	AllowUnknown bool   // variables without a value are unknown rather than an error
 
-	Reads *expr.Reads // notes what functions ask of files, here and later; nil = nowhere
+	Reads *disk.Reads // notes what functions ask of files, here and later; nil = nowhere
 }
 
 // An Assignment is one -var or -var-file of a command line.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/planfile"
@@ -26,7 +26,7 @@ import (
 type screen struct {
 	Campaign  string          `json:"campaign"` // digest of the campaign, and of who plans it when
 	State     string          `json:"state"`    // tells the state from all others
-	Questions []expr.Question `json:"questions,omitempty"`
+	Questions []disk.Question `json:"questions,omitempty"`
 	Answers   string          `json:"answers"` // digest of what files told the campaign's functions
 	Sources   []keptSource    `json:"sources,omitempty"`
 	Style     string          `json:"style"` // of the text
@@ -106,7 +106,7 @@ func (q Asked) fileAgain(ctx context.Context, s screen) *planfile.File {
 // stands reports whether the files that a screen followed from, other than
 // those of jobs, are as they were.
 func (q Asked) stands(ctx context.Context, s screen) bool {
-	told, err := expr.AskAgain(q.Load.Dir, s.Questions)
+	told, err := disk.AskAgain(q.Load.Dir, s.Questions)
 	if err != nil || told != s.Answers {
 		return false
 	}

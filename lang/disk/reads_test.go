@@ -1,4 +1,4 @@
-package expr
+package disk
 
 import (
 	"fmt"
@@ -13,34 +13,34 @@ func TestTornReads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
-	read := func(d disk, text string) {
+	read := func(d Disk, text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := d.text("x"); got != text {
+		if got, err := d.Text("x"); got != text {
 			t.Fatal(got, err)
 		}
 	}
-	d := disk{dir, &Reads{}}
+	d := Disk{dir, &Reads{}}
 	read(d, "one")
 	read(d, "one")
-	if q, _, err := d.reads.Told(); err != nil || len(q) != 1 {
+	if q, _, err := d.Reads.Told(); err != nil || len(q) != 1 {
 		t.Errorf("the same twice: %v, %v", q, err)
 	}
 	read(d, "two")
-	if _, _, err := d.reads.Told(); err == nil {
+	if _, _, err := d.Reads.Told(); err == nil {
 		t.Error("a file changed between two looks, and nothing is said")
 	}
-	d.reads = &Reads{}
+	d.Reads = &Reads{}
 	for i := range mostQuestions + 1 {
-		d.home(fmt.Sprint(i))
+		d.Home(fmt.Sprint(i))
 	}
-	if _, _, err := d.reads.Told(); err == nil {
+	if _, _, err := d.Reads.Told(); err == nil {
 		t.Error("more questions than are asked again")
 	}
 	if _, err := AskAgain(dir, []Question{{Function: "filemode", Path: "x"}}); err == nil {
 		t.Error("a question that nobody can ask")
 	}
-	disk{base: dir}.exists("x") // and without anybody who listens nothing breaks
+	Disk{Base: dir}.Exists("x") // and without anybody who listens nothing breaks
 }

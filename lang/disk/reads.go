@@ -1,4 +1,4 @@
-package expr
+package disk
 
 import (
 	"crypto/sha256"
@@ -56,13 +56,13 @@ func (q Question) text() string { return fmt.Sprintf("%s %q %q", q.Function, q.P
 // AskAgain is the digest that Told would give if functions of a campaign in
 // baseDir asked these questions now.
 func AskAgain(baseDir string, questions []Question) (string, error) {
-	d := disk{baseDir, &Reads{}}
+	d := Disk{baseDir, &Reads{}}
 	for _, q := range questions {
 		if !d.ask(q) {
 			return "", fmt.Errorf("there is no function %s that reads files", q.Function)
 		}
 	}
-	_, digest, err := d.reads.Told()
+	_, digest, err := d.Reads.Told()
 	return digest, err
 }
 

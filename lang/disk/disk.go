@@ -1,0 +1,159 @@
+// Package disk is all that a campaign's functions see of files and folders. What
+// they ask is noted, so that it can be seen later whether they would be told
+// the same again.
+package disk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// A Disk answers what functions ask of files and folders.
+type Disk struct {
+	Base  string // relative paths start here
+	Reads *Reads // notes every question and its answer; may be nil
+}
+
+// MaxText bounds the text of one file, in bytes.
+const MaxText = 16 << 20
+
+// ask asks a question again; false: there is no such question.
+func (d Disk) ask(q Question) bool {
+	switch q.Function {
+	case "file":
+		_, _ = d.Text(q.Path)
+	case "filesha256":
+		_, _ = d.Sum(q.Path)
+	case "fileexists":
+		d.Exists(q.Path)
+	case "fileset":
+		_, _ = d.Set(q.Path, q.Glob)
+	case "abspath":
+		_, _ = d.Abs(q.Path)
+	case "pathexpand":
+		d.Home(q.Path)
+	default:
+		return false
+	}
+	return true
+}
+
+// Text is what a file holds.
+func (d Disk) Text(p string) (string, error) {
+	text, err := d.read(p)
+	d.Reads.note(Question{Function: "file", Path: p}, text, err)
+	return text, err
+}
+
+func (d Disk) read(p string) (string, error) {
+	f, err := d.open(p)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, MaxText+1))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", p, err)
+	}
+	if len(b) > MaxText {
+		return "", fmt.Errorf("%s is larger than %d MiB", p, MaxText>>20)
+	}
+	return string(b), nil
+}
+
+// Sum is the SHA-256 of a file of any size, hexadecimal.
+func (d Disk) Sum(p string) (string, error) {
+	sum, err := d.hash(p)
+	d.Reads.note(Question{Function: "filesha256", Path: p}, sum, err)
+	return sum, err
+}
+
+func (d Disk) hash(p string) (string, error) {
+	f, err := d.open(p)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", p, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Exists reports whether a regular file is there.
+func (d Disk) Exists(p string) bool {
+	info, err := os.Stat(resolvePath(d.Base, p))
+	there := err == nil && info.Mode().IsRegular()
+	d.Reads.note(Question{Function: "fileexists", Path: p}, fmt.Sprint(there), nil)
+	return there
+}
+
+// Set is the files in a folder that match a glob, sorted.
+func (d Disk) Set(folder, glob string) ([]string, error) {
+	names, err := doublestar.Glob(os.DirFS(resolvePath(d.Base, folder)), filepath.ToSlash(filepath.Clean(glob)), doublestar.WithFilesOnly())
+	slices.Sort(names)
+	d.Reads.note(Question{Function: "fileset", Path: folder, Glob: glob}, strings.Join(names, "\x00"), err)
+	return names, err
+}
+
+// Abs is an absolute path.
+func (d Disk) Abs(p string) (string, error) {
+	full, err := filepath.Abs(resolvePath(d.Base, p))
+	d.Reads.note(Question{Function: "abspath", Path: p}, full, err)
+	return full, err
+}
+
+// Home is a path with ~ replaced by the home folder.
+func (d Disk) Home(p string) string {
+	full := expandHome(p)
+	d.Reads.note(Question{Function: "pathexpand", Path: p}, full, nil)
+	return full
+}
+
+// open opens a regular file; a pipe or device would never end.
+func (d Disk) open(p string) (*os.File, error) {
+	full := resolvePath(d.Base, p)
+	info, err := os.Stat(full)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("there is no file %s", p)
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", p, errors.Unwrap(err))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", p)
+	}
+	f, err := os.Open(full)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p, errors.Unwrap(err))
+	}
+	return f, nil
+}
+
+func expandHome(p string) string {
+	if p != "~" && !strings.HasPrefix(p, "~/") {
+		return p
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return p
+	}
+	return filepath.Join(home, p[1:])
+}
+
+func resolvePath(base, p string) string {
+	p = expandHome(p)
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(base, p)
+}
