@@ -10,6 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 
+	"github.com/muster-run/muster/lang/disk"
+	"github.com/muster-run/muster/lang/functions"
 	"github.com/muster-run/muster/lang/grid"
 )
 
@@ -22,9 +24,9 @@ func parse(t testing.TB, src string) hcl.Expression {
 	return e
 }
 
-func value(t testing.TB, src string) cty.Value {
+func evaluated(t testing.TB, src string) cty.Value {
 	t.Helper()
-	v, ds := Eval(parse(t, src), &hcl.EvalContext{Functions: Functions(t.TempDir(), nil)})
+	v, ds := Eval(parse(t, src), &hcl.EvalContext{Functions: functions.All(disk.Disk{Base: t.TempDir()}, Eval)})
 	if ds.HasErrors() {
 		t.Fatalf("%s: %v", src, ds.Err())
 	}
@@ -37,7 +39,7 @@ func axes(t testing.TB, lists map[string]string) []grid.Axis {
 	var out []grid.Axis
 	for name, src := range lists {
 		a := grid.Axis{Name: name}
-		for it := value(t, src).ElementIterator(); it.Next(); {
+		for it := evaluated(t, src).ElementIterator(); it.Next(); {
 			_, e := it.Element()
 			v, err := grid.NewValue(e)
 			if err != nil {
@@ -63,7 +65,7 @@ func scope(t testing.TB, g *grid.Grid, params map[string]string) *Scope {
 	s := &Scope{
 		Grid: g,
 		Static: &hcl.EvalContext{
-			Functions: Functions(t.TempDir(), nil),
+			Functions: functions.All(disk.Disk{Base: t.TempDir()}, Eval),
 			Variables: map[string]cty.Value{
 				"var":   cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("abc"), "token": cty.StringVal("hunter2")}),
 				"local": cty.ObjectVal(map[string]cty.Value{"lr": cty.MustParseNumberVal("0.011"), "list": cty.TupleVal([]cty.Value{cty.StringVal("x"), cty.NumberIntVal(3)})}),

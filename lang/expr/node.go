@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang/value"
 )
 
 // The nodes below stand in for parts of HCL's syntax tree. Each embeds the
@@ -48,29 +49,11 @@ func (n *numberText) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			v = spliced(v)
 		}
 	}
-	t, err := textOf(v)
+	t, err := value.Spelled(v)
 	if err != nil {
 		return cty.UnknownVal(cty.String), append(ds, problem("Invalid number in a template", capitalised(err.Error())+".", n.of.Range()))
 	}
 	return t, ds
-}
-
-// textOf turns a number, or the object of an axis, into its text and passes
-// everything else on.
-func textOf(v cty.Value) (cty.Value, error) {
-	raw, marks := v.Unmark()
-	if !raw.IsKnown() || raw.IsNull() {
-		return v, nil
-	}
-	if ty := raw.Type(); ty.IsObjectType() && ty.HasAttribute("key") {
-		key, err := textOf(raw.GetAttr("key"))
-		return key.WithMarks(marks), err
-	}
-	if raw.Type() != cty.Number {
-		return v, nil
-	}
-	text, _, err := units.NumberText(raw)
-	return cty.StringVal(text).WithMarks(marks), err
 }
 
 // spliced is a list of paths as it stands in a command: joined by a space.

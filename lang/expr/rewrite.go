@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/value"
 )
 
 // A rewriter copies a syntax tree with the language's rule for numbers: in
@@ -166,7 +167,7 @@ func (r *rewriter) part(p hclsyntax.Expression, rewrite func(hclsyntax.Expressio
 // keyed rewrites what becomes text: template parts and object keys.
 func (r *rewriter) keyed(p hclsyntax.Expression) hclsyntax.Expression {
 	if lit, ok := p.(*hclsyntax.LiteralValueExpr); ok && !lit.Val.IsNull() {
-		if t, err := textOf(lit.Val); err == nil {
+		if t, err := value.Spelled(lit.Val); err == nil {
 			return &hclsyntax.LiteralValueExpr{Val: t, SrcRange: lit.SrcRange}
 		}
 	}

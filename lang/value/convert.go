@@ -35,6 +35,24 @@ func Text(v cty.Value) (string, error) {
 	return "", fmt.Errorf("a string is needed, this is %s", wording.A(v))
 }
 
+// Spelled turns a number, or the object of an axis, into its text and passes
+// everything else on.
+func Spelled(v cty.Value) (cty.Value, error) {
+	raw, marks := v.Unmark()
+	if !raw.IsKnown() || raw.IsNull() {
+		return v, nil
+	}
+	if ty := raw.Type(); ty.IsObjectType() && ty.HasAttribute("key") {
+		key, err := Spelled(raw.GetAttr("key"))
+		return key.WithMarks(marks), err
+	}
+	if raw.Type() != cty.Number {
+		return v, nil
+	}
+	text, _, err := units.NumberText(raw)
+	return cty.StringVal(text).WithMarks(marks), err
+}
+
 // Number is a number as a float.
 func Number(v cty.Value) (float64, error) {
 	v, _ = v.Unmark()

@@ -18,6 +18,7 @@ import (
 	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/functions"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
 	"github.com/muster-run/muster/lang/wording"
@@ -91,7 +92,7 @@ func Read(r *decode.Reader, top *syntax.Block, given Given) []Variable {
 
 // variables gives the variables their values: the last wins.
 func (l *reader) variables() {
-	l.Static = &hcl.EvalContext{Functions: expr.Functions(l.given.Dir, l.given.Reads), Variables: map[string]cty.Value{}}
+	l.Static = &hcl.EvalContext{Functions: functions.All(disk.Disk{Base: l.given.Dir, Reads: l.given.Reads}, expr.Eval), Variables: map[string]cty.Value{}}
 	for _, b := range l.top.All("variable") {
 		l.declare(b)
 	}

@@ -1,7 +1,6 @@
-package expr
+package functions
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/shell"
+	"github.com/muster-run/muster/lang/value"
 )
 
 // maxText bounds the text that one call makes, in bytes, as that of a file.
@@ -20,8 +20,8 @@ const maxText = disk.MaxText
 
 var errTooLong = fmt.Errorf("the text would be longer than %d MiB", maxText>>20)
 
-func textFunctions() []Function {
-	return []Function{
+func textFunctions() []entry {
+	return []entry{
 		{Name: "format", Doc: "values in a format: %s text, %d whole, %05d padded, %.3f digits, %v any", impl: stdlib.FormatFunc, size: formatSize},
 		{Name: "formatlist", Doc: "as format, for each element of lists", impl: stdlib.FormatListFunc, size: formatSize},
 		{Name: "join", Doc: "texts with a separator between them", impl: stdlib.JoinFunc, size: joinSize},
@@ -31,10 +31,7 @@ func textFunctions() []Function {
 		{Name: "endswith", Doc: "whether a text ends with another", impl: textTest("suffix", strings.HasSuffix)},
 		{Name: "strcontains", Doc: "whether a text holds another", impl: textTest("substr", strings.Contains)},
 		{Name: "shellquote", Doc: "a text, or each element of a list, quoted for /bin/sh", impl: shellQuote},
-		{Name: "alltrue", Doc: "whether all elements are true", impl: truth(true)},
-		{Name: "anytrue", Doc: "whether any element is true", impl: truth(false)},
-		{Name: "one", Doc: "the only element of a list, or null for an empty one", impl: one},
-		{Name: "index", Doc: "the place of a value in a list", impl: indexOf},
+		{Name: "tostring", Doc: "the value as text", impl: toString},
 	}
 }
 
@@ -140,7 +137,7 @@ var shellQuote = function.New(&function.Spec{
 		var words []string
 		for it := v.ElementIterator(); it.Next(); {
 			_, e := it.Element()
-			t, err := textOf(e)
+			t, err := value.Spelled(e)
 			if err == nil {
 				t, err = convert.Convert(t, cty.String)
 			}
@@ -153,116 +150,5 @@ var shellQuote = function.New(&function.Spec{
 			words = append(words, shell.Quote(t.AsString()))
 		}
 		return cty.StringVal(strings.Join(words, " ")), nil
-	},
-})
-
-func truth(all bool) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			for _, e := range args[0].AsValueSlice() {
-				if !e.IsKnown() {
-					return cty.UnknownVal(cty.Bool), nil
-				}
-				if e.IsNull() || e.True() != all {
-					if all == (e.IsNull() || e.False()) {
-						return cty.BoolVal(!all), nil
-					}
-				}
-			}
-			return cty.BoolVal(all), nil
-		},
-	})
-}
-
-var one = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
-	Type:   func(args []cty.Value) (cty.Type, error) { return cty.DynamicPseudoType, nil },
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		ty := args[0].Type()
-		if !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
-			return cty.NilVal, function.NewArgErrorf(0, "must be a list")
-		}
-		switch list := args[0].AsValueSlice(); len(list) {
-		case 0:
-			return cty.NullVal(cty.DynamicPseudoType), nil
-		case 1:
-			return list[0], nil
-		}
-		return cty.NilVal, function.NewArgErrorf(0, "must have one element or none")
-	},
-})
-
-var indexOf = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if ty := args[0].Type(); !ty.IsTupleType() && !ty.IsListType() {
-			return cty.NilVal, function.NewArgErrorf(0, "must be a list")
-		}
-		for i, e := range args[0].AsValueSlice() {
-			if eq, err := stdlib.Equal(e, args[1]); err == nil && eq.IsKnown() && !eq.IsNull() && eq.True() {
-				return cty.NumberIntVal(int64(i)), nil
-			}
-		}
-		return cty.NilVal, errors.New("the list does not hold the value")
-	},
-})
-
-var length = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if args[0].Type() == cty.String {
-			return stdlib.Strlen(args[0])
-		}
-		if ty := args[0].Type(); ty.IsPrimitiveType() {
-			return cty.NilVal, function.NewArgErrorf(0, "must be a list, a map or a text")
-		}
-		if args[0].Type().IsObjectType() {
-			return cty.NumberIntVal(int64(len(args[0].Type().AttributeTypes()))), nil
-		}
-		return stdlib.Length(args[0])
-	},
-})
-
-// coalesce passes over empty texts, too, as Terraform's does.
-var coalesce = function.New(&function.Spec{
-	VarParam: &function.Parameter{Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true},
-	Type: func(args []cty.Value) (cty.Type, error) {
-		if len(args) == 0 {
-			return cty.NilType, errors.New("coalesce needs an argument")
-		}
-		var types []cty.Type
-		for _, a := range args {
-			if a.Type() != cty.DynamicPseudoType { // of a bare null
-				types = append(types, a.Type())
-			}
-		}
-		if len(types) == 0 {
-			return cty.DynamicPseudoType, nil
-		}
-		ty, _ := convert.UnifyUnsafe(types)
-		if ty == cty.NilType {
-			return cty.NilType, errors.New("all arguments must have one type")
-		}
-		return ty, nil
-	},
-	Impl: func(args []cty.Value, ty cty.Type) (cty.Value, error) {
-		for _, a := range args {
-			v, err := argument(a, ty)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			if !v.IsKnown() {
-				return cty.UnknownVal(ty), nil
-			}
-			if v.IsNull() || ty == cty.String && v.AsString() == "" {
-				continue
-			}
-			return v, nil
-		}
-		return cty.NilVal, errors.New("all arguments are null or empty")
 	},
 })

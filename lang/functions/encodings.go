@@ -1,4 +1,4 @@
-package expr
+package functions
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-func encodings() []Function {
-	return []Function{
+func encodings() []entry {
+	return []entry{
 		{Name: "base64encode", Doc: "the text in base 64", impl: onText(func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil })},
 		{Name: "base64decode", Doc: "the text that base 64 holds", impl: onText(base64Text)},
 		{Name: "base64sha256", Doc: "the SHA-256 of a text in base 64", impl: onText(func(s string) (string, error) {
@@ -40,6 +40,7 @@ func encodings() []Function {
 		{Name: "urlencode", Doc: "the text as a part of a URL's query", impl: onText(func(s string) (string, error) { return url.QueryEscape(s), nil })},
 		{Name: "yamlencode", Doc: "the value as YAML", impl: yamlEncode},
 		{Name: "yamldecode", Doc: "the value that YAML holds", impl: yamlDecode},
+		{Name: "jsondecode", Doc: "the value that JSON holds", impl: jsonDecode},
 	}
 }
 
@@ -104,8 +105,6 @@ func base64Text(s string) (string, error) {
 
 // onText is a function of one text.
 func onText(f func(string) (string, error)) function.Function { return ofOne("text", f) }
-
-func onPath(f func(string) (string, error)) function.Function { return ofOne("path", f) }
 
 func ofOne(param string, f func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{

@@ -1,4 +1,4 @@
-package expr
+package functions
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
-	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/muster-run/muster/internal/units"
 )
@@ -20,16 +19,12 @@ const (
 	maxProduct = 100_000
 )
 
-func gridFunctions() []Function {
-	return []Function{
+func sequences() []entry {
+	return []entry{
 		{Name: "range", Doc: "numbers from a start up to a limit, by a step", impl: rangeFunc},
 		{Name: "linspace", Doc: "n numbers from a start to an end, equally far apart, both ends included", impl: linspace},
 		{Name: "logspace", Doc: "n numbers from 10^start to 10^end, equally far apart in their logarithm", impl: logspace},
 		{Name: "seeds", Doc: "n whole numbers from base on: seeds(3, 42) is [42, 43, 44]", impl: seeds},
-		{Name: "setproduct", Doc: "all combinations of the elements of several lists", impl: setProduct},
-		{Name: "sum", Doc: "the sum of a list of numbers", impl: sum},
-		{Name: "duration", Doc: "a duration in seconds: duration(\"1h\") is 3600", impl: durationFunc},
-		{Name: "size", Doc: "a size in bytes: size(\"16GiB\")", impl: sizeFunc},
 	}
 }
 
@@ -198,70 +193,5 @@ var seeds = function.New(&function.Spec{
 			list[i] = cty.NumberIntVal(base + int64(i))
 		}
 		return numbers(list)
-	},
-})
-
-var setProduct = function.New(&function.Spec{
-	VarParam: &function.Parameter{Name: "sets", Type: cty.DynamicPseudoType, AllowMarked: true},
-	Type: func(args []cty.Value) (cty.Type, error) {
-		n := 1.0
-		for _, a := range args {
-			a, _ = a.Unmark()
-			if a.IsKnown() && !a.IsNull() && a.CanIterateElements() {
-				n *= float64(a.LengthInt())
-			}
-		}
-		if n > maxProduct {
-			return cty.NilType, fmt.Errorf("the product would have %.0f elements, at most %d are allowed; give a grid these lists as axes instead: it takes no memory per cell", n, maxProduct)
-		}
-		return stdlib.SetProductFunc.ReturnTypeForValues(args)
-	},
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return stdlib.SetProductFunc.Call(args) },
-})
-
-var sum = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		ty := args[0].Type()
-		if !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
-			return cty.NilVal, function.NewArgErrorf(0, "must be a list of numbers")
-		}
-		total := new(big.Float).SetPrec(512)
-		for it := args[0].ElementIterator(); it.Next(); {
-			_, e := it.Element()
-			if !e.IsKnown() {
-				return cty.UnknownVal(cty.Number), nil
-			}
-			if e.Type() != cty.Number || e.IsNull() || e.AsBigFloat().IsInf() {
-				return cty.NilVal, function.NewArgErrorf(0, "must be a list of finite numbers")
-			}
-			total.Add(total, e.AsBigFloat())
-		}
-		return cty.NumberVal(total), nil
-	},
-})
-
-var durationFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "text", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		d, err := units.ParseDuration(args[0].AsString())
-		if err != nil {
-			return cty.NilVal, function.NewArgError(0, err)
-		}
-		return cty.NumberFloatVal(d.Seconds()), nil
-	},
-})
-
-var sizeFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "text", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		n, err := units.ParseSize(args[0].AsString())
-		if err != nil {
-			return cty.NilVal, function.NewArgError(0, err)
-		}
-		return cty.NumberIntVal(n), nil
 	},
 })
