@@ -127,7 +127,7 @@ func (q *queue) adoptOne(j *job) {
 // the kernel.
 func (q *queue) lost(j *job, rebooted bool) {
 	c := q.newCheck(j)
-	c.rebooted = rebooted
+	c.Rebooted = rebooted
 	q.left(c)
 	q.checks <- c
 }

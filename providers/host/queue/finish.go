@@ -31,9 +31,9 @@ func (q *queue) notStarted(s *start) {
 	}
 	c := q.newCheck(j)
 	class := attempt.StartClass(s.err)
-	c.obs.Status, c.obs.Reason, c.obs.Ended = offer.Failed, s.err.Error(), time.Now()
-	c.obs.Tail = []string{s.err.Error()}
-	c.verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
+	c.Obs.Status, c.Obs.Reason, c.Obs.Ended = offer.Failed, s.err.Error(), time.Now()
+	c.Obs.Tail = []string{s.err.Error()}
+	c.Verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
 	q.finish(c)
 }
 
@@ -41,7 +41,7 @@ func (q *queue) notStarted(s *start) {
 func (q *queue) childGone(s *start, c *check) {
 	j := s.job
 	j.simple = s.simple
-	c.expired, c.cancelled = j.expired, j.cancels
+	c.Expired, c.Cancelled = j.expired, j.cancels
 	c.gpuMax = j.used(boot.Uptime())
 	q.left(c)
 	if c.done {
@@ -59,7 +59,7 @@ func (q *queue) left(c *check) {
 	delete(q.live, j)
 	j.start = nil
 	stopAll(j)
-	if c.booked = !c.waited || c.status != 0; !c.booked {
+	if c.booked = !c.Waited || c.Status != 0; !c.booked {
 		q.book(j, -1)
 	}
 	j.Status = offer.Verifying
@@ -102,8 +102,8 @@ func (q *queue) watchOver(j *job) {
 	if ck := j.spec.Checkpoint; ck.Signal != "" && ck.Grace > 0 && ck.Grace < limit && ran < limit-ck.Grace {
 		at(limit-ck.Grace, func() {
 			c := q.newCheck(j)
-			c.proc.PID = j.pid()
-			go c.group().SignalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal)))
+			c.Proc.PID = j.pid()
+			go c.Group().SignalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal)))
 		})
 	}
 	at(limit, func() {
@@ -145,8 +145,8 @@ func (j *job) signal(sig syscall.Signal) {
 func (q *queue) finish(c *check) {
 	j := c.job
 	q.touched = boot.Uptime()
-	if most := c.gpuMax; c.obs.Usage != nil && most >= 0 {
-		c.obs.Usage.GPUMaxMem = &most
+	if most := c.gpuMax; c.Obs.Usage != nil && most >= 0 {
+		c.Obs.Usage.GPUMaxMem = &most
 	}
 	q.releaseGPUs(j)
 	q.gone[goneKey(j.spec.Token, j.attempt())] = true
@@ -155,22 +155,22 @@ func (q *queue) finish(c *check) {
 		q.book(j, -1)
 	}
 	stopAll(j)
-	q.litter = append(q.litter, trash{c.folder, &j.spec, j.simple, [2]string{
-		attempt.LogPath(j.spec.Workdir, j.spec.Token, c.attempt, false), attempt.LogPath(j.spec.Workdir, j.spec.Token, c.attempt, true)}, c.launch.Cgroup})
+	q.litter = append(q.litter, trash{c.Folder, &j.spec, j.simple, [2]string{
+		attempt.LogPath(j.spec.Workdir, j.spec.Token, c.N, false), attempt.LogPath(j.spec.Workdir, j.spec.Token, c.N, true)}, c.Launch.Cgroup})
 	j.simple = false
-	obs := c.obs
+	obs := c.Obs
 	j.Launch, j.tries = nil, 0
 	again := false
 	switch {
-	case j.cancels || c.launch.Cancelled:
+	case j.cancels || c.Launch.Cancelled:
 		obs.Status, obs.Class = offer.Cancelled, ""
-	case c.verdict.Class == "":
+	case c.Verdict.Class == "":
 		obs.Status = offer.Completed
 	default:
-		obs.Status, obs.Class = offer.Failed, c.verdict.Class
+		obs.Status, obs.Class = offer.Failed, c.Verdict.Class
 		before := j.Shape
 		if again = q.retries(j, c, &obs); again && j.Shape == before {
-			q.countAgain(j, c.verdict)
+			q.countAgain(j, c.Verdict)
 		}
 	}
 	j.Status, j.Obs = obs.Status, &obs
@@ -189,7 +189,7 @@ func (q *queue) end(j *job, c *check) {
 		os.Remove(q.secretsPath(j.spec.Token))
 	}
 	if c != nil && j.Status != offer.Cancelled {
-		q.count(j, c.verdict)
+		q.count(j, c.Verdict)
 	}
 	close(j.ended)
 	if j.Status == offer.Completed {
@@ -207,14 +207,14 @@ func (q *queue) end(j *job, c *check) {
 // and notes on the job what changes then.
 func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 	r := j.spec.Retry
-	v := c.verdict
+	v := c.Verdict
 	covered := slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(v.Class, on) })
 	switch {
 	case v.Action == "hold", v.Action == "fail", v.Action != "retry" && !covered:
 		return false
 	case j.attempt() >= max(r.Max, 1), j.Held:
 		return false
-	case v.Class == failure.Walltime && !c.moved:
+	case v.Class == failure.Walltime && !c.Moved:
 		obs.Reason = "no checkpoint has moved, so it is not started again"
 		return false
 	}
@@ -227,7 +227,7 @@ func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 		j.Shape = s
 	}
 	if v.Class == failure.OOMGPU || v.Class == failure.GPULost {
-		j.Avoid = append(j.Avoid, c.launch.GPUs...)
+		j.Avoid = append(j.Avoid, c.Launch.GPUs...)
 	}
 	obs.Status = offer.Waiting
 	obs.Reason = "will be started again"

@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"bytes"
 	"context"
-	"os"
 	"strconv"
 	"time"
 
@@ -24,19 +22,19 @@ const (
 // settleGroup waits until nothing of a job's session is left, helping along,
 // and gives the job back to the checkers.
 func (q *queue) settleGroup(ctx context.Context, c *check) {
-	rec, err := wrapper.ReadRecord(c.folder.Record())
+	rec, err := wrapper.ReadRecord(c.Folder.Record())
 	hard := err == nil && rec.Exit == nil // its wrapper was killed: nobody records the rest
 	grace := lingerGrace
-	if c.expired || c.cancelled { // they have been told, and may be saving their work
-		if grace = c.spec.Grace; grace <= 0 {
+	if c.Expired || c.Cancelled { // they have been told, and may be saving their work
+		if grace = c.Spec.Grace; grace <= 0 {
 			grace = defaultGrace
 		}
-	} else if !hard && !c.group().Gone(ctx, settleWait) {
-		c.group().Signal(unix.SIGTERM)
+	} else if !hard && !c.Group().Gone(ctx, settleWait) {
+		c.Group().Signal(unix.SIGTERM)
 	}
-	if hard || !c.group().Gone(ctx, grace) {
-		for !c.group().Gone(ctx, settleWait) && ctx.Err() == nil {
-			c.group().Signal(unix.SIGKILL)
+	if hard || !c.Group().Gone(ctx, grace) {
+		for !c.Group().Gone(ctx, settleWait) && ctx.Err() == nil {
+			c.Group().Signal(unix.SIGKILL)
 		}
 	}
 	c.lingered = true
@@ -122,22 +120,4 @@ func (q *queue) oomKills() int64 {
 		s.sample, s.sampled, s.known = q.killed(), now, true
 	}
 	return s.sample
-}
-
-// hostOOMKills reads oom_kill of /proc/vmstat. proc_vmstat(5), since Linux 4.13.
-func hostOOMKills() int64 {
-	b, err := os.ReadFile("/proc/vmstat")
-	if err != nil {
-		return -1
-	}
-	_, rest, ok := bytes.Cut(b, []byte("\noom_kill "))
-	if !ok {
-		return -1
-	}
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	n, err := strconv.ParseInt(string(line), 10, 64)
-	if err != nil {
-		return -1
-	}
-	return n
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure/breaker"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/cgroup"
 	"github.com/muster-run/muster/providers/host/gpu"
@@ -123,24 +124,13 @@ type memory struct {
 	Status  offer.Status `json:"s"`
 	Restart int          `json:"n,omitempty"`
 	// Launch is set while a start may have left a process.
-	Launch   *launch            `json:"l,omitempty"`
+	Launch   *attempt.Launch    `json:"l,omitempty"`
 	Shape    *offer.Shape       `json:"shape,omitempty"` // scaled; nil = the spec's
 	Avoid    []string           `json:"avoid,omitempty"` // GPUs that failed it
 	Held     bool               `json:"held,omitempty"`
 	Alike    *breaker.Row       `json:"alike,omitempty"` // failures that it was started again after
 	Obs      *offer.Observation `json:"o,omitempty"`
 	boot.Due                    // not to be started before
-}
-
-// launch is the intent of a start, in the log before the process is there.
-type launch struct {
-	ID string `json:"id"`
-	boot.Mark
-	GPUs []string `json:"gpus,omitempty"`
-	// Checkpoint is what the checkpoint was, to see whether it moved.
-	Checkpoint int64        `json:"ckpt,omitempty"`
-	Cgroup     cgroup.Group `json:"cgroup,omitempty"`
-	Cancelled  bool         `json:"cancelled,omitempty"`
 }
 
 func (j *job) shape() offer.Shape {

@@ -22,14 +22,14 @@ func (q *queue) runStart(ctx context.Context, s *start) {
 		q.post(ctx, func() { q.notStarted(s) })
 		return
 	}
-	c.proc = s.proc
-	c.marks = s.marks
+	c.Proc = s.proc
+	c.Marks = s.marks
 	s.peak.Watch(s.proc.PID)
 	if !s.await(c) {
 		return // not for us to say any more; the next queue will
 	}
-	if c.status == 0 && !s.signalled() && c.light() && c.group().Quiet() {
-		c.run(ctx)
+	if c.Status == 0 && !s.signalled() && c.Light() && c.Group().Quiet() {
+		c.Examine(ctx)
 		c.done = true
 	}
 	q.post(ctx, func() { q.childGone(s, c) })
@@ -93,12 +93,12 @@ func (s *start) await(c *check) bool {
 	defer s.mu.Unlock()
 	s.pid, s.ended = 0, true
 	for {
-		pid, err := unix.Wait4(s.proc.PID, &c.status, 0, &c.usage)
+		pid, err := unix.Wait4(s.proc.PID, &c.Status, 0, &c.Usage)
 		if err == unix.EINTR {
 			continue
 		}
-		c.waited = err == nil && pid == s.proc.PID
-		return c.waited
+		c.Waited = err == nil && pid == s.proc.PID
+		return c.Waited
 	}
 }
 

@@ -192,7 +192,7 @@ func (q *queue) waits(l *lane, j *job, w wait) {
 // begin records the intent of a start and books what it takes.
 func (q *queue) begin(j *job, gpus devices.Grant) *start {
 	j.Status = offer.Running
-	j.Launch = &launch{ID: newID(), Mark: boot.MarkNow(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
+	j.Launch = &attempt.Launch{ID: newID(), Mark: boot.MarkNow(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
 		Cgroup: q.cgroups.Group(filepath.Base(q.folder(j)))}
 	j.locks = gpus.Locks
 	j.oomKill = q.oomKills()

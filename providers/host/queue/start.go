@@ -25,7 +25,7 @@ type start struct {
 	shape   offer.Shape // as scaled for this launch
 	restart int
 	attempt int
-	launch  launch
+	launch  attempt.Launch
 	folder  wrapper.Folder
 	secrets string
 	environ []providers.EnvVar
