@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +89,45 @@ func TestManyCommandsShareOneConnection(t *testing.T) {
 	}
 	if s.peak.Load() > 3 || s.refused.Load() == 0 {
 		t.Errorf("peak %d, refused %d: the limit was not tried", s.peak.Load(), s.refused.Load())
+	}
+}
+
+// What was given up may go on there, and have every place of the connection:
+// the next command comes over another one.
+func TestCommandsThatGoOnTakeNoPlaces(t *testing.T) {
+	for _, places := range []int{1, maxSessions} {
+		s, c := setting(t, "")
+		s.maxSessions = places
+		dir := t.TempDir()
+		for i := range places {
+			st, err := c.Open(context.Background(), fmt.Sprintf("trap '' PIPE; until [ -e %s/stop ]; do sleep 0.1; done; : >%s/%d", dir, dir, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.Close()
+		}
+		var out bytes.Buffer
+		if _, err := c.Run(context.Background(), "echo on", nil, &out); err != nil || out.String() != "on\n" {
+			t.Errorf("of %d: %q, %v", places, &out, err)
+		}
+		if n := s.connections.Load(); n != 2 {
+			t.Errorf("of %d: %d connections", places, n)
+		}
+		if err := os.WriteFile(dir+"/stop", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		s.stop() // when all of them have ended
+	}
+}
+
+func TestAServerThatAllowsNoSession(t *testing.T) {
+	s, c := setting(t, "")
+	s.maxSessions = 0
+	_, err := c.Run(context.Background(), "true", nil, nil)
+	wantError(t, err, Config, "opens no session", "MaxSessions")
+	if n := s.connections.Load(); n != 1 {
+		t.Errorf("%d connections", n)
 	}
 }
 

@@ -27,7 +27,7 @@ type testServer struct {
 	config      *ssh.ServerConfig
 	maxSessions int
 
-	connections, open, refused, peak atomic.Int64
+	connections, refused, peak atomic.Int64
 	// deaf makes it answer nothing but what the protocol itself answers.
 	deaf atomic.Bool
 
@@ -128,23 +128,26 @@ func (s *testServer) handle(c net.Conn) {
 			}
 		}
 	})
+	var open atomic.Int64 // on this connection, as OpenSSH counts
 	for ch := range chans {
 		switch {
 		case ch.ChannelType() == "direct-tcpip":
 			s.work.Go(func() { forward(ch) })
-		case s.open.Load() >= int64(s.maxSessions):
+		case open.Load() >= int64(s.maxSessions):
 			s.refused.Add(1)
 			ch.Reject(ssh.ConnectionFailed, "open failed") // as OpenSSH beyond MaxSessions
 		default:
-			n := s.open.Add(1)
+			n := open.Add(1)
 			s.peak.Store(max(s.peak.Load(), n))
-			s.work.Go(func() { s.session(ch) })
+			s.work.Go(func() {
+				defer open.Add(-1)
+				s.session(ch)
+			})
 		}
 	}
 }
 
 func (s *testServer) session(nc ssh.NewChannel) {
-	defer s.open.Add(-1)
 	ch, reqs, err := nc.Accept()
 	if err != nil {
 		return

@@ -53,6 +53,7 @@ func (c *Client) Run(ctx context.Context, command string, stdin io.Reader, stdou
 type Stream struct {
 	conn    *conn
 	session *ssh.Session
+	leave   func() // the session is of no more use
 	in      io.WriteCloser
 	out     io.Reader
 	stderr  *tail
@@ -81,11 +82,11 @@ func (c *Client) Open(ctx context.Context, command string) (*Stream, error) {
 }
 
 func (c *conn) open(ctx context.Context, command string) (*Stream, error) {
-	session, end, err := c.session(ctx)
+	session, leave, end, err := c.session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{conn: c, session: session, stderr: new(tail), ended: make(chan struct{})}
+	s := &Stream{conn: c, session: session, leave: leave, stderr: new(tail), ended: make(chan struct{})}
 	session.Stderr = s.stderr
 	if err := s.start(ctx, command); err != nil {
 		session.Close()
@@ -167,6 +168,7 @@ func (s *Stream) CloseWrite() error { return s.in.Close() }
 
 // Close ends the stream; the command loses its standard streams.
 func (s *Stream) Close() error {
+	defer s.leave() // what it ran may go on there
 	err := s.session.Close()
 	if err == io.EOF {
 		return nil // it had ended

@@ -20,16 +20,19 @@ const maxSessions = 10
 const (
 	refusedWait    = 20 * time.Millisecond
 	refusedWaitMax = time.Second
-	idleRefusals   = 7 // in a row with no session granted, about 2.5 s: it allows none
+	idleRefusals   = 7 // in a row, more than a second, with no session of ours: they are not to blame
 )
 
 // slots are the sessions of one connection.
 type slots struct {
 	mu      sync.Mutex
 	taken   int
-	open    int           // granted and not ended
+	asking  int           // for a session, and not answered
+	open    int           // granted, and neither ended nor left by us
+	left    int           // by us, and not ended: OpenSSH keeps their places while their commands run
 	granted int           // ever
-	freed   chan struct{} // closed, and made anew, when a slot comes free
+	over    bool          // the connection is given up: no more sessions
+	freed   chan struct{} // closed, and made anew, when a slot comes free or a session is left
 }
 
 func newSlots() *slots { return &slots{freed: make(chan struct{})} }
@@ -43,8 +46,12 @@ func (s *slots) take(ctx context.Context, gone <-chan struct{}) error {
 			s.mu.Unlock()
 			return nil
 		}
-		freed := s.freed
+		s.over = s.over || s.left >= maxSessions
+		freed, over := s.freed, s.over
 		s.mu.Unlock()
+		if over {
+			return errStuffed
+		}
 		select {
 		case <-freed:
 		case <-gone:
@@ -55,30 +62,78 @@ func (s *slots) take(ctx context.Context, gone <-chan struct{}) error {
 	}
 }
 
-// opened marks a taken slot as one that the server granted.
-func (s *slots) opened() {
+// ask counts a question for a session, unless the connection is given up.
+func (s *slots) ask() bool {
 	s.mu.Lock()
-	s.open++
-	s.granted++
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.asking++
+	}
+	return !s.over
 }
 
-// give returns a slot, which had been opened or not.
-func (s *slots) give(opened bool) {
+// answered counts the answer.
+func (s *slots) answered(granted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking--
+	if granted {
+		s.open++
+		s.granted++
+	}
+}
+
+// answeredLate takes back a session that nobody waits for any more.
+func (s *slots) answeredLate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	s.tell()
+}
+
+// leave counts a session that is of no more use to us.
+func (s *slots) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	s.left++
+	s.tell()
+}
+
+// ended returns the slot of a session that was left.
+func (s *slots) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left--
+	s.taken--
+	s.tell()
+}
+
+// give returns a slot without a session.
+func (s *slots) give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken--
-	if opened {
-		s.open--
-	}
+	s.tell()
+}
+
+func (s *slots) tell() {
 	close(s.freed)
 	s.freed = make(chan struct{})
 }
 
-func (s *slots) state() (open, granted int, freed <-chan struct{}) {
+func (s *slots) state() (busy, granted int, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open, s.granted, s.freed
+	return s.open + s.asking, s.granted, s.freed
+}
+
+// stuffed gives the connection up if nobody has a session on it or asks for one.
+func (s *slots) stuffed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = s.over || s.open+s.asking == 0
+	return s.over
 }
 
 // idleness counts refusals in a row for which no session of ours is to blame.
@@ -86,10 +141,10 @@ func (s *slots) state() (open, granted int, freed <-chan struct{}) {
 // takes the place while the server is asked and has ended when we look.
 type idleness struct{ refusals, granted int }
 
-// refused reports whether the server allows no session at all, given what is
-// open now and how many it has granted so far.
-func (i *idleness) refused(open, granted int) (none bool) {
-	if open > 0 || granted != i.granted {
+// refused reports whether the server refuses for no reason of ours, given how
+// many sessions we have or ask for now and how many it has granted so far.
+func (i *idleness) refused(busy, granted int) (idle bool) {
+	if busy > 0 || granted != i.granted {
 		*i = idleness{granted: granted}
 		return false
 	}
@@ -100,18 +155,26 @@ func (i *idleness) refused(open, granted int) (none bool) {
 // errGone says that the connection had died before anything was asked of it.
 var errGone = errors.New("the connection is gone")
 
-// session opens one, waiting for its turn. The slot is given back by end.
-func (c *conn) session(ctx context.Context) (s *ssh.Session, end func(), err error) {
-	if err := c.slots.take(ctx, c.wire.gone); err != nil {
-		return nil, nil, err
+// errStuffed is why a connection is given up: the next begins with no session.
+var errStuffed = errors.New("its ssh server has no more room for sessions on it: commands that were given up go on there")
+
+// session opens one, waiting for its turn. leave says that it is of no more
+// use, and end that it has ended.
+func (c *conn) session(ctx context.Context) (s *ssh.Session, leave, end func(), err error) {
+	if err = c.slots.take(ctx, c.wire.gone); err == nil {
+		if s, err = c.granted(ctx); err != nil {
+			c.slots.give()
+		}
 	}
-	s, err = c.granted(ctx)
+	if errors.Is(err, errStuffed) {
+		c.end(err)
+		err = errGone
+	}
 	if err != nil {
-		c.slots.give(false)
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	c.slots.opened()
-	return s, sync.OnceFunc(func() { c.slots.give(true) }), nil
+	leave = sync.OnceFunc(c.slots.leave)
+	return s, leave, sync.OnceFunc(func() { leave(); c.slots.ended() }), nil
 }
 
 // granted asks for a session until the server has room for one.
@@ -124,9 +187,14 @@ func (c *conn) granted(ctx context.Context) (*ssh.Session, error) {
 		if err == nil || !errors.As(err, &refused) {
 			return s, err
 		}
-		if open, granted, _ := c.slots.state(); idle.refused(open, granted) {
-			return nil, &Error{Class: Config, Summary: c.host + " opens no session", cause: err,
-				Detail: fmt.Sprintf("its ssh server says %q", refused.Message), Hint: "MaxSessions in its sshd_config must be 1 or more, and the account may need a login shell"}
+		if busy, granted, _ := c.slots.state(); idle.refused(busy, granted) {
+			if granted == 0 {
+				return nil, &Error{Class: Config, Summary: c.host + " opens no session", cause: err,
+					Detail: fmt.Sprintf("its ssh server says %q", refused.Message), Hint: "MaxSessions in its sshd_config must be 1 or more, and the account may need a login shell"}
+			}
+			if c.slots.stuffed() {
+				return nil, errStuffed
+			}
 		}
 		t := time.NewTimer(wait)
 		select {
@@ -147,6 +215,9 @@ func (c *conn) granted(ctx context.Context) (*ssh.Session, error) {
 // newSession is ssh's, which waits for the server's answer without an end; a
 // caller that gives up leaves it behind, to be closed when it comes.
 func (c *conn) newSession(ctx context.Context) (*ssh.Session, error) {
+	if !c.slots.ask() {
+		return nil, errStuffed
+	}
 	type answer struct {
 		s   *ssh.Session
 		err error
@@ -154,6 +225,7 @@ func (c *conn) newSession(ctx context.Context) (*ssh.Session, error) {
 	came := make(chan answer, 1)
 	c.work.Go(func() {
 		s, err := c.client.NewSession()
+		c.slots.answered(err == nil)
 		came <- answer{s, err}
 	})
 	select {
@@ -166,6 +238,7 @@ func (c *conn) newSession(ctx context.Context) (*ssh.Session, error) {
 		c.work.Go(func() {
 			if a := <-came; a.s != nil {
 				a.s.Close()
+				c.slots.answeredLate()
 			}
 		})
 		return nil, ctx.Err()

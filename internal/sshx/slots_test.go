@@ -1,6 +1,9 @@
 package sshx
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func TestAServerThatGrantsSessionsAllowsThem(t *testing.T) {
 	var i idleness
@@ -20,5 +23,32 @@ func TestAServerThatGrantsSessionsAllowsThem(t *testing.T) {
 	}
 	if i.refused(1, 5*idleRefusals-1) {
 		t.Error("a session is open, and it allows none")
+	}
+}
+
+// OpenSSH closes the channel of a command that goes on when that has ended.
+func TestAConnectionWhereEverySlotIsLeftIsGivenUp(t *testing.T) {
+	s := newSlots()
+	for i := range maxSessions {
+		if err := s.take(t.Context(), nil); err != nil || !s.ask() {
+			t.Fatal(i, err)
+		}
+		s.answered(true)
+	}
+	waits := make(chan error)
+	go func() { waits <- s.take(t.Context(), nil) }()
+	for range maxSessions {
+		select {
+		case err := <-waits:
+			t.Fatalf("given up with sessions in use: %v", err)
+		default:
+			s.leave()
+		}
+	}
+	if err := <-waits; !errors.Is(err, errStuffed) {
+		t.Error(err)
+	}
+	if s.ask() {
+		t.Error("a question over a connection that is given up")
 	}
 }
