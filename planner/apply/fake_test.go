@@ -46,6 +46,7 @@ type world struct {
 	// result says how a launch ends; nil = exit 0.
 	result   func(j providers.Job, launch int) result
 	lists    map[string][]string
+	unlisted int                  // how often files are asked for in vain
 	mtimes   map[string]time.Time // of listed files
 	ended    []string             // handles of second jobs that were cancelled
 	walltime time.Duration        // longest of the pool
@@ -418,6 +419,11 @@ func (f *fake) Pull(_ context.Context, _, _ string, offset int64, w io.Writer) e
 	return f.op()
 }
 func (f *fake) List(_ context.Context, _ string, patterns []string) (out []providers.FileInfo, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unlisted--; f.unlisted >= 0 {
+		return nil, context.DeadlineExceeded
+	}
 	for _, p := range patterns {
 		for _, l := range f.lists[p] {
 			out = append(out, providers.FileInfo{Path: l, Size: 1, MTime: f.mtimes[l].UnixNano()})

@@ -115,7 +115,8 @@ func (e *engine) failedAttempt(f *flight, o *offer.Observation, n int) {
 	}
 	action := e.verdict(f, o)
 	if action == relaunch.Retry && o.Class == failure.Walltime && f.p.Checkpoint != nil {
-		e.askCheckpoint(f, o, n)
+		kept := *o
+		e.askCheckpoint(f, &kept, n, 1)
 		return
 	}
 	e.settleFailure(f, o, n, action)
@@ -143,8 +144,9 @@ func (e *engine) paid(f *flight) bool {
 }
 
 // askCheckpoint looks whether the checkpoint moved: a walltime hit without
-// progress would only come to the same end.
-func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
+// progress would only come to the same end. From a backend that does not answer
+// nothing is concluded; it is asked again.
+func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n, try int) {
 	at := f.spot()
 	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool,
 		SourceDir: source.In(at.Workdir, f.p.source), Input: func(name string) []string { return e.inputPaths(f, name) }})
@@ -153,7 +155,6 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 		return
 	}
 	f.mark(cells.Verifying)
-	kept := *o
 	var files []providers.FileInfo
 	var err error
 	f.B.Call(func() {
@@ -161,13 +162,22 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n int) {
 		defer cancel()
 		files, err = f.B.Provider.List(ctx, at.Name(), []string{haul.Absolute(at.Workdir, r.Checkpoint)})
 	}, func() {
+		switch class := line.ClassOf(err); {
+		case e.flights[f.Token] != f || err != nil && class == "":
+			return // told meanwhile, or the run is over
+		case err != nil && class == providers.Unreachable:
+			e.fleet.Unreachable(f.B, err)
+			e.Later(line.Backoff(try), func() { e.askCheckpoint(f, o, n, try+1) })
+			return
+		}
+		e.fleet.Reachable(f.B)
 		action := relaunch.Fail
 		for _, fi := range files {
-			if err == nil && time.Unix(0, fi.MTime).After(kept.Started) {
+			if err == nil && time.Unix(0, fi.MTime).After(o.Started) {
 				action = relaunch.Retry
 			}
 		}
-		e.settleFailure(f, &kept, n, action)
+		e.settleFailure(f, o, n, action)
 	})
 }
 

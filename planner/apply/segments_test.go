@@ -25,9 +25,11 @@ phase "a" {
   }
 }`
 
-// chained runs the long phase where a launch lasts at most a day.
-func chained(t *testing.T, moved bool) (*stage, standing.Outcome) {
+// chained runs the long phase where a launch lasts at most a day, and files are
+// asked for so often in vain.
+func chained(t *testing.T, moved bool, vain int) (*stage, standing.Outcome) {
 	s := newStage(t, long)
+	s.world.unlisted = vain
 	s.world.walltime = 24 * time.Hour
 	s.world.can.HostQueue, s.world.can.Retries = false, false
 	ck := s.dir + "/ck/latest"
@@ -46,7 +48,7 @@ func chained(t *testing.T, moved bool) (*stage, standing.Outcome) {
 
 func TestWorkLongerThanItsPoolIsChainedByItsCheckpoint(t *testing.T) {
 	t.Parallel()
-	s, o := chained(t, true)
+	s, o := chained(t, true, 0)
 	s.check(o, "end done=1 failed=0 held=0 blocked=0 left=0")
 	for _, j := range s.world.jobs {
 		if j.Shape.Walltime != 15*time.Hour || j.Checkpoint.Interval != 30*time.Minute || j.Checkpoint.Signal != "USR1" || j.Checkpoint.Grace != 90*time.Second {
@@ -60,11 +62,21 @@ func TestWorkLongerThanItsPoolIsChainedByItsCheckpoint(t *testing.T) {
 
 func TestSegmentWithoutANewCheckpointIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	s, o := chained(t, false)
+	s, o := chained(t, false, 0)
 	s.check(o, "end done=0 failed=1 held=0 blocked=0 left=0")
 	if n := len(s.world.jobs); n != 1 {
 		t.Errorf("%d launches", n)
 	}
+}
+
+// A backend that is too busy to answer in time has not said that there is no
+// new checkpoint.
+func TestSegmentIsFollowedWhenItsBackendAnswersLate(t *testing.T) {
+	t.Parallel()
+	s, o := chained(t, true, 2)
+	s.check(o, "end done=1 failed=0 held=0 blocked=0 left=0")
+	s, o = chained(t, false, 1)
+	s.check(o, "end done=0 failed=1 held=0 blocked=0 left=0")
 }
 
 func TestSegmentsRideWithTheJobWhereItsQueueRetries(t *testing.T) {
