@@ -15,10 +15,11 @@ const factsLast = 2 * time.Minute
 
 // cachedFacts are the facts of a backend, asked for at most so often.
 type cachedFacts struct {
-	mu   sync.Mutex
-	at   time.Time
-	site *cluster.Facts
-	err  error
+	mu     sync.Mutex
+	at     time.Time
+	site   *cluster.Facts
+	err    error
+	asking chan struct{} // closed when the cluster has been asked; nil = it is not being asked
 }
 
 // limitsLast is for how long the limits of a cluster are believed while jobs
@@ -43,17 +44,41 @@ func (b *Site) Last() *cluster.Facts {
 	return b.facts.site
 }
 
-// factsWithin is what the cluster said of itself at most so long ago.
+// factsWithin is what the cluster said of itself at most so long ago. A busy
+// controller may take longer than who asks waits: the asking goes on for the
+// next one, so that a time that ran out is neither remembered as the cluster's
+// answer nor the reason why it tells of no limits.
 func (b *Site) factsWithin(ctx context.Context, age time.Duration) (*cluster.Facts, error) {
 	f := b.facts
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if since := time.Since(f.at); since < factsLast || f.err == nil && f.site != nil && since < age {
+		defer f.mu.Unlock()
 		return f.site, f.err
 	}
-	f.site, f.err = b.Cluster.Facts(ctx)
-	f.at = time.Now()
+	if f.asking == nil {
+		f.asking = make(chan struct{})
+		go f.ask(context.WithoutCancel(ctx), b.Cluster)
+	}
+	asking := f.asking
+	f.mu.Unlock()
+	select {
+	case <-asking:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return f.site, f.err
+}
+
+// ask asks the cluster; each of its commands has its own limit.
+func (f *cachedFacts) ask(ctx context.Context, c *cluster.Commands) {
+	site, err := c.Facts(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.site, f.err, f.at = site, err, time.Now()
+	close(f.asking)
+	f.asking = nil
 }
 
 // QoSName is the quality of service under which a job would run.
