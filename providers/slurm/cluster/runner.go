@@ -121,12 +121,19 @@ func isDir(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// Submitting reports whether an sbatch of a script still runs on this machine.
+// Parsable makes sbatch print an id and nothing else. All that muster submits
+// has it, and next to nothing that a person does.
+const Parsable = "--parsable"
+
+// Submitting reports whether an sbatch of a script still runs on this machine:
+// by what it was told, as many a site's sbatch is a script of its own that
+// starts Slurm's by its path.
 func Submitting(script string) bool {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, l := range lines {
 		b, err := os.ReadFile(l)
-		if err == nil && strings.HasPrefix(string(b), "sbatch\x00") && strings.Contains(string(b), script) {
+		args := strings.Split(string(b), "\x00")
+		if err == nil && slices.Contains(args, Parsable) && slices.Contains(args, script) {
 			return true
 		}
 	}

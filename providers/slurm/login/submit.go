@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/arrays"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 	"github.com/muster-run/muster/providers/slurm/script"
 	"github.com/muster-run/muster/providers/wrapper"
@@ -375,7 +376,7 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		return k, fmt.Errorf("write script: %w", err)
 	}
-	argv := []string{"sbatch", "--parsable"}
+	argv := []string{"sbatch", cluster.Parsable}
 	// An element's own dependency must be there before it could start.
 	if k.wide = e.Each != nil; k.wide {
 		if err := k.dir.Note("wide", "each waits for all, until it is told its own"); err != nil {
