@@ -443,6 +443,32 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// TestSegmentsAreNoFailures: launches whose work the next one went on with are told
+// apart from those that came to nothing, and a job's work is all of them together:
+// nobody is advised to ask for the time of the last.
+func TestSegmentsAreNoFailures(t *testing.T) {
+	w := load(t, phase("train", resources(`walltime = "30h"`), "  checkpoint {\n    path = \"ck\"\n  }\n"))
+	for i := range 10 {
+		w.did("train", i, deed{wait: time.Hour, run: 10 * time.Hour, class: "walltime", pool: "cpu"}, deed{wait: time.Hour, run: 10 * time.Hour, class: "walltime", pool: "cpu"}, deed{wait: time.Hour, run: 5 * time.Hour, pool: "cpu"})
+	}
+	r := w.advice()
+	if len(r.Phases) != 1 || len(r.Proposals) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	h := r.Phases[0]
+	if h.Launches != 30 || h.Segments != 20 || h.Failed != 0 {
+		t.Errorf("%d launches, %d segments, %d failed", h.Launches, h.Segments, h.Failed)
+	}
+	if m := h.Median; m.Queue != 3*time.Hour || m.Run != 25*time.Hour || m.Retry != 0 {
+		t.Errorf("%+v", m)
+	}
+	for _, u := range h.Uses {
+		if u.What == "walltime" && u.Most != float64(25*time.Hour) {
+			t.Errorf("%+v", u)
+		}
+	}
+}
+
 // TestAskedForByTheCell: where the jobs of a phase ask for different amounts the
 // history has the least beside the most.
 func TestAskedForByTheCell(t *testing.T) {

@@ -18,6 +18,7 @@ type launch struct {
 	job       *state.Job
 	at        *state.Attempt
 	completed bool // and its outputs are verified
+	goesOn    bool // its walltime ended it, and the next one went on with its work
 }
 
 // A group is a phase with its history.
@@ -74,7 +75,7 @@ func (g *group) add(cell int, job *state.Job) {
 		if at.Ended.IsZero() {
 			continue
 		}
-		g.launches = append(g.launches, launch{cell, job, at, k == len(job.Attempts)-1 && job.Status == state.Completed})
+		g.launches = append(g.launches, launch{cell, job, at, k == len(job.Attempts)-1 && job.Status == state.Completed, evidence.GoesOn(g.phase, job, k)})
 	}
 }
 
@@ -166,9 +167,19 @@ func usedMemory(l launch) (float64, bool) {
 	return float64(l.at.Usage.MaxRSS), true
 }
 
-func usedTime(l launch) (float64, bool) {
+// usedTime is how long a job's work took, all segments of it together.
+func (g *group) usedTime(l launch) (float64, bool) {
+	if d := evidence.Elapsed(l.at); !l.completed || d <= 0 {
+		return 0, false
+	}
+	return float64(evidence.Worked(g.phase, l.job)), true
+}
+
+// usedTurn is how long a launch ran that came to its end, or whose work was gone
+// on with.
+func usedTurn(l launch) (float64, bool) {
 	d := evidence.Elapsed(l.at)
-	return float64(d), l.completed && d > 0
+	return float64(d), (l.completed || l.goesOn) && d > 0
 }
 
 // shortest is the least time over which processor seconds say anything about
@@ -196,7 +207,7 @@ func usedDevice(l launch) (float64, bool) {
 func failed(launches []launch, classes ...string) []launch {
 	var out []launch
 	for _, l := range launches {
-		if slices.Contains(classes, l.at.Class) {
+		if slices.Contains(classes, l.at.Class) && !l.goesOn {
 			out = append(out, l)
 		}
 	}

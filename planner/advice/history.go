@@ -6,7 +6,6 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/state"
 )
 
 // A History is what is known of a phase's jobs: what they asked for and used,
@@ -18,6 +17,7 @@ type History struct {
 	Done     int // completed and verified
 	Launches int // that ended
 	Failed   int // of these
+	Segments int // of these: ended by their walltime, and the next went on with their work
 	Uses     []Use
 	// Medians by job, and sums over all jobs that ended.
 	Median, Sum evidence.Times
@@ -53,7 +53,10 @@ func (g *group) history() History {
 		h.GPU = h.GPU || r.Shape.GPUs > 0
 	}
 	for _, l := range g.launches {
-		if l.at.Class != "" && !l.completed {
+		switch {
+		case l.goesOn:
+			h.Segments++
+		case l.at.Class != "" && !l.completed:
 			h.Failed++
 		}
 	}
@@ -73,22 +76,22 @@ func (g *group) history() History {
 	}
 	add("memory", askedMemory, usedMemory)
 	add("cores", askedCores, usedCores)
-	add("walltime", askedTime, usedTime)
+	add("walltime", askedTime, g.usedTime)
 	if h.GPU {
 		add(gpuMemory, askedDevice, usedDevice)
 	}
-	h.Median, h.Sum = times(g.records)
+	h.Median, h.Sum = g.times()
 	return h
 }
 
 // times are the median of each part over the jobs that ended, and the sums.
-func times(records []*state.Job) (mid, sum evidence.Times) {
+func (g *group) times() (mid, sum evidence.Times) {
 	var parts [3][]float64
-	for _, job := range records {
+	for _, job := range g.records {
 		if job == nil {
 			continue
 		}
-		t, ok := evidence.TimesOf(job)
+		t, ok := evidence.TimesOf(g.phase, job)
 		if !ok {
 			continue
 		}

@@ -27,7 +27,7 @@ func (a *adviser) split(g *group) []Proposal {
 			continue
 		}
 		waits := measures(c.launches, usedWait)
-		run := time.Duration(median(measures(c.launches, usedTime)))
+		run := time.Duration(median(measures(c.launches, usedTurn)))
 		wait := time.Duration(median(waits))
 		if len(waits) < enough || run == 0 || wait <= a.long() && (wait <= run || wait < leastWait) {
 			continue
@@ -51,7 +51,7 @@ func (a *adviser) split(g *group) []Proposal {
 			t.add(WaitHours, hours(wait-smaller).Mul(decimal.NewFromInt(int64(n))))
 			p.Saves = t.list(of, false)
 		}
-		longest := time.Duration(most(measures(c.launches, usedTime)))
+		longest := time.Duration(most(measures(c.launches, c.usedTime)))
 		if wall := g.shape(c.launches[0].cell).Walltime; wall > 0 && 2*longest > wall {
 			p.Why += fmt.Sprintf(" On half the GPUs a job may take twice as long: raise walltime from %s to %s with it.", units.ShortDuration(wall), units.ShortDuration(timeLike(time.Duration(2*aboveTime*float64(longest)))))
 		}
@@ -99,7 +99,7 @@ func (a *adviser) beside(c *class, change func(offer.Shape) offer.Shape) []Savin
 		return nil
 	}
 	was, will := atOnce(p, s), atOnce(p, change(s))
-	run := time.Duration(median(measures(c.launches, usedTime)))
+	run := time.Duration(median(measures(c.launches, c.usedTime)))
 	if was == 0 || will <= was || run == 0 {
 		return nil
 	}

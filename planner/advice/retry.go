@@ -33,7 +33,7 @@ func (a *adviser) failing(g *group) {
 	var lost time.Duration
 	n := 0
 	for _, l := range g.launches {
-		if c := l.at.Class; c != "" && !l.completed && !slices.Contains(sized, c) {
+		if c := l.at.Class; c != "" && !l.completed && !l.goesOn && !slices.Contains(sized, c) {
 			by[c]++
 			n++
 			lost += elapsed(l)

@@ -26,7 +26,7 @@ func (a *adviser) walltime(g *group) []Proposal {
 	var out []Proposal
 	for _, c := range g.classes(askedTime) {
 		asked := time.Duration(c.asked)
-		took := measures(c.launches, usedTime)
+		took := measures(c.launches, g.usedTime)
 		longest := time.Duration(most(took))
 		if fits {
 			longest = max(longest, c.foretold(&model))

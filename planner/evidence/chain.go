@@ -44,9 +44,9 @@ func GoesOn(p *lang.Phase, job *state.Job, k int) bool {
 	return p.Checkpoint != nil && k+1 < len(job.Attempts) && job.Attempts[k].Class == endedByTime
 }
 
-// worked is how long the last launch of a job ran, together with those whose work
+// Worked is how long the last launch of a job ran, together with those whose work
 // it went on with.
-func worked(p *lang.Phase, job *state.Job) (d time.Duration) {
+func Worked(p *lang.Phase, job *state.Job) (d time.Duration) {
 	last := len(job.Attempts) - 1
 	for k := last; k >= 0 && (k == last || GoesOn(p, job, k)); k-- {
 		d += Elapsed(&job.Attempts[k])
@@ -60,5 +60,5 @@ func Before(p *lang.Phase, job *state.Job) time.Duration {
 	if len(job.Attempts) < 2 {
 		return 0
 	}
-	return worked(p, job) - Elapsed(job.Last())
+	return Worked(p, job) - Elapsed(job.Last())
 }

@@ -63,7 +63,7 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 				again = append(again, max(0, at.Started.Sub(job.Attempts[k-1].Ended)))
 			}
 			if k == len(job.Attempts)-1 && job.Status == state.Completed {
-				ev.used(at, worked(p, job))
+				ev.used(at, Worked(p, job))
 			} else if at.Class != "" {
 				failed++
 				lost += d

@@ -44,7 +44,7 @@ func Fit(p *lang.Phase, records []*state.Job) (Fitted, bool) {
 	}
 	var points []fit.Point
 	for _, i := range sampled(completed(p, records)) {
-		points = append(points, fit.Point{Axes: f.at(i, nil), Seconds: worked(p, records[i]).Seconds()})
+		points = append(points, fit.Point{Axes: f.at(i, nil), Seconds: Worked(p, records[i]).Seconds()})
 	}
 	var ok bool
 	if f.model, ok = fit.Fit(names, points); !ok {
@@ -58,7 +58,7 @@ func Fit(p *lang.Phase, records []*state.Job) (Fitted, bool) {
 // completed are the cells whose job completed in a time that is known.
 func completed(p *lang.Phase, records []*state.Job) (cells []int) {
 	for i, job := range records {
-		if job != nil && job.Status == state.Completed && worked(p, job) > 0 {
+		if job != nil && job.Status == state.Completed && Worked(p, job) > 0 {
 			cells = append(cells, i)
 		}
 	}

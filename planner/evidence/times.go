@@ -3,34 +3,46 @@ package evidence
 import (
 	"time"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
 )
 
 // Times are where the time of one job went, from its hand-over to its end: the
 // three parts of the wall-clock time that an optimisation can shorten.
 type Times struct {
-	Queue time.Duration // before its first start
-	Retry time.Duration // from its first start to its last: failed launches, delays, and their waits
-	Run   time.Duration // of its last launch
+	Queue time.Duration // before its first start, and between the segments of its work
+	Retry time.Duration // from the start of launches that came to nothing to the next start: they, delays, and waits
+	Run   time.Duration // of its last launch, and of those whose work was gone on with
 }
 
 // Total is the time from the hand-over to the end.
 func (t Times) Total() time.Duration { return t.Queue + t.Retry + t.Run }
 
-// TimesOf splits the time of a job whose last launch has ended; false for one
-// that has not, or of which it is not known when it started.
-func TimesOf(job *state.Job) (Times, bool) {
+// TimesOf splits the time of a phase's job whose last launch has ended; false for
+// one that has not, or of which it is not known when it started.
+func TimesOf(p *lang.Phase, job *state.Job) (Times, bool) {
 	last := job.Last()
 	if last == nil || last.Ended.IsZero() {
 		return Times{}, false
 	}
-	first := &job.Attempts[0]
-	t := Times{Run: Elapsed(last), Queue: Waited(first)}
+	t := Times{Run: Elapsed(last), Queue: Waited(&job.Attempts[0])}
 	if t.Run <= 0 {
 		return Times{}, false
 	}
-	if len(job.Attempts) > 1 && !first.Started.IsZero() && !last.Started.IsZero() {
-		t.Retry = max(0, last.Started.Sub(first.Started))
+	from := -1 // the launch before that started
+	for k := range job.Attempts {
+		if job.Attempts[k].Started.IsZero() {
+			continue
+		}
+		if from >= 0 {
+			ran, until := Elapsed(&job.Attempts[from]), max(0, job.Attempts[k].Started.Sub(job.Attempts[from].Started))
+			if GoesOn(p, job, from) {
+				t.Run, t.Queue = t.Run+ran, t.Queue+max(0, until-ran)
+			} else {
+				t.Retry += until
+			}
+		}
+		from = k
 	}
 	return t, true
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
 )
 
@@ -25,9 +26,44 @@ func TestTimes(t *testing.T) {
 		"as the backend measured it":              {[]state.Attempt{{Ended: at(3), Usage: &state.Usage{Elapsed: 60}}}, Times{Run: time.Minute}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := TimesOf(&state.Job{Attempts: c.attempts})
+			got, ok := TimesOf(&lang.Phase{Name: "a"}, &state.Job{Attempts: c.attempts})
 			if got != c.want || ok != c.ok {
 				t.Errorf("%+v, %v", got, ok)
+			}
+		})
+	}
+}
+
+// TestSegmentsAreNoRetries: a launch whose work the next one goes on with ran, and
+// what it waits for its next turn is a wait; only what ran for nothing, and what
+// passed until it ran again, is a retry.
+func TestSegmentsAreNoRetries(t *testing.T) {
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	launch := func(queued, started, ended int, class string) state.Attempt {
+		return state.Attempt{Queued: at(queued), Started: at(started), Ended: at(ended), Class: class}
+	}
+	chained := &lang.Phase{Name: "a", Checkpoint: &lang.Checkpoint{}}
+	for name, c := range map[string]struct {
+		phase    *lang.Phase
+		attempts []state.Attempt
+		want     Times
+	}{
+		"three segments": {chained, []state.Attempt{launch(0, 10, 70, "walltime"), launch(70, 75, 135, "walltime"), launch(135, 140, 160, "")},
+			Times{Queue: 20 * time.Minute, Run: 140 * time.Minute}},
+		"no checkpoint: what ran is lost": {&lang.Phase{Name: "a"}, []state.Attempt{launch(0, 10, 70, "walltime"), launch(70, 75, 135, "")},
+			Times{Queue: 10 * time.Minute, Retry: 65 * time.Minute, Run: time.Hour}},
+		"one between that never started": {&lang.Phase{Name: "a"}, []state.Attempt{launch(0, 10, 70, "oom"), {Queued: at(71), Ended: at(72), Class: "transport"}, launch(73, 75, 135, "")},
+			Times{Queue: 10 * time.Minute, Retry: 65 * time.Minute, Run: time.Hour}},
+		"a node failed in the second": {chained, []state.Attempt{launch(0, 10, 70, "walltime"), launch(70, 75, 95, "node_failure"), launch(97, 100, 160, "")},
+			Times{Queue: 15 * time.Minute, Retry: 25 * time.Minute, Run: 2 * time.Hour}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := TimesOf(c.phase, &state.Job{Attempts: c.attempts})
+			if !ok || got != c.want {
+				t.Errorf("%+v, not %+v", got, c.want)
+			}
+			if last := c.attempts[len(c.attempts)-1]; got.Total() != last.Ended.Sub(at(0)) {
+				t.Errorf("%v do not add up to the time from hand-over to end", got)
 			}
 		})
 	}

@@ -25,6 +25,7 @@ type historyReport struct {
 	Done     int         `json:"done"`
 	Launches int         `json:"launches"`
 	Failed   int         `json:"failed"`
+	Segments int         `json:"segments"` // launches whose work the next one went on with
 	Uses     []useReport `json:"uses"`
 	Median   timesReport `json:"median"` // of a job
 	Sum      timesReport `json:"sum"`    // over jobs
@@ -86,7 +87,7 @@ func AdviceOf(campaign string, r advice.Report) Advice {
 }
 
 func historyReportOf(h advice.History) historyReport {
-	v := historyReport{Phase: h.Phase, Work: workOf(h), Jobs: h.Jobs, Done: h.Done, Launches: h.Launches, Failed: h.Failed, Uses: []useReport{},
+	v := historyReport{Phase: h.Phase, Work: workOf(h), Jobs: h.Jobs, Done: h.Done, Launches: h.Launches, Failed: h.Failed, Segments: h.Segments, Uses: []useReport{},
 		Median: timesReport{h.Median.Queue.Seconds(), h.Median.Run.Seconds(), h.Median.Retry.Seconds()},
 		Sum:    timesReport{h.Sum.Queue.Seconds(), h.Sum.Run.Seconds(), h.Sum.Retry.Seconds()}}
 	for _, u := range h.Uses {

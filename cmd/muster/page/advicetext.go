@@ -87,6 +87,9 @@ func historyTable(phases []historyReport, work string) string {
 
 func launchesText(h historyReport) string {
 	s := fmt.Sprintf("%d of %d done, %s", h.Done, h.Jobs, launches(h.Launches))
+	if h.Segments > 0 {
+		s += fmt.Sprintf(", %d gone on with at their walltime", h.Segments)
+	}
 	if h.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", h.Failed)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/advice"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/state"
 )
 
@@ -85,10 +86,10 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 			if j == nil || !s.Has(j.Address) {
 				continue
 			}
-			jr := jobReportOf(j)
+			jr := jobReportOf(p, j)
 			r.Jobs = append(r.Jobs, jr)
 			r.span(jr)
-			ph.count(j, jr)
+			ph.count(p, j)
 			if last := j.Last(); jr.Seconds > 0 && last != nil {
 				ran = append(ran, jr.Seconds)
 				if !last.Queued.IsZero() && !last.Started.IsZero() { // a retry by a host's queue was never queued here
@@ -121,32 +122,35 @@ func (r *Report) span(j jobReport) {
 	}
 }
 
-func (ph *phaseReport) count(j *state.Job, jr jobReport) {
+func (ph *phaseReport) count(p *lang.Phase, j *state.Job) {
 	if j.Status == state.Completed {
 		ph.Completed++
 	}
 	if j.Status == state.Failed || j.Status == state.Held {
 		ph.Failed++
 	}
-	if jr.Attempts > 1 {
-		ph.Retried++
+	for k := range j.Attempts {
+		if k > 0 && !evidence.GoesOn(p, j, k-1) {
+			ph.Retried++
+			break
+		}
 	}
 }
 
-func jobReportOf(j *state.Job) jobReport {
+func jobReportOf(p *lang.Phase, j *state.Job) jobReport {
 	r := jobReport{Address: j.Address, Phase: j.Phase, Name: j.Name, Axes: j.Axes, Status: string(j.Status), Class: j.Class, Attempts: len(j.Attempts), CPU: -1, MaxRSS: -1, GPUMax: -1, Metrics: map[string]json.RawMessage{}}
 	for name, text := range j.Metrics {
 		r.Metrics[name] = json.RawMessage(text)
 	}
-	for _, at := range j.Attempts {
-		if at.Class != "" {
+	for k, at := range j.Attempts {
+		if at.Class != "" && !evidence.GoesOn(p, j, k) {
 			r.Failures = append(r.Failures, at.Class)
 		}
 	}
 	if last := j.Last(); last != nil {
 		r.Backend, r.Started, r.Ended = last.Backend, last.Started, last.Ended
 		if !last.Ended.IsZero() && !last.Started.IsZero() {
-			r.Seconds = last.Ended.Sub(last.Started).Seconds()
+			r.Seconds = last.Ended.Sub(last.Started).Seconds() + evidence.Before(p, j).Seconds()
 		}
 		if last.Usage != nil {
 			r.CPU, r.MaxRSS, r.GPUMax = last.Usage.CPU, last.Usage.MaxRSS, last.Usage.GPUMaxMem
