@@ -56,7 +56,7 @@ func (m *maker) move(phase string, t Transfer) {
 		return
 	}
 	out := forecast.Move{Phase: phase, Backend: t.From, Pool: t.FromHost, Mark: forecast.Known}
-	if t.Cost.Guessed {
+	if t.Cost.Guessed || place.OutGuessed(m.backend(t.From), launches.Pool(m.in.Pools, t.From, t.FromHost)) {
 		out.Mark = forecast.Estimated
 	}
 	if t.Cost.Expected != "" {

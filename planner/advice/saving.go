@@ -22,19 +22,26 @@ const (
 var savedUnits = []string{place.USD, place.ServiceUnits, place.GPUHours, place.CPUHours, place.NodeHours, WaitHours, RunHours}
 
 // A tally adds up what a change saves.
-type tally map[string]decimal.Decimal
-
-func (t tally) add(unit string, v decimal.Decimal) {
-	if !v.IsZero() {
-		t[unit] = t[unit].Add(v)
-	}
+type tally struct {
+	by      map[string]decimal.Decimal
+	guessed bool // what is saved in money or service units is by a price of a profile
 }
 
-func (t tally) list(of string, atMost bool) []Saving {
+func (t *tally) add(unit string, v decimal.Decimal) {
+	if v.IsZero() {
+		return
+	}
+	if t.by == nil {
+		t.by = map[string]decimal.Decimal{}
+	}
+	t.by[unit] = t.by[unit].Add(v)
+}
+
+func (t *tally) list(of string, atMost bool) []Saving {
 	var out []Saving
 	for _, u := range savedUnits {
-		if v := t[u].Round(3); v.IsPositive() { // less is nothing to act upon
-			out = append(out, Saving{Unit: u, Amount: v.String(), Of: of, AtMost: atMost})
+		if v := t.by[u].Round(3); v.IsPositive() { // less is nothing to act upon
+			out = append(out, Saving{Unit: u, Amount: v.String(), Of: of, AtMost: atMost, Estimated: place.Guessed(offer.Price{Estimated: t.guessed}, u)})
 		}
 	}
 	return out
@@ -53,7 +60,7 @@ func (a *adviser) pool(l launch) offer.Pool {
 // charged adds what a shape costs on a pool for a time, times a factor, and says
 // what of it is known. Where whole nodes are charged, what a job leaves of its
 // node is not given back.
-func (t tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) place.Known {
+func (t *tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) place.Known {
 	amounts, known := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, d)
 	for unit, v := range amounts {
 		if p.WholeNode && (unit == place.CPUHours || unit == place.GPUHours) {
@@ -61,6 +68,7 @@ func (t tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decim
 		}
 		t.add(unit, v.Mul(times))
 	}
+	t.guessed = t.guessed || p.Price.Estimated
 	return known
 }
 
@@ -84,7 +92,7 @@ func (a *adviser) sparedOn(c *class, change func(offer.Shape) offer.Shape, move 
 		was, is := t.charged(s, p, d, scale), t.charged(change(s), move(p), d, scale.Neg())
 		known = known.And(was).And(is)
 	}
-	maps.DeleteFunc(t, func(unit string, _ decimal.Decimal) bool { return !known.Of(unit) }) // it is saved for something else
+	maps.DeleteFunc(t.by, func(unit string, _ decimal.Decimal) bool { return !known.Of(unit) }) // it is saved for something else
 	return t.list(of, false)
 }
 

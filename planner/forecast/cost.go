@@ -215,7 +215,11 @@ func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.D
 		if i == atMost {
 			v = amount.Counted(unit, v)
 		}
-		s.at(unit).plus(i, v.Mul(launches), mark)
+		if place.Guessed(d.Price, unit) {
+			s.at(unit).plus(i, v.Mul(launches), max(mark, Estimated))
+		} else {
+			s.at(unit).plus(i, v.Mul(launches), mark)
+		}
 	}
 	for _, unit := range units {
 		if !priced.Of(unit) {

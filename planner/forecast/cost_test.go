@@ -103,6 +103,7 @@ func TestCosts(t *testing.T) {
 		{"no price in service units", []Group{priced("slurm.x", oneGPU, offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, h, 1)}, 2, []string{"usd 1* 2* 2", "service_units ? ? ?", "gpu_hours 1* 2* 2"}},
 		{"no price in service units beside one", []Group{priced("slurm.x", oneGPU, units100, h, 1), priced("slurm.x", oneGPU, offer.Price{Known: true, UnknownSU: true}, h, 1)}, 1, []string{"usd 0 0 0", "service_units ? ? ?", "gpu_hours 1* 2* 2"}},
 		{"free in service units", []Group{priced("slurm.x", oneGPU, offer.Price{Known: true, SUPerGPUHour: "0"}, h, 1)}, 2, []string{"usd 0 0 0", "service_units 0 0 0", "gpu_hours 1* 2* 2"}},
+		{"by a profile", []Group{priced("slurm.x", oneGPU, offer.Price{Known: true, Estimated: true, SUPerGPUHour: "10"}, h, 1)}, 2, []string{"usd 0 0 0", "service_units 10* 20* 20*", "gpu_hours 1* 2* 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,9 @@ package forecast
 import (
 	"cmp"
 	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/planner/place"
 )
 
 // Make forecasts cost and walltime.
@@ -48,15 +51,21 @@ func eachGroup(in Input, fn func(phase string, g Group, cells int)) {
 	}
 }
 
-// basis lists how runtimes are known, each once, in the order met, and then how
-// long what moves is on its way.
+// basis lists how runtimes are known, each once, in the order met, then by whose
+// prices that are estimates the plan counts, and how long what moves is on its way.
 func basis(in Input) []string {
-	var out []string
+	var out, guessed []string
 	eachGroup(in, func(_ string, g Group, _ int) {
 		if b := g.Runtime.Basis; b != "" && !slices.Contains(out, b) {
 			out = append(out, b)
 		}
+		if d := g.Decision; d.Price.Estimated && place.Charges(d.Price) && !slices.Contains(guessed, d.Backend) {
+			guessed = append(guessed, d.Backend)
+		}
 	})
+	if len(guessed) > 0 {
+		out = append(out, "what "+strings.Join(guessed, " and ")+" charges is estimated: its rates come from a profile, and not from who bills")
+	}
 	for _, h := range in.Hauls {
 		if h.Basis != "" {
 			out = append(out, h.Basis)

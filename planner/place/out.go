@@ -13,15 +13,21 @@ var bytesPerGB = decimal.NewFromInt(1e9)
 // OutRate is what a backend charges for 10^9 bytes that leave it, in money: as
 // its block states, else its pool. Zero where nothing is said of it.
 func OutRate(b *lang.Backend, p offer.Pool) decimal.Decimal {
-	price := p.Price
-	if b != nil && b.Price.Known {
-		price = b.Price
-	}
-	rate, err := decimal.NewFromString(sound(price).USDPerGBOut)
+	rate, err := decimal.NewFromString(sound(outPrice(b, p)).USDPerGBOut)
 	if err != nil {
 		return decimal.Zero
 	}
 	return rate
+}
+
+// OutGuessed reports whether that rate is an estimate.
+func OutGuessed(b *lang.Backend, p offer.Pool) bool { return outPrice(b, p).Estimated }
+
+func outPrice(b *lang.Backend, p offer.Pool) offer.Price {
+	if b != nil && b.Price.Known {
+		return b.Price
+	}
+	return p.Price
 }
 
 // Leaving is what so many bytes cost that leave a backend.

@@ -119,6 +119,13 @@ func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Dura
 	return Charged(s, p, wholeNode, s.Walltime, around, hold)
 }
 
+// Guessed reports whether what a price charges in a unit is an estimate: its rates
+// come from a profile and not from who bills. Hours are counted, whatever is asked
+// for them.
+func Guessed(p offer.Price, unit string) bool {
+	return p.Estimated && (unit == USD || unit == ServiceUnits)
+}
+
 // Charges reports whether launches cost anything beside their hours.
 func Charges(p offer.Price) bool {
 	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.USDPerGBMonth != "" || p.InServiceUnits()

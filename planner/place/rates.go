@@ -13,6 +13,7 @@ import (
 const (
 	unknownPrice = "unknown"
 	unknownUnits = "unknown_service_units"
+	guessed      = "estimated"
 	wholeNodes   = "whole_node"
 	billsQueue   = "bills_while_queued"
 	cores        = "cpus"
@@ -78,6 +79,9 @@ func (d Decision) Rates(launched offer.Shape) map[string]string {
 	if d.Price.UnknownSU {
 		out[unknownUnits] = "true"
 	}
+	if d.Price.Estimated {
+		out[guessed] = "true"
+	}
 	if d.WholeNode {
 		out[wholeNodes] = "true"
 	}
@@ -107,11 +111,12 @@ func (d Decision) Charged(at *state.Attempt) (out Decision, ok bool) {
 		return d, false
 	}
 	today := d.Price
-	d.Price, d.WholeNode = offer.Price{Known: !unknown, UnknownSU: at.Rates[unknownUnits] != "", BillsWhileQueued: queue}, at.Rates[wholeNodes] != ""
+	d.Price, d.WholeNode = offer.Price{Known: !unknown, UnknownSU: at.Rates[unknownUnits] != "", Estimated: at.Rates[guessed] != "", BillsWhileQueued: queue}, at.Rates[wholeNodes] != ""
 	for name, rate := range rates(&d.Price) {
 		*rate = at.Rates[name]
 	}
 	if d.Price.UnknownSU && today.Known {
+		d.Price.Estimated = d.Price.Estimated || today.Estimated
 		d.Price.UnknownSU, d.Price.SUPerGPUHour, d.Price.SUPerNodeHour, d.Price.SUPerCPUHour = today.UnknownSU, today.SUPerGPUHour, today.SUPerNodeHour, today.SUPerCPUHour
 	}
 	for name, t := range times(&d.Price, &d) {

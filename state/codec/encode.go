@@ -10,7 +10,7 @@ import (
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
 var known = fields[state.Job]() == 23 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 6 && fields[state.Output]() == 11 &&
-	fields[state.Copy]() == 5 && fields[state.Entry]() == 11 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
+	fields[state.Copy]() == 5 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -156,6 +156,7 @@ func (w *text) entry(e *state.Entry) {
 	w.dict(`,"spent":`, e.Spent)
 	w.flag(`,"unknown":`, e.Unknown)
 	w.list(`,"unpriced":`, e.Unpriced)
+	w.flag(`,"estimated":`, e.Estimated)
 	w.lit("}")
 }
 

@@ -246,6 +246,8 @@ func (p *scan) entry(e *state.Entry) {
 			e.Unknown = p.boolean()
 		case "unpriced":
 			e.Unpriced = p.list()
+		case "estimated":
+			e.Estimated = p.boolean()
 		default:
 			p.bad = true
 		}

@@ -68,6 +68,8 @@ type savingReport struct {
 	Amount string `json:"amount"`
 	Of     string `json:"of"`
 	AtMost bool   `json:"at_most,omitempty"` // off the ceiling of a plan, not off what is likely spent
+	// Estimated: by a price of a profile, and not of who bills.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 func AdviceOf(campaign string, r advice.Report) Advice {

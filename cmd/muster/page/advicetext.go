@@ -169,6 +169,9 @@ func savingText(s advice.Saving) string {
 	if s.Unit == advice.WaitHours || s.Unit == advice.RunHours {
 		text = map[string]string{advice.WaitHours: "waits of ", advice.RunHours: "runs of "}[s.Unit] + hoursText(s.Amount)
 	}
+	if s.Estimated {
+		text += " (estimated, by a price of a profile)"
+	}
 	if s.AtMost {
 		text = "the most that a plan allows falls by " + text
 	}

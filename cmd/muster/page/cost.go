@@ -14,8 +14,10 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/remarks"
 	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -35,7 +37,10 @@ type Cost struct {
 	Billed        []billing                `json:"billed"` // what runs now
 	Approvals     []state.Approval         `json:"approvals"`
 
-	more map[string]bool // rows, and units in which they took more than is known
+	Estimated int `json:"estimated"` // entries by rates of a profile
+
+	more    map[string]bool // rows, and units in which they took more than is known
+	guessed map[string]bool // rows, and units of which a part is by rates of a profile
 }
 
 // A budgetSpent is a budget and what of the ledger counts in it.
@@ -47,7 +52,7 @@ type budgetSpent struct {
 
 func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r := Cost{FormatVersion: FormatVersion, Campaign: c.Name, Total: state.Amounts{},
-		Unpriced: map[string]int{}, more: map[string]bool{}, ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
+		Unpriced: map[string]int{}, more: map[string]bool{}, guessed: map[string]bool{}, ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
 		Approvals: append([]state.Approval{}, st.Approvals...)}
 	for _, b := range c.Budgets {
 		r.Budgets = append(r.Budgets, budgetSpent{b.Name, b.Limits, state.Amounts{}})
@@ -56,10 +61,19 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 		if e.Unknown {
 			r.Unknown++
 		}
+		rows := []string{"by phase" + e.Phase, "by backend" + e.Backend, "by day" + e.At.Format("2006-01-02"), total}
 		for _, unit := range e.Unpriced {
 			r.Unpriced[unit]++
-			for _, row := range []string{"by phase" + e.Phase, "by backend" + e.Backend, "by day" + e.At.Format("2006-01-02"), total} {
+			for _, row := range rows {
 				r.more[row+unit] = true
+			}
+		}
+		if e.Estimated {
+			r.Estimated++
+			for unit := range e.Spent {
+				for _, row := range rows {
+					r.guessed[row+unit] = place.Guessed(offer.Price{Estimated: true}, unit)
+				}
 			}
 		}
 		r.Total.Add(e.Spent)
@@ -111,6 +125,9 @@ func (r Cost) Text(width int) string {
 	}
 	if r.Unknown > 0 {
 		fmt.Fprintf(&b, "  %s billed at an amount that is not known; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
+	}
+	if r.Estimated > 0 {
+		b.WriteString("  * estimated: by the rates of a profile, and not by those of who bills\n")
 	}
 	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
 		fmt.Fprintf(&b, "  What %s took in %s is in no figure: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))
@@ -205,6 +222,9 @@ func (r Cost) table(b *strings.Builder, title string, rows map[string]state.Amou
 		cells := []string{name}
 		for _, u := range listed {
 			text := view.Amount(u, amounts[u])
+			if r.guessed[key+u] && text != "" {
+				text += " *"
+			}
 			switch more := r.more[key+u]; {
 			case more && text == "":
 				text = "unknown"

@@ -1,9 +1,13 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/explain"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -25,7 +29,8 @@ type Explanation struct {
 	Candidates    []explainPlaces  `json:"candidates"`
 	Ceiling       state.Amounts    `json:"ceiling,omitempty"`
 	Priced        bool             `json:"priced"`
-	Launches      int              `json:"launches"` // at most
+	Guessed       []string         `json:"estimated,omitempty"` // units of the ceiling that stand on a price of a profile
+	Launches      int              `json:"launches"`            // at most
 	Waits         []explainWaiting `json:"waits"`
 	Barred        []string         `json:"barred,omitempty"` // what else keeps it from starting
 	ReadBy        []string         `json:"read_by,omitempty"`
@@ -47,8 +52,9 @@ type explainPlaces struct {
 	Why     string            `json:"why,omitempty"`
 	Would   string            `json:"would,omitempty"`
 	Cost    map[string]string `json:"cost,omitempty"`
-	Unknown []string          `json:"unknown,omitempty"` // units in which its price is not known
-	Wait    float64           `json:"wait_seconds"`      // -1 = unknown
+	Unknown []string          `json:"unknown,omitempty"`   // units in which its price is not known
+	Guessed []string          `json:"estimated,omitempty"` // units of cost that stand on a price of a profile
+	Wait    float64           `json:"wait_seconds"`        // -1 = unknown
 }
 
 type explainWaiting struct {
@@ -64,7 +70,7 @@ func ExplanationOf(x explain.Job) Explanation {
 		FormatVersion: FormatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),
 		Result: x.Result.String(), Request: x.Request.String(), Fields: []explainField{},
 		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
-		Ceiling: x.Ceiling, Priced: x.Priced.All(), Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,
+		Ceiling: x.Ceiling, Priced: x.Priced.All(), Guessed: guessedCeiling(x), Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,
 		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
 	}
 	for _, reason := range x.Detail.Reasons {
@@ -78,10 +84,35 @@ func ExplanationOf(x explain.Job) Explanation {
 		if c.Wait >= 0 {
 			wait = c.Wait.Seconds()
 		}
-		r.Candidates = append(r.Candidates, explainPlaces{c.Backend, c.Pool, c.Fits, c.Won, c.Why, c.Would, c.Cost, c.Unknown(d.Shape), wait})
+		r.Candidates = append(r.Candidates, explainPlaces{c.Backend, c.Pool, c.Fits, c.Won, c.Why, c.Would, c.Cost, c.Unknown(d.Shape), guessed(c.Price, c.Cost), wait})
 	}
 	for _, w := range x.Waits {
 		r.Waits = append(r.Waits, explainWaiting{w.On, w.Jobs, w.Open, w.Address})
 	}
 	return r
+}
+
+// guessed are the units of some amounts that stand on a price that is an estimate.
+func guessed(p offer.Price, amounts map[string]string) (units []string) {
+	for _, unit := range []string{place.USD, place.ServiceUnits} {
+		if place.Guessed(p, unit) && amount.Of(amounts[unit]).IsPositive() {
+			units = append(units, unit)
+		}
+	}
+	return units
+}
+
+// guessedCeiling are those of the most that a job may take, wherever it goes.
+func guessedCeiling(x explain.Job) (units []string) {
+	for _, c := range x.Decision.Candidates {
+		if !c.Fits {
+			continue
+		}
+		for _, unit := range guessed(c.Price, x.Ceiling) {
+			if !slices.Contains(units, unit) {
+				units = append(units, unit)
+			}
+		}
+	}
+	return units
 }

@@ -152,12 +152,12 @@ func explainPlace(b *strings.Builder, x explain.Job, width int) {
 		b.WriteString(line + whys[i] + "\n")
 	}
 	if text := view.Amounts(x.Ceiling); text != "" {
-		b.WriteString(wrapped("    ", "    ", fmt.Sprintf("at most %s in %s%s", text, launches(max(x.Attempts, 1)), unpriced(x)), width))
+		b.WriteString(wrapped("    ", "    ", fmt.Sprintf("at most %s in %s%s", text, launches(max(x.Attempts, 1)), unpriced(x)+byProfile(x)), width))
 	}
 }
 
 // candidates is a row for each place that was compared, and why it won or lost.
-func candidates(d place.Decision, costs func(c map[string]string, unknown []string) string) (rows string, whys []string) {
+func candidates(d place.Decision, costs func(c map[string]string, unknown, guessed []string) string) (rows string, whys []string) {
 	t := term.Table{Indent: "    "}
 	for _, c := range d.Candidates {
 		mark, why := " ", c.Why
@@ -174,7 +174,7 @@ func candidates(d place.Decision, costs func(c map[string]string, unknown []stri
 		if c.Wait >= 0 {
 			wait = "wait " + units.ShortDuration(c.Wait)
 		}
-		cost := costs(c.Cost, c.Unknown(d.Shape))
+		cost := costs(c.Cost, c.Unknown(d.Shape), guessed(c.Price, c.Cost))
 		if d.Shape.Walltime == 0 && c.Cost != nil {
 			cost = "cost unknown" // compared at an hour each
 		}
@@ -182,6 +182,14 @@ func candidates(d place.Decision, costs func(c map[string]string, unknown []stri
 		whys = append(whys, term.CleanLine(why))
 	}
 	return t.String(), whys
+}
+
+// byProfile says that the most that a job may take stands on an estimate.
+func byProfile(x explain.Job) string {
+	if len(guessedCeiling(x)) == 0 {
+		return ""
+	}
+	return "; estimated, by a price of a profile"
 }
 
 // unpriced says which units the most that a job may take leaves out, or counts of
@@ -201,18 +209,21 @@ func unpriced(x explain.Job) string {
 }
 
 // shortCost leaves out the cores beside the GPUs.
-func shortCost(c map[string]string, unknown []string) string {
+func shortCost(c map[string]string, unknown, guessed []string) string {
 	if amount.Of(c["gpu_hours"]).IsPositive() {
 		c = maps.Clone(c)
 		delete(c, "cpu_hours")
 	}
-	return costText(c, unknown)
+	return costText(c, unknown, guessed)
 }
 
-func costText(c map[string]string, unknown []string) string {
+func costText(c map[string]string, unknown, guessed []string) string {
 	var parts []string
 	for _, u := range []string{"usd", "service_units", "gpu_hours", "cpu_hours"} {
 		if text := view.Amount(u, c[u]); text != "" {
+			if slices.Contains(guessed, u) {
+				text += " (estimated)"
+			}
 			parts = append(parts, text)
 		}
 	}

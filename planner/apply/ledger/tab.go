@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -103,15 +104,15 @@ func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
 			t.guessed = map[int]Amounts{}
 		}
 		t.guessed[n] = most
-		entries = append(entries, bs.book(t, n, most, most, false, at))
+		entries = append(entries, bs.book(t, n, most, most, false, nil, at))
 	}
 	t.Paid = l.N
 	if unbegun(l.Seen) {
-		return append(entries, bs.book(t, l.N, Amounts{}, Amounts{}, true, at))
+		return append(entries, bs.book(t, l.N, Amounts{}, Amounts{}, true, l.Seen, at))
 	}
 	most := bs.landOne(t)
 	spent, known := t.cost(l, most)
-	return append(entries, bs.book(t, l.N, spent, most, known, at))
+	return append(entries, bs.book(t, l.N, spent, most, known, l.Seen, at))
 }
 
 // Correct enters what a launch cost that was entered at its ceiling; ok is
@@ -130,7 +131,7 @@ func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok boo
 	} else {
 		spent, known = t.cost(l, guess)
 	}
-	en = bs.book(t, l.N, spent, guess, known, at)
+	en = bs.book(t, l.N, spent, guess, known, l.Seen, at)
 	var back Amounts
 	back.Add(guess, -1)
 	bs.enter(t.Item, back, Amounts{})
@@ -152,11 +153,11 @@ func (bs *Books) landOne(t *Tab) (most Amounts) {
 }
 
 // book enters an amount into every account, and makes its entry.
-func (bs *Books) book(t *Tab, n int, spent, most Amounts, known bool, at time.Time) state.Entry {
+func (bs *Books) book(t *Tab, n int, spent, most Amounts, known bool, seen *offer.Observation, at time.Time) state.Entry {
 	bs.enter(t.Item, spent, most)
 	bs.Spent.Add(spent, 1)
 	return state.Entry{Address: t.Address, Attempt: n, Token: short(t.Token), Plan: t.Plan, Backend: t.Backend, Pool: t.Pool, Phase: t.Phase,
-		At: at, Spent: spent.Text(), Unknown: !known, Unpriced: t.unpriced(spent)}
+		At: at, Spent: spent.Text(), Unknown: !known, Unpriced: t.unpriced(spent), Estimated: t.estimated(spent, seen)}
 }
 
 // unpriced are the units in which a launch that took something was charged by a
@@ -166,6 +167,26 @@ func (t *Tab) unpriced(spent Amounts) []string {
 		return nil
 	}
 	return []string{units[serviceUnits]}
+}
+
+// estimated reports whether money or service units of what was spent are by rates
+// that are an estimate, and not as its backend billed them.
+func (t *Tab) estimated(spent Amounts, o *offer.Observation) bool {
+	if t.Tariff == nil {
+		return false
+	}
+	billed := -1
+	if o != nil && o.Usage != nil {
+		if unit, _, ok := Billed(o.Usage.Billed); ok {
+			billed = unit
+		}
+	}
+	for i, unit := range units {
+		if i != billed && place.Guessed(t.Tariff.Price, unit) && spent[i] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // cost is what a launch used, as large as it was and priced as its placement,

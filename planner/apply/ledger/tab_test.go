@@ -55,15 +55,19 @@ func TestWhatNoPriceIsKnownOf(t *testing.T) {
 		billed          string
 		unknown         bool
 		unpriced, units string
+		estimated       bool
 	}{
-		"all is known":                  {offer.Price{Known: true, USDPerHour: "2"}, time.Hour, "", false, "", ""},
-		"no price in service units":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "", false, "service_units", ""},
-		"it took no time":               {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, 0, "", false, "", ""},
-		"the backend said how many":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "12 service_units", false, "", "12"},
-		"the backend said the money":    {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "2 usd", false, "service_units", ""},
-		"no price in money":             {offer.Price{SUPerNodeHour: "3"}, time.Hour, "", true, "", "3"},
-		"no price at all":               {offer.Price{UnknownSU: true}, time.Hour, "", true, "service_units", ""},
-		"no price, and the bill for it": {offer.Price{UnknownSU: true}, time.Hour, "2", false, "service_units", ""},
+		"all is known":                  {offer.Price{Known: true, USDPerHour: "2"}, time.Hour, "", false, "", "", false},
+		"no price in service units":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "", false, "service_units", "", false},
+		"it took no time":               {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, 0, "", false, "", "", false},
+		"the backend said how many":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "12 service_units", false, "", "12", false},
+		"the backend said the money":    {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "2 usd", false, "service_units", "", false},
+		"no price in money":             {offer.Price{SUPerNodeHour: "3"}, time.Hour, "", true, "", "3", false},
+		"no price at all":               {offer.Price{UnknownSU: true}, time.Hour, "", true, "service_units", "", false},
+		"no price, and the bill for it": {offer.Price{UnknownSU: true}, time.Hour, "2", false, "service_units", "", false},
+		"by a profile":                  {offer.Price{Known: true, Estimated: true, SUPerNodeHour: "3"}, time.Hour, "", false, "", "3", true},
+		"by a profile, for nothing":     {offer.Price{Known: true, Estimated: true}, time.Hour, "", false, "", "", false},
+		"the backend said how many, whatever the profile says": {offer.Price{Known: true, Estimated: true, SUPerNodeHour: "3"}, time.Hour, "12 service_units", false, "", "12", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,10 +77,10 @@ func TestWhatNoPriceIsKnownOf(t *testing.T) {
 			l := hourly(1, c.ran)
 			l.Seen.Usage.Billed = c.billed
 			e := bs.Bill(&tab, l, time.Time{})[0]
-			if got := strings.Join(e.Unpriced, " "); got != c.unpriced || e.Unknown != c.unknown || e.Spent["service_units"] != c.units {
+			if got := strings.Join(e.Unpriced, " "); got != c.unpriced || e.Unknown != c.unknown || e.Spent["service_units"] != c.units || e.Estimated != c.estimated {
 				t.Errorf("%+v", e)
 			}
-			if usd := e.Spent["usd"]; c.price.Known && c.ran > 0 && usd != "2" {
+			if usd := e.Spent["usd"]; c.price.USDPerHour != "" && c.ran > 0 && usd != "2" {
 				t.Errorf("$%s are entered", usd)
 			}
 		})
