@@ -95,6 +95,14 @@ func TestMarkdownForAStranger(t *testing.T) {
 				p.Phases[0].Details[i] = planner.Detail{Text: []string{"nan: <loss>", "oom", "nan: <loss>"}[i]}
 			}
 		}, []string{"`muster resume` lets them go\n  - 2 of `train`: nan: &lt;loss&gt;\n  - 1 of `train`: oom\n"}, nil},
+		"why they wait where the phase is held, too": {func(p *planner.Plan) {
+			p.Counts = planner.Counts{Held: 3, Total: 9, Selected: 9}
+			p.Phases[0].Hold = "the smoke failed: NaN"
+			for i := range 3 {
+				p.Phases[0].Kind[i] = planner.HeldKind
+				p.Phases[0].Details[i] = planner.Detail{Text: []string{"the smoke failed: NaN", "oom", "held by ada"}[i]}
+			}
+		}, []string{"\n  - 1 of `train`: the smoke failed: NaN\n  - 1 of `train`: oom\n  - 1 of `train`: held by ada\n"}, nil},
 		"what waits":            {func(p *planner.Plan) { p.Counts.Held, p.Counts.Blocked = 2, 3 }, []string{"- **2 jobs** wait for a person", "`muster resume` lets them go", "- **3 jobs** cannot start"}, nil},
 		"a saved plan is asked": {func(p *planner.Plan) { p.Asks = []string{"it may cost up to $400"} }, []string{"It takes a plan that was saved: it may cost up to $400."}, nil},
 		"nothing to do": {func(p *planner.Plan) { p.Counts = planner.Counts{Unchanged: 9, Total: 9, Selected: 9} }, []string{"Nothing to do: 9 jobs are done and verified."},

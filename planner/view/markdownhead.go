@@ -254,9 +254,9 @@ func markdownHeld(p *planner.Plan) string {
 			if k != planner.HeldKind || pp.Decision(i).Away != "" {
 				continue
 			}
-			why := pp.Hold
+			why := reason(pp.Detail(i)) // its own: some were held before their phase was
 			if why == "" {
-				why = reason(pp.Detail(i))
+				why = pp.Hold
 			}
 			key := cause{phase: pp.Phase.Name, why: why}
 			if at[key] == nil {
