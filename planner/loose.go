@@ -204,11 +204,11 @@ func (m *maker) rentals() {
 	used := m.backendsInUse()
 	for _, id := range slices.Sorted(maps.Keys(m.st.Rentals)) {
 		r := m.st.Rentals[id]
-		if r.Status == "released" || used[r.Backend] {
+		if !r.Rented() || used[r.Backend] {
 			continue
 		}
 		row := Row{Kind: Cancel, Address: id, Backend: r.Backend, Release: true, PerHour: r.PerHour, Detail: Detail{Destroy: true, Text: "idle"}}
-		if r.Status == "deleting" {
+		if r.Status == state.RentalDeleting {
 			row.Detail.Text = "asked to be released before, and billed until it is gone"
 		}
 		if unsafe := m.unsafeOutputs(r.Backend); unsafe > 0 {

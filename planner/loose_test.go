@@ -195,7 +195,7 @@ func TestRentals(t *testing.T) {
 	}
 }
 
-func (x *scene) rental(status string) {
+func (x *scene) rental(status state.RentalStatus) {
 	x.in.State.Rentals = map[string]state.Rental{"r1": {ID: "r1", Backend: "vastai.cloud", Status: status, PerHour: "0.60", Since: now.Add(-time.Hour)}}
 }
 
@@ -229,7 +229,7 @@ func TestOldFactsOfAMachine(t *testing.T) {
 		c0 := load(t, nil, phaseSpec{name: "a", lr: "1"})
 		x := sceneOf(t, c0, state.Completed, c0)
 		x.in.Observed.Refreshed = true
-		x.rental(status)
+		x.rental(state.RentalStatus(status))
 		x.in.Pools = append(slices.Clone(x.in.Pools), offer.Pool{Backend: "vastai.cloud", Name: "r", Verified: "2020-03", Price: offer.Price{Known: true, USDPerHour: "0.60"}})
 		p := planned(t, x.in)
 		if told := slices.ContainsFunc(p.Diags, func(d diag.Diagnostic) bool {

@@ -42,6 +42,9 @@ func (m *maker) note() {
 	}
 	rented, due := remarks.Rented(remarks.ByHand(m.st.Rentals, m.in.Campaign.Backends), m.in.Observed.Orphans, dated, m.in.Now)
 	say(rented...)
+	if left := remarks.NotOurs(m.in.Campaign.Backends); left != "" && m.in.Options.Destroy {
+		say(left)
+	}
 	m.plan.Dangers = dedupe(append(m.plan.Dangers, due...))
 	say(remarks.Machines(m.withoutHistory())...)
 	if runs {

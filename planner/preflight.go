@@ -29,6 +29,7 @@ func (m *maker) preflight() {
 	if len(m.in.Campaign.UnusedBackends(nil)) > 0 {
 		m.diags.Append(m.in.Campaign.UnusedBackends(remarks.Kept(m.st, m.in.Observed.Orphans))...)
 	}
+	m.diags.Append(remarks.Ahead(m.in.Campaign.Backends, m.in.Now)...)
 	secrets := map[string]bool{}
 	for _, w := range m.works {
 		if !w.starting() {
@@ -99,7 +100,7 @@ func site(backend, pool string, gpus, cpus int, v lang.Variant) lang.Site {
 func (m *maker) headBackends() {
 	used := m.backendsInUse()
 	for _, r := range remarks.ByHand(m.st.Rentals, m.in.Campaign.Backends) { // billed there, and given back by what is known of it
-		if r.Status != "released" {
+		if r.Rented() {
 			used[r.Backend] = true
 		}
 	}

@@ -251,14 +251,29 @@ type Entry struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
+// A RentalStatus is where a rented machine is.
+type RentalStatus string
+
+// The statuses of a rental; "" of one of which no more is known than that it is
+// rented. It is billed until its provider says that it is gone.
+const (
+	RentalRunning  RentalStatus = "running"
+	RentalStopped  RentalStatus = "stopped"
+	RentalDeleting RentalStatus = "deleting" // asked to be given back
+	RentalReleased RentalStatus = "released"
+)
+
 // A Rental is a machine we rent.
 type Rental struct {
-	ID      string    `json:"id"`
-	Backend string    `json:"backend"`
-	Since   time.Time `json:"since"` // when it came to be what Status says
-	Status  string    `json:"status"`
-	PerHour string    `json:"per_hour,omitempty"`
+	ID      string       `json:"id"`
+	Backend string       `json:"backend"`
+	Since   time.Time    `json:"since"` // when it came to be what Status says
+	Status  RentalStatus `json:"status"`
+	PerHour string       `json:"per_hour,omitempty"`
 }
+
+// Rented reports whether the machine is there, and so billed.
+func (r Rental) Rented() bool { return r.Status != RentalReleased }
 
 // A Hold stops starts: everywhere (Address "") or for a selection.
 type Hold struct {

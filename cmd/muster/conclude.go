@@ -9,7 +9,7 @@ import (
 // conclude says how a run ended and turns it into an exit code.
 func (a *app) conclude(w *work, o standing.Outcome, f applyFlags) error {
 	if !f.json {
-		a.printf("%s", page.Ending(w.plan, o, f.saved, a.out.Width))
+		a.printf("%s", page.Ending(w.plan, o, f.saved, w.campaign.Backends, a.out.Width))
 	} else {
 		a.stream().Ended(o)
 	}

@@ -3,6 +3,7 @@ package backends
 import (
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/lang/syntax"
@@ -16,6 +17,7 @@ type Machine struct {
 	Status  string    // "running" or "stopped"
 	Since   time.Time // when it came to be what Status says
 	PerHour string    // USD, what it is billed as it stands; "" = not known
+	Written hcl.Range // of since; of the block where that is not written
 }
 
 // dated reads what a block states of its platform beside the price, and the
@@ -56,6 +58,9 @@ const hoursOfMonth = 730
 
 func (s *Set) machine(b *syntax.Block) Machine {
 	m := Machine{Name: b.Labels[0], Status: s.OneOf(b, "status", "running", "stopped"), Since: s.date(b, "since")}
+	if m.Written = b.Range; b.Expr("since") != nil {
+		m.Written = b.Expr("since").Range()
+	}
 	if m.Status == "" {
 		m.Status = "stopped"
 	}

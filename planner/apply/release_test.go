@@ -22,7 +22,7 @@ phase "a" {
 }`
 
 // rents has the stage's campaign rent a machine.
-func (s *stage) rents(id, status string) {
+func (s *stage) rents(id string, status state.RentalStatus) {
 	s.disk.events = append(s.disk.events, state.Rented{Rental: state.Rental{ID: id, Backend: "far.x", Status: status, PerHour: "0.60", Since: time.Now()}})
 }
 
@@ -33,7 +33,10 @@ func TestMachineIsBilledUntilItIsGone(t *testing.T) {
 	s := newStage(t, rentedPhase)
 	s.rents("r1", "idle")
 	s.opts = planner.Options{Destroy: true}
-	for _, c := range []struct{ lingers, status string }{{"the machine is listed still", "deleting"}, {"the machine is listed still", "deleting"}, {"", "released"}} {
+	for _, c := range []struct {
+		lingers string
+		status  state.RentalStatus
+	}{{"the machine is listed still", "deleting"}, {"the machine is listed still", "deleting"}, {"", "released"}} {
 		s.world.lingers = c.lingers
 		s.must(t.Context())
 		r := s.state().Rentals["r1"]

@@ -24,7 +24,7 @@ func Kept(st *state.State, orphans []observed.Orphan) map[string]bool {
 		}
 	}
 	for _, r := range st.Rentals {
-		if r.Status != "released" {
+		if r.Rented() {
 			out[r.Backend] = true
 		}
 	}

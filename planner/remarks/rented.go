@@ -39,7 +39,7 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 	}
 	for _, id := range slices.Sorted(maps.Keys(rentals)) {
 		r := rentals[id]
-		if r.Status == "released" {
+		if !r.Rented() {
 			continue
 		}
 		text := fmt.Sprintf("%s on %s is %s", id, r.Backend, cmp.Or(r.Status, "rented"))
@@ -107,25 +107,6 @@ func Stated(pools []offer.Pool, backends []*lang.Backend) []offer.Pool {
 	return pools
 }
 
-// ByHand are the machines that a state knows and those that somebody rents by
-// hand, by their names.
-func ByHand(rentals map[string]state.Rental, backends []*lang.Backend) map[string]state.Rental {
-	out := maps.Clone(rentals)
-	for _, b := range backends {
-		for _, m := range b.Rented {
-			if out == nil {
-				out = map[string]state.Rental{}
-			}
-			id := m.Name
-			if _, taken := out[id]; taken {
-				id += " of backend." + b.Address()
-			}
-			out[id] = state.Rental{ID: id, Backend: b.Address(), Status: m.Status, Since: m.Since, PerHour: m.PerHour}
-		}
-	}
-	return out
-}
-
 // rentalClocks are the danger clocks of a backend, each once.
 func rentalClocks(pools []offer.Pool, backend string) (out []offer.Clock) {
 	for i := range pools {
@@ -142,10 +123,10 @@ func rentalClocks(pools []offer.Pool, backend string) (out []offer.Clock) {
 
 // rentalClock is what a clock says of a machine that stands still since a time:
 // a rule without a date holds from the start.
-func rentalClock(c offer.Clock, status string, since, now time.Time) string {
+func rentalClock(c offer.Clock, status state.RentalStatus, since, now time.Time) string {
 	at := c.At
 	switch {
-	case at.IsZero() && status != "stopped":
+	case at.IsZero() && status != state.RentalStopped:
 		return "" // it counts from the last use
 	case at.IsZero() && c.After == 0:
 		return c.What

@@ -130,7 +130,7 @@ func summary(p *planner.Plan) string {
 	if !c.Changes() && c.Held+c.Blocked+c.Unknown+c.Missing == 0 {
 		switch {
 		case p.Destroy:
-			return "Nothing to do: no job runs or waits, and nothing is rented."
+			return "Nothing to do: no job runs or waits, and muster rents nothing."
 		case c.Total == 0:
 			return "Nothing to do: the campaign has no jobs."
 		}

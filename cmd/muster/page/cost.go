@@ -166,7 +166,7 @@ func onlyHours(ceiling state.Amounts) bool {
 
 // writeBilled says what is billed right now: machines, and what runs.
 func (r Cost) writeBilled(b *strings.Builder, width int) {
-	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return rental.Status == "released" })
+	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return !rental.Rented() })
 	if len(rented)+len(r.Billed) == 0 {
 		text := fmt.Sprintf("Billed right now: nothing rented, %s in flight", units.Count(r.InFlight, "job"))
 		if r.InFlight > 0 {
@@ -188,7 +188,7 @@ func (r Cost) writeBilled(b *strings.Builder, width int) {
 		if !rental.Since.IsZero() {
 			since = when(rental.Since)
 		}
-		t.Row(rental.ID+" on "+rental.Backend, cmp.Or(rental.Status, "rented"), price, since, day)
+		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day)
 	}
 	for _, run := range r.Billed {
 		rate := rateText(run.PerHour)

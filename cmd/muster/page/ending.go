@@ -11,14 +11,16 @@ import (
 	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/remarks"
 )
 
 // Ending is the last words of a run, of the plan saved in a file or of one made
-// for it (""): how it ended, and the results.
-func Ending(p *planner.Plan, o standing.Outcome, saved string, width int) string {
+// for it (""): how it ended, and the results; after a destroy what is billed on
+// at the backends, since no plan ends it.
+func Ending(p *planner.Plan, o standing.Outcome, saved string, backends []*lang.Backend, width int) string {
 	text := conclusion(o, missingFiles(p), saved)
 	if p.Destroy && o.Stopped == standing.None {
-		text = destroyed(o)
+		text = term.Join("\n", strings.TrimSuffix(destroyed(o), "\n"), remarks.NotOurs(backends)) + "\n"
 	}
 	text = "\n" + term.Fold(text, width)
 	for _, r := range o.Results {

@@ -37,7 +37,7 @@ func TestEnding(t *testing.T) {
 		{"destroyed", true, "", standing.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := Ending(&planner.Plan{Destroy: test.destroy}, test.o, test.saved, term.MaxWidth); got != test.want {
+			if got := Ending(&planner.Plan{Destroy: test.destroy}, test.o, test.saved, nil, term.MaxWidth); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
@@ -48,7 +48,7 @@ func TestEnding(t *testing.T) {
 // shows it whole.
 func TestEndingOfALongResult(t *testing.T) {
 	o := standing.Outcome{Total: 1, Done: 1, Results: []lang.ResultValue{{Name: "loss", Known: true, JSON: "0.25"}, {Name: "curve", Known: true, JSON: strings.Repeat("1, ", 60)}}}
-	lines := strings.Split(strings.TrimSpace(Ending(&planner.Plan{}, o, "", 80)), "\n")
+	lines := strings.Split(strings.TrimSpace(Ending(&planner.Plan{}, o, "", nil, 80)), "\n")
 	if len(lines) != 3 || lines[1] != "  result.loss = 0.25" || term.Width(lines[2]) > 80 || !strings.HasSuffix(lines[2], "…  (whole: muster outputs)") {
 		t.Errorf("%q", lines)
 	}

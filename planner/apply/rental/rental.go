@@ -13,13 +13,6 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Statuses of a rental that is given back. It is billed until its provider says
-// that it is gone.
-const (
-	deleting = "deleting"
-	released = "released"
-)
-
 // A Run is what giving back needs of the run that it works for. All of it is
 // called in the loop.
 type Run struct {
@@ -39,7 +32,7 @@ type Run struct {
 // twice in one run.
 func (r *Run) GiveBack(row *planner.Row) {
 	was, known := r.State.Rentals[row.Address]
-	if known && was.Status == released {
+	if known && !was.Rented() {
 		return
 	}
 	note := func(text string) {
@@ -54,18 +47,18 @@ func (r *Run) GiveBack(row *planner.Row) {
 		note("was not released, and is billed: nothing reaches that backend")
 		return
 	}
-	becomes := func(status string) {
+	becomes := func(status state.RentalStatus) {
 		r.Emit(state.Rented{Rental: state.Rental{ID: row.Address, Backend: row.Backend, Status: status, Since: r.Now(), PerHour: row.PerHour}})
 	}
-	if was.Status != deleting { // before it is sent: it may be gone, and we with it
-		becomes(deleting)
+	if was.Status != state.RentalDeleting { // before it is sent: it may be gone, and we with it
+		becomes(state.RentalDeleting)
 	}
 	release(row.Address, func(err error) {
 		if err != nil {
 			note(fmt.Sprintf("was not released, and is billed: %v", err))
 			return
 		}
-		becomes(released)
+		becomes(state.RentalReleased)
 	})
 }
 

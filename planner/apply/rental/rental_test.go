@@ -20,7 +20,7 @@ func TestGiveBack(t *testing.T) {
 	}
 	const gone = "is gone"
 	for name, c := range map[string]struct {
-		was     string // its status in the state; "" = not known there
+		was     state.RentalStatus // its status in the state; "" = not known there
 		running int
 		job     *state.Job
 		says    string // of the provider; "" = it is not reached
@@ -51,7 +51,7 @@ func TestGiveBack(t *testing.T) {
 			r := Run{State: st, Now: func() time.Time { return now },
 				Emit: func(e state.Event) {
 					m := e.(state.Rented).Rental
-					became = append(became, m.Status)
+					became = append(became, string(m.Status))
 					if m.ID != "r1" || m.Backend != "far.x" || m.PerHour != "0.60" || m.Since != now {
 						t.Errorf("%+v", m)
 					}
