@@ -66,7 +66,7 @@ func (l *loader) unreadAxes(p *phaseBuild) {
 		mark(f.site()...)
 		mark(f.outputs...)
 		mark(f.checkpoint)
-		mark(f.asked...)
+		mark(f.asked.Templates...)
 	}
 	mark(p.matched...)
 	for _, in := range p.Inputs {

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/fields"
-	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/lang/request"
 	"github.com/muster-run/muster/lang/value"
 )
 
@@ -32,11 +32,8 @@ type form struct {
 	env                   []named          // sorted
 	outputs               []*expr.Template // paths, as Phase.Outputs
 	checkpoint            *expr.Template
-	asked                 []*expr.Template // resources and options
+	asked                 request.Table
 	result                fields.List
-	requests              []Request
-	requestOf             *grid.Projection // nil: one request
-	requestIDs            []int32          // by combination
 }
 
 // A named template belongs to a variable, a param or an option.

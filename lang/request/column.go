@@ -1,4 +1,4 @@
-package lang
+package request
 
 import (
 	"encoding/json"
@@ -33,21 +33,18 @@ type column struct {
 	vals []cty.Value
 }
 
-// columns lists what a job's resources and options say.
-func (l *loader) columns(p *phaseBuild, s *expr.Scope) (out []*column, base Request, ok bool) {
+// read lists what a job's resources and options say.
+func (b *builder) read() (ok bool) {
 	ok = true
-	base = Request{Shape: offer.Shape{CPUs: 1, Nodes: 1}}
-	res := p.job.One("resources")
-	add := func(b *syntax.Block, name string, set func(*Request, cty.Value) error) {
-		e := b.Expr(name)
+	b.base = Request{Shape: offer.Shape{CPUs: 1, Nodes: 1}}
+	res := b.j.Block.One("resources")
+	add := func(of *syntax.Block, name string, set func(*Request, cty.Value) error) {
+		e := of.Expr(name)
 		if e == nil {
 			return
 		}
-		p.ask(b == res, name, e.Range())
-		t := l.template(p, s, e, "a resource")
-		if ok = ok && t != nil; t != nil {
-			out = append(out, &column{name: name, expr: e, t: t, set: set})
-		}
+		b.ask(of == res, name, e.Range())
+		ok = b.column(name, e, "a resource", set) && ok
 	}
 	add(res, "cpus", func(r *Request, v cty.Value) error { return setInt(&r.Shape.CPUs, v, 1) })
 	add(res, "memory", func(r *Request, v cty.Value) error { return setSize(&r.Shape.Memory, v) })
@@ -56,32 +53,41 @@ func (l *loader) columns(p *phaseBuild, s *expr.Scope) (out []*column, base Requ
 	add(res, "nodes", func(r *Request, v cty.Value) error { return setInt(&r.Shape.Nodes, v, 1) })
 	add(res, "walltime", func(r *Request, v cty.Value) error { return setWalltime(&r.Shape.Walltime, v) })
 	if gpu := res.One("gpu"); gpu != nil {
-		if v, known := l.Peek(res.Expr("gpus"), nil); known && v.RawEquals(cty.Zero) {
-			l.Sure.Errorat(gpu.Range, "A gpu block without GPUs", "gpu says what each GPU must be, and gpus = 0 asks for none. Take one of them out.")
+		if v, known := b.Peek(res.Expr("gpus"), nil); known && v.RawEquals(cty.Zero) {
+			b.Sure.Errorat(gpu.Range, "A gpu block without GPUs", "gpu says what each GPU must be, and gpus = 0 asks for none. Take one of them out.")
 		}
 		if res.Expr("gpus") == nil {
-			base.Shape.GPUs = 1
+			b.base.Shape.GPUs = 1
 		}
 		add(gpu, "models", func(r *Request, v cty.Value) error { return setModels(&r.Shape.GPU.Models, v) })
 		add(gpu, "memory", func(r *Request, v cty.Value) error { return setSize(&r.Shape.GPU.Memory, v) })
 	}
-	for _, b := range p.job.All("options") {
-		l.unusedOptions(p, b)
-		more, good := l.optionColumns(p, s, b, &base)
-		out, ok = append(out, more...), ok && good
+	for _, o := range b.j.Block.All("options") {
+		b.unused(o)
+		ok = b.options(o) && ok
 	}
-	return out, base, ok
+	return ok
 }
 
-// ask notes where a resource is written; those of a device are gpu.NAME.
-func (p *phaseBuild) ask(plain bool, name string, at hcl.Range) {
+// column adds one; false when its template did not compile, which was told.
+func (b *builder) column(name string, e hcl.Expression, what string, set func(*Request, cty.Value) error) bool {
+	t := b.j.Compile(e, what)
+	if t == nil {
+		return false
+	}
+	b.written = append(b.written, &column{name: name, expr: e, t: t, set: set})
+	return true
+}
+
+// ask notes where a resource is written.
+func (b *builder) ask(plain bool, name string, at hcl.Range) {
 	if !plain {
 		name = "gpu." + name
 	}
-	if p.Asks == nil {
-		p.Asks = map[string]hcl.Range{}
+	if b.t.Asks == nil {
+		b.t.Asks = map[string]hcl.Range{}
 	}
-	p.Asks[name] = at
+	b.t.Asks[name] = at
 }
 
 // setGPUs tells Slurm's form, gpus = "a100:2", apart.
@@ -116,49 +122,44 @@ func setModels(into *[]string, v cty.Value) (err error) {
 	return err
 }
 
-// unusedOptions warns of options for a type of backend that the jobs never
-// run on.
-func (l *loader) unusedOptions(p *phaseBuild, b *syntax.Block) {
-	places := p.Candidates
-	if p.Smoke != nil {
-		places = append(slices.Clone(places), p.Smoke.Candidates...)
+// unused warns of options for a type of backend that the jobs never run on.
+func (b *builder) unused(o *syntax.Block) {
+	places := b.j.Candidates
+	if b.j.Smoke != nil {
+		places = append(slices.Clone(places), b.j.Smoke.Candidates...)
 	}
-	if len(p.Candidates) == 0 || slices.ContainsFunc(places, func(at string) bool { return strings.HasPrefix(at, b.Name()+".") }) {
+	if len(b.j.Candidates) == 0 || slices.ContainsFunc(places, func(at string) bool { return strings.HasPrefix(at, o.Name()+".") }) {
 		return
 	}
-	if _, known := l.o.Schemas[b.Name()]; known {
-		l.Perhaps.Warnat(b.Range, "Options that nothing reads", "phase.%s runs on %s; none of them is of type %s, so these options have no effect.", p.Name, strings.Join(p.Candidates, ", "), b.Name())
+	if _, known := b.schemas[o.Name()]; known {
+		b.Perhaps.Warnat(o.Range, "Options that nothing reads", "phase.%s runs on %s; none of them is of type %s, so these options have no effect.", b.j.Phase, strings.Join(b.j.Candidates, ", "), o.Name())
 	}
 }
 
-// optionColumns reads an options block against its provider's schema.
-func (l *loader) optionColumns(p *phaseBuild, s *expr.Scope, b *syntax.Block, base *Request) (out []*column, ok bool) {
-	kind := b.Name()
-	schema, known := l.o.Schemas[kind]
+// options reads an options block against its provider's schema.
+func (b *builder) options(o *syntax.Block) (ok bool) {
+	kind := o.Name()
+	schema, known := b.schemas[kind]
 	if !known {
-		l.Sure.Errorat(b.Syntax.LabelRanges[0], "Unknown type of backend", "There is no provider for backends of type %q%s %s", wording.Clip(kind), wording.DidYouMean(kind, slices.Sorted(maps.Keys(l.o.Schemas))), l.backends.KnownTypes())
-		return nil, false
+		b.Sure.Errorat(o.Syntax.LabelRanges[0], "Unknown type of backend", "There is no provider for backends of type %q%s %s", wording.Clip(kind), wording.DidYouMean(kind, slices.Sorted(maps.Keys(b.schemas))), b.set.KnownTypes())
+		return false
 	}
-	if base.Options == nil {
-		base.Options = map[string]json.RawMessage{}
+	if b.base.Options == nil {
+		b.base.Options = map[string]json.RawMessage{}
 	}
-	base.Options[kind] = value.Encode(l.Options(schema.Options, b.Syntax.Body, "options "+kind))
+	b.base.Options[kind] = value.Encode(b.Options(schema.Options, o.Syntax.Body, "options "+kind))
 	ok = true
 	for _, a := range schema.Options.Attrs {
-		e := b.Expr(a.Name)
+		e := o.Expr(a.Name)
 		if e == nil {
-			if a.Required && !l.Broken {
-				l.Sure.Errorat(b.Range, a.Name+" is missing", "options %q needs %s = …: %s", kind, a.Name, wording.Lower(a.Doc))
+			if a.Required && !b.Broken {
+				b.Sure.Errorat(o.Range, a.Name+" is missing", "options %q needs %s = …: %s", kind, a.Name, wording.Lower(a.Doc))
 			}
 			continue
 		}
-		t := l.template(p, s, e, "an option")
-		if ok = ok && t != nil; t == nil {
-			continue
-		}
-		out = append(out, &column{name: a.Name, expr: e, t: t, set: func(r *Request, v cty.Value) error { return setOption(r, kind, a, v) }})
+		ok = b.column(a.Name, e, "an option", func(r *Request, v cty.Value) error { return setOption(r, kind, a, v) }) && ok
 	}
-	return out, ok
+	return ok
 }
 
 // setOption adds one attribute to a provider's options.
