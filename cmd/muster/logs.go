@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/contact"
 	"github.com/muster-run/muster/cmd/muster/joblog"
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
 
@@ -73,54 +70,13 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 	}
 	w := &work{launcher: a.launcher()}
 	defer w.close()
-	return a.copyLogs(ctx, contact.Of(c, st, w.provider(ctx)), jobs, o)
-}
-
-// copyLogs prints one log after the other, or all at once when they are
-// followed; each line whole, with its job's address before it when there are
-// several.
-func (a *app) copyLogs(ctx context.Context, backends *contact.Backends, jobs []*state.Job, o logOptions) error {
-	var mu sync.Mutex
-	printed := false
-	shown := joblog.Format{JSON: o.json, Stderr: o.stderr, Named: len(jobs) > 1, Style: a.out}
-	one := func(j *state.Job) error {
-		at, err := joblog.Attempt(j, o.attempt)
-		if err != nil {
-			return command.Usagef("%s", err)
-		}
-		p, err := backends.Reach(ctx, at.Backend)
-		if err != nil {
-			return err
-		}
-		w := shown.Writer(j, at, a.stdout, &mu)
-		defer func() {
-			w.Flush()
-			mu.Lock()
-			defer mu.Unlock()
-			printed = printed || w.Printed
-		}()
-		return p.Logs(ctx, providers.LogRequest{Backend: at.Backend, Token: at.Token, Handle: at.Handle, Attempt: at.N, Stderr: o.stderr, Lines: o.lines, Follow: o.follow}, w)
+	read := joblog.Reading{Reach: contact.Of(c, st, w.provider(ctx)).Reach, Attempt: o.attempt, Lines: o.lines, Follow: o.follow,
+		Format: joblog.Format{JSON: o.json, Stderr: o.stderr, Named: len(jobs) > 1, Style: a.out}, Out: a.stdout}
+	printed, err := read.All(ctx, jobs)
+	if err == nil && !printed && len(jobs) == 1 && !o.json && !o.follow {
+		a.notef("%s", emptyLog(jobs[0], o))
 	}
-	if !o.follow {
-		var errs []error
-		for _, j := range jobs {
-			errs = append(errs, one(j))
-		}
-		if !printed && len(jobs) == 1 && !o.json && errs[0] == nil {
-			a.notef("%s", emptyLog(jobs[0], o))
-		}
-		return errors.Join(errs...)
-	}
-	errs := make([]error, len(jobs))
-	var wg sync.WaitGroup
-	for i, j := range jobs {
-		wg.Go(func() { errs[i] = one(j) })
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return nil // the reader has seen enough
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // emptyLog says where else to look: what went wrong mostly stands on the other
