@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -148,4 +149,16 @@ func (a *app) failErr(err error) command.Exit {
 		a.fail(diag.List{diag.FromError(err)})
 	}
 	return command.Failed
+}
+
+// whoami is recorded with approvals and holds.
+func whoami() (who, host string) {
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	if s := os.Getenv("MUSTER_WHO"); s != "" {
+		who = s
+	}
+	host, _ = os.Hostname()
+	return who, host
 }

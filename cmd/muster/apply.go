@@ -4,20 +4,16 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"os"
-	"os/user"
 	"path/filepath"
-	"strings"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/consent"
 	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/planfile"
-	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
@@ -118,15 +114,6 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 	return err
 }
 
-// loadFor loads the campaign with the variables of the saved plan, if one is
-// applied.
-func (a *app) loadFor(f applyFlags, file *planfile.File) (*lang.Campaign, error) {
-	if file != nil {
-		return a.loadSaved(file, f.varFlags)
-	}
-	return a.mustLoad(f.varFlags)
-}
-
 func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Session, f applyFlags, file *planfile.File) error {
 	var w *work
 	var err error
@@ -147,46 +134,9 @@ func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Ses
 	return a.drive(ctx, w, session, f)
 }
 
-// savedPlan reads a plan that was reviewed and checks that it still holds.
-func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, file *planfile.File, f applyFlags) (*work, error) {
-	f.planFlags = savedFlags(file, f.planFlags)
-	w, err := a.planWith(ctx, c, st, f.planFlags)
-	if err != nil {
-		return nil, err
-	}
-	diags := file.Check(c, st, w.input.Quotes, w.input.Now)
-	diags.Append(file.CheckProviders(w.versions)...)
-	plan, more := file.Bind(c)
-	diags.Append(more...)
-	if !diags.HasErrors() {
-		diags.Append(planfile.Reprice(plan, w.plan, c.Policy)...)
-	}
-	if err := a.report(diags); err != nil {
-		w.close()
-		return nil, err
-	}
-	file.Progress(plan, st)
-	if plan.BudgetBroken() {
-		w.close()
-		if !f.json {
-			a.printf("%s\n", budgetStops)
-		}
-		return nil, command.Budget
-	}
-	w.plan = plan
-	return w, nil
-}
-
 // budgetStops is said of a plan whose p90 passes a budget or its deadline, saved
 // or not.
 const budgetStops = "Nothing was started, since a budget does not hold. Raise it, or apply less at a time: -target=ADDR."
-
-// savedFlags repeats the options a saved plan was made with.
-func savedFlags(file *planfile.File, p planFlags) planFlags {
-	o := file.Options()
-	p.targets, p.rerun, p.accept, p.destroy, p.reason = o.Targets, o.Rerun, o.Accept, o.Destroy, o.Reason
-	return p
-}
 
 // freshPlan plans, shows the plan and asks. A nil work means that there is
 // nothing to do, or that the answer was no.
@@ -221,28 +171,15 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 // approve asks, or checks that what was said on the command line covers the
 // plan.
 func (a *app) approve(p *planner.Plan, f applyFlags) error {
-	reruns, cancels := p.DestructiveRows()
-	switch {
-	case p.NeedsSaved() != "": // whatever the flags
-		a.fail(diag.List{{Summary: "This plan must be saved and reviewed", Detail: p.NeedsSaved() + "\n\n    muster plan -out=FILE\n    muster apply FILE"}})
-		return command.Failed
+	switch refused := consent.NeedsSaved(p); {
+	case refused.HasErrors(): // whatever the flags
+		return a.report(refused)
 	case f.autoApprove:
-		return a.covered(reruns, cancels, f)
+		return a.report(consent.Flags{Rerun: f.allowRerun, Cancel: f.allowCancel}.Lacking(p))
 	case !a.global.input:
-		a.fail(diag.List{{Summary: "Nobody can be asked", Detail: "Input is off (-input=false or CI=true). Apply a saved plan, or pass -auto-approve."}})
-		return command.Failed
+		return a.report(diag.List{{Summary: "Nobody can be asked", Detail: "Input is off (-input=false or CI=true). Apply a saved plan, or pass -auto-approve."}})
 	}
-	what := "Do this?"
-	if text := view.Amounts(p.Ceiling); text != "" {
-		what = fmt.Sprintf("Do this, spending at most %s?", text)
-	}
-	if names := p.Unbounded(); len(names) > 0 {
-		what += fmt.Sprintf(" Nothing bounds the time of %s: no walltime is written.", strings.Join(names[:min(len(names), 3)], ", "))
-	}
-	if n := len(reruns) + len(cancels); n > 0 {
-		what += fmt.Sprintf(" It re-runs %d finished and cancels %d running jobs.", len(reruns), len(cancels))
-	}
-	yes, err := a.ask(what + " Only \"yes\" is taken as a yes: ")
+	yes, err := a.ask(consent.Question(p))
 	if err != nil {
 		return err
 	}
@@ -251,26 +188,6 @@ func (a *app) approve(p *planner.Plan, f applyFlags) error {
 		return command.Failed
 	}
 	return nil
-}
-
-// covered refuses a destructive plan whole when a flag is missing, naming the
-// rows and the flag.
-func (a *app) covered(reruns, cancels []string, f applyFlags) error {
-	var l diag.List
-	refuse := func(rows []string, allowed bool, summary, flag string) {
-		if len(rows) == 0 || allowed {
-			return
-		}
-		shown := rows[:min(len(rows), 10)]
-		more := ""
-		if len(rows) > len(shown) {
-			more = fmt.Sprintf("\n  … and %d more", len(rows)-len(shown))
-		}
-		l.Append(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf("-auto-approve does not cover:\n  %s%s\n\nNothing was done. Pass %s as well, or apply a saved plan.", strings.Join(shown, "\n  "), more, flag)})
-	}
-	refuse(reruns, f.allowRerun, "Finished work would run again", "-allow-rerun")
-	refuse(cancels, f.allowCancel, "Running work would be cancelled", "-allow-cancel")
-	return a.report(l)
 }
 
 // drive runs the engine and says how it ended.
@@ -344,16 +261,4 @@ func (f applyFlags) mode() apply.Mode {
 		return apply.Once
 	}
 	return apply.Drive
-}
-
-// whoami is recorded with approvals and holds.
-func whoami() (who, host string) {
-	if u, err := user.Current(); err == nil {
-		who = u.Username
-	}
-	if s := os.Getenv("MUSTER_WHO"); s != "" {
-		who = s
-	}
-	host, _ = os.Hostname()
-	return who, host
 }

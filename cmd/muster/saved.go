@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +12,17 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/planfile"
+	"github.com/muster-run/muster/state"
 )
+
+// loadFor loads the campaign with the variables of the saved plan, if one is
+// applied.
+func (a *app) loadFor(f applyFlags, file *planfile.File) (*lang.Campaign, error) {
+	if file != nil {
+		return a.loadSaved(file, f.varFlags)
+	}
+	return a.mustLoad(f.varFlags)
+}
 
 // loadSaved loads the campaign with the variables of a saved plan. Sensitive
 // values are not in the file: they come from where they came from before, or
@@ -62,4 +73,41 @@ func writeVariables(saved *planfile.File) (string, error) {
 		return "", fmt.Errorf("write the plan's variables: %w", err)
 	}
 	return path, nil
+}
+
+// savedPlan reads a plan that was reviewed and checks that it still holds.
+func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, file *planfile.File, f applyFlags) (*work, error) {
+	f.planFlags = savedFlags(file, f.planFlags)
+	w, err := a.planWith(ctx, c, st, f.planFlags)
+	if err != nil {
+		return nil, err
+	}
+	diags := file.Check(c, st, w.input.Quotes, w.input.Now)
+	diags.Append(file.CheckProviders(w.versions)...)
+	plan, more := file.Bind(c)
+	diags.Append(more...)
+	if !diags.HasErrors() {
+		diags.Append(planfile.Reprice(plan, w.plan, c.Policy)...)
+	}
+	if err := a.report(diags); err != nil {
+		w.close()
+		return nil, err
+	}
+	file.Progress(plan, st)
+	if plan.BudgetBroken() {
+		w.close()
+		if !f.json {
+			a.printf("%s\n", budgetStops)
+		}
+		return nil, command.Budget
+	}
+	w.plan = plan
+	return w, nil
+}
+
+// savedFlags repeats the options a saved plan was made with.
+func savedFlags(file *planfile.File, p planFlags) planFlags {
+	o := file.Options()
+	p.targets, p.rerun, p.accept, p.destroy, p.reason = o.Targets, o.Rerun, o.Accept, o.Destroy, o.Reason
+	return p
 }
