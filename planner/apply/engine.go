@@ -319,7 +319,7 @@ func (e *engine) finished() bool {
 	if e.halted == standing.None && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return e.moving() == 0 && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && (e.halted != standing.None || !e.fleet.WaitsForRoom(e.wants))
+	return !e.moves() && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && (e.halted != standing.None || !e.fleet.WaitsForRoom(e.wants))
 }
 
 // waitsForBackend reports whether something could start if only its backend
@@ -339,12 +339,6 @@ func (e *engine) waitsForBackend() bool {
 		}
 	}
 	return false
-}
-
-// moving counts flights that will end by themselves: under a hold those that
-// wait in a queue do not.
-func (e *engine) moving() int {
-	return len(e.flights) - e.stuck()
 }
 
 // end ends a run in good order: what was minted and not sent is withdrawn,

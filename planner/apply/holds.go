@@ -43,26 +43,33 @@ func (e *engine) controlQueued(match func(*flight) bool, hold bool) {
 	}
 }
 
-// stuck counts what a hold or a breaker keeps in the queues of backends, and
-// what is queued there to come after other jobs: it moves when they do.
-func (e *engine) stuck() int {
-	stopped := e.holds.Any()
+// moves reports whether a flight will end by itself. What a hold or a breaker
+// keeps in the queue of a backend does not, nor what is queued there to come
+// after other jobs: it moves when they do. It is asked at every turn, of queues of
+// any length: while a job runs that is answer enough, and no flight is asked.
+func (e *engine) moves() bool {
+	stopped, runs := e.holds.Any(), false
 	for _, p := range e.phases {
 		stopped = stopped || p.breaker.Open
+		runs = runs || p.Counts[cells.Running]+p.Counts[cells.Verifying] > 0
 	}
-	if !stopped {
-		return 0
+	if runs || !stopped {
+		return len(e.flights) > 0
 	}
-	n := 0
 	for _, f := range e.flights {
-		if f.Status != cells.Queued && f.Status != cells.Waiting || !f.B.Starts() {
-			continue
-		}
-		if e.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || f.comesAfter()) {
-			n++
+		if !e.stuck(f) {
+			return true
 		}
 	}
-	return n
+	return false
+}
+
+// stuck reports whether a flight is queued and stays so.
+func (e *engine) stuck(f *flight) bool {
+	if f.Status != cells.Queued && f.Status != cells.Waiting || !f.B.Starts() {
+		return false
+	}
+	return e.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || f.comesAfter())
 }
 
 // comesAfter reports whether a flight waits for others: what it reads, or what
