@@ -93,23 +93,40 @@ type keepAlive struct {
 // keep watches for silence. Whatever arrives is a sign of life, as it is for
 // ssh(1), so that a reply held up behind a large transfer ends nothing.
 func (c *conn) keep(k keepAlive) {
-	tick := time.NewTicker(k.every)
-	defer tick.Stop()
-	asked := make(chan struct{}, 1)
+	asked, v := make(chan struct{}, 1), vigil{}
 	for {
+		tick := time.NewTimer(k.every) // each wait is whole, also after one that took longer
 		select {
 		case <-c.wire.gone:
+			tick.Stop()
 			return
 		case <-tick.C:
 		}
 		switch silent := c.wire.silence(); {
-		case silent > k.every*time.Duration(k.count):
+		case v.over(c.wire.heard.Load(), k.count):
 			c.end(fmt.Errorf("nothing was heard for %s", silent.Round(time.Second)))
 			return
 		case silent >= k.every/2:
+			v.asked++
 			c.ask(asked)
 		}
 	}
+}
+
+// A vigil counts looks at a silent connection by the questions that had time to
+// be answered, and not by the clock: while this process was stopped, or had no
+// turn, nothing could be heard.
+type vigil struct {
+	heard int64 // when, at the last look
+	asked int   // questions since
+}
+
+// over reports whether all questions that are allowed had no answer.
+func (v *vigil) over(heard int64, count int) bool {
+	if heard != v.heard {
+		*v = vigil{heard: heard}
+	}
+	return v.asked >= count
 }
 
 // ask sends one question unless one is still open. Any answer will do: it is
