@@ -241,6 +241,26 @@ func (w *world) end(token string, s offer.Status) {
 	}
 }
 
+// TestRetriedWhereTheClockIsBehind: a launch waits no longer than its retry's
+// delay, whenever the node of the one before says that it ended.
+func TestRetriedWhereTheClockIsBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job("echo >> ran")
+	j.Retry = providers.Retry{On: []string{failure.OOM}, Max: 2, Delay: 20 * time.Millisecond}
+	first := Begin{Token: j.Token, ID: "5"}
+	if _, err := w.spool.take(first); err != nil {
+		t.Fatal(err)
+	}
+	e := End{Begin: first, Seen: offer.Observation{Token: j.Token, Status: offer.Failed, Ended: time.Now().Add(24 * time.Hour)}}
+	if err := writeJSON(w.spool.path("ends", RecordName(j.Token, 0)), e); err != nil {
+		t.Fatal(err)
+	}
+	if code, _ := w.run(j, place{job: "5", restart: 1}); code != 0 || w.ran() != 1 {
+		t.Errorf("ended with %d; the command ran %d times", code, w.ran())
+	}
+}
+
 // TestRestarted: a start that Slurm repeats by itself counts as a launch, and
 // is made only where the policy says so.
 func TestRestarted(t *testing.T) {

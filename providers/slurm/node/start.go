@@ -100,10 +100,11 @@ func (s *start) run() (int, error) {
 	return s.finish(s.verdict(s.wait(cmd, signals)))
 }
 
-// awaitDelay keeps to the retry's delay where Slurm was told of it too late.
+// awaitDelay keeps to the retry's delay where Slurm was told of it too late. The
+// clock of the node where the launch before ended may be ahead of this one's.
 func (s *start) awaitDelay() {
 	if e, err := s.spool.ReadEnd(s.begin.Token, s.before); err == nil {
-		time.Sleep(time.Until(e.Seen.Ended.Add(s.job.Retry.Delay)))
+		time.Sleep(min(time.Until(e.Seen.Ended.Add(s.job.Retry.Delay)), s.job.Retry.Delay))
 	}
 }
 
