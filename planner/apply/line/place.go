@@ -19,8 +19,10 @@ import (
 )
 
 const (
-	AskTimeout = 20 * time.Second // for what a backend should answer at once
-	findMax    = 2000             // tokens of one Find call
+	// AskTimeout is for what a backend should answer at once. It is longer than
+	// ssh's own patience, which knows why there is no answer.
+	AskTimeout = time.Minute
+	findMax    = 2000 // tokens of one Find call
 )
 
 // A Place is one configured place, as its provider knows it.

@@ -54,6 +54,11 @@ func (a *asked) ofJobs() (out []providers.Check) {
 
 func (a *asked) observe(t *testing.T, hcl string, st *state.State) Result {
 	t.Helper()
+	return a.observeAs(t, a, hcl, st)
+}
+
+func (a *asked) observeAs(t *testing.T, p providers.Provider, hcl string, st *state.State) Result {
+	t.Helper()
 	c, diags := lang.LoadFiles(map[string][]byte{"t.muster.hcl": []byte("campaign \"t\" {}\n" + hcl)},
 		lang.LoadOptions{Dir: t.TempDir(), Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
 	if diags.HasErrors() {
@@ -62,7 +67,7 @@ func (a *asked) observe(t *testing.T, hcl string, st *state.State) Result {
 	if st == nil {
 		st = &state.State{Version: state.SchemaVersion}
 	}
-	return Observe(t.Context(), Input{Campaign: c, State: st, Preflight: true, Provider: func(string) (providers.Provider, error) { return a, nil }})
+	return Observe(t.Context(), Input{Campaign: c, State: st, Preflight: true, Provider: func(string) (providers.Provider, error) { return p, nil }})
 }
 
 func phase(axes, job string) string {

@@ -27,7 +27,10 @@ import (
 
 const (
 	slowNotice = 400 * time.Millisecond // after this a wait is announced
-	askTimeout = 30 * time.Second       // for all that one backend is asked
+	// askTimeout is for all that one backend is asked. What is away is told by its
+	// provider much earlier; a busy scheduler or login node takes its time, and
+	// who has had enough of waiting can say so.
+	askTimeout = 2 * time.Minute
 )
 
 // Input is what to ask about, and whom.
