@@ -65,6 +65,47 @@ func (s *Facts) Billing(l *Partition, shape offer.Shape) int {
 	return int(sum)
 }
 
+// Given is what a job of a shape is given that shares its nodes: the memory that
+// is the default where it names none, and where a core may not have so much
+// (MaxMemPerCPU) as many cores as that takes. All of it is charged. sbatch(1),
+// --mem; seen on 22.05.
+func (l *Partition) Given(shape offer.Shape) offer.Shape {
+	shape = shape.Given()
+	nodes := max(shape.Nodes, 1)
+	shape.CPUs = max(shape.CPUs, nodes)
+	switch {
+	case shape.Memory > 0:
+	case l.memCPU > 0:
+		shape.Memory = l.memCPU * int64(shape.CPUs)
+	case l.memNode > 0:
+		shape.Memory = l.memNode * int64(nodes)
+	}
+	if l.maxMemCPU > 0 {
+		cores := (asks(shape, true).memory + l.maxMemCPU - 1) / l.maxMemCPU
+		shape.CPUs = max(shape.CPUs, int(cores)*nodes)
+	}
+	return shape
+}
+
+// memoryOf takes over what a cluster's configuration says of memory for
+// partitions that say nothing of their own. Where memory is given out and
+// nothing is said of it, a job that names none has all of its node's.
+func (l *Partition) memoryOf(config map[string]string) {
+	if l.maxMemCPU == 0 {
+		l.maxMemCPU = megabytes(config["MaxMemPerCPU"])
+	}
+	if l.memCPU > 0 || l.memNode > 0 {
+		return
+	}
+	l.memCPU, l.memNode = megabytes(config["DefMemPerCPU"]), megabytes(config["DefMemPerNode"])
+	if l.memCPU == 0 && l.memNode == 0 && strings.Contains(strings.ToUpper(config["SelectTypeParameters"]), "MEMORY") {
+		l.memNode = l.Memory
+	}
+}
+
+// megabytes is a size that Slurm tells in MB, in bytes; 0 = none, or no limit.
+func megabytes(text string) int64 { return int64(number(text)) << 20 }
+
 // Whole is what a job of a shape is given that has its nodes for itself: all
 // their cores and GPUs, and the memory that it asks for. sbatch(1), --exclusive;
 // seen on 22.05.

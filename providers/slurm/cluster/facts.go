@@ -55,6 +55,9 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
 		s.Enforced = strings.Contains(strings.ToLower(config["AccountingStorageEnforce"]), "associations")
 		s.resume = seconds(config["ResumeTimeout"])
+		for i := range s.Partitions {
+			s.Partitions[i].memoryOf(config)
+		}
 		s.MaxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
 	}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "nodes"); err == nil {

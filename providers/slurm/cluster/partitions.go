@@ -35,6 +35,7 @@ type Partition struct {
 	maxCPUs           int   // of one node, for a job; 0 = no limit
 	maxMem            int64 // of one node, for a job; 0 = no limit
 	maxMemCPU         int64 // of one core, for a job; 0 = no limit
+	memCPU, memNode   int64 // what a job has that names none, of one core or else of one node; 0 = not told
 	nodes             []nodeFacts
 	weights           map[string]float64 // of what is billed, by lower-case name; nil = cores alone
 	Nodes             int
@@ -58,12 +59,12 @@ func parsePartitions(out string) (list []Partition) {
 			MaxTime: parseLimit(f["MaxTime"]), allowQoS: nameList(f["AllowQos"]), denyQoS: nameList(f["DenyQos"]), accounts: nameList(f["AllowAccounts"]),
 			groups: nameList(f["AllowGroups"]), weights: parseWeights(f["TRESBillingWeights"]), GPUs: map[string]int{}}
 		p.deniedAccounts, p.rootOnly, p.reserved, p.state = nameList(f["DenyAccounts"]), f["RootOnly"] == "YES", f["ReqResv"] == "YES", f["State"]
-		p.maxCPUs, p.maxMem = number(f["MaxCPUsPerNode"]), int64(number(f["MaxMemPerNode"]))<<20
+		p.maxCPUs, p.maxMem = number(f["MaxCPUsPerNode"]), megabytes(f["MaxMemPerNode"])
 		if from := f["AllocNodes"]; nameList(from) != nil {
 			p.from = from
 		}
 		p.Exclusive = f["OverSubscribe"] == "EXCLUSIVE"
-		p.maxMemCPU = int64(number(f["MaxMemPerCPU"])) << 20
+		p.maxMemCPU, p.memCPU, p.memNode = megabytes(f["MaxMemPerCPU"]), megabytes(f["DefMemPerCPU"]), megabytes(f["DefMemPerNode"])
 		p.MaxNodes, _ = strconv.Atoi(f["MaxNodes"])
 		p.MinNodes, _ = strconv.Atoi(f["MinNodes"])
 		p.Nodes, _ = strconv.Atoi(f["TotalNodes"])

@@ -31,17 +31,22 @@ func (b *Site) unlisted() offer.Price {
 // charged is a partition's price for a shape: one for each unit of billing is
 // turned into one for each GPU, or core, of this shape, and one for each GPU or
 // core into one for each node where a job has nodes for itself, as it is charged
-// for all that they have. sbatch(1), --exclusive.
-func charged(p offer.Price, perBilling string, s *cluster.Facts, l *cluster.Partition, shape offer.Shape, exclusive bool) offer.Price {
+// for all that they have. sbatch(1), --exclusive. Cores that Slurm gives a job
+// beyond those it asks for are charged, too, as a rate for each of those: unless
+// the site charges whole nodes anyway.
+func charged(p offer.Price, perBilling string, s *cluster.Facts, l *cluster.Partition, shape offer.Shape, exclusive, wholeNode bool) offer.Price {
 	exclusive = exclusive || l.Exclusive
 	shape = shape.Given()
+	given := l.Given(shape)
+	if cores := max(shape.CPUs, 1); !exclusive && !wholeNode && given.CPUs > cores && p.SUPerCPUHour != "" {
+		p.SUPerCPUHour = share(times(p.SUPerCPUHour, given.CPUs), cores).String()
+	}
 	billing := decimal.Zero // of an hour, for all of it
 	if rate, err := decimal.NewFromString(perBilling); err == nil {
-		whole := shape
 		if exclusive {
-			whole = l.Whole(shape)
+			given = l.Given(l.Whole(shape))
 		}
-		billing = rate.Mul(decimal.NewFromInt(int64(s.Billing(l, whole))))
+		billing = rate.Mul(decimal.NewFromInt(int64(s.Billing(l, given))))
 		p.Known, p.UnknownSU = true, false
 	} else if !exclusive || p.SUPerGPUHour == "" && p.SUPerCPUHour == "" {
 		return p
@@ -54,7 +59,7 @@ func charged(p offer.Price, perBilling string, s *cluster.Facts, l *cluster.Part
 	case shape.GPUs > 0:
 		p.SUPerGPUHour = times(p.SUPerGPUHour, 1).Add(share(billing, shape.GPUs)).String()
 	default:
-		p.SUPerCPUHour = times(p.SUPerCPUHour, 1).Add(share(billing, shape.CPUs)).String()
+		p.SUPerCPUHour = times(p.SUPerCPUHour, 1).Add(share(billing, max(shape.CPUs, 1))).String()
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/muster-run/muster/providers"
@@ -38,7 +39,7 @@ func TestCharged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := charged(c.price, c.perBilling, &cluster.Facts{}, c.l, c.shape, c.exclusive); got != c.want {
+			if got := charged(c.price, c.perBilling, &cluster.Facts{}, c.l, c.shape, c.exclusive, false); got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
@@ -98,6 +99,37 @@ func TestPricesOfASite(t *testing.T) {
 				if p.Price != want[p.Name] {
 					t.Errorf("%s, away: %+v, not %+v", p.Name, p.Price, want[p.Name])
 				}
+			}
+		})
+	}
+}
+
+// TestChargedForMemory: a core has 1000M here at most, so that a job of one core
+// and 8000M is given eight, and charged for them: in accounting 22.05 wrote cpu=8,
+// billing=8. A site that charges whole nodes charges no more for it.
+func TestChargedForMemory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ price, cpu, node string }{
+		"by cores":    {"service_units_per_cpu_hour = 0.5", "4", ""},
+		"by billing":  {"service_units_per_billing_hour = 0.5", "4", ""},
+		"both":        {"service_units_per_cpu_hour = 1\nservice_units_per_billing_hour = 0.5", "12", ""},
+		"by nodes":    {"service_units_per_node_hour = 3", "", "3"},
+		"whole nodes": {"service_units_per_cpu_hour = 0.5\nwhole_node = true", "0.5", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			k.f.answer = func(argv []string) *cluster.Result {
+				if !slices.Contains(argv, "partition") {
+					return nil
+				}
+				return &cluster.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 TotalNodes=2 State=UP MaxMemPerCPU=1000\n")}
+			}
+			k.b.Profile, k.b.ProfileSource = "site.hcl", "site = \"x\"\nverified = \"2026-05\"\npartition \"amilan\" {\nmax_time = \"1d\"\nprice {\n"+c.price+"\n}\n}\n"
+			k.restart()
+			q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Memory: 8000 << 20})["amilan"]
+			if q.Price.SUPerCPUHour != c.cpu || q.Price.SUPerNodeHour != c.node {
+				t.Errorf("%+v, want %q for each core that was asked for and %q for the node", q.Price, c.cpu, c.node)
 			}
 		})
 	}
