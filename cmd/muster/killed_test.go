@@ -110,11 +110,13 @@ phase "train" {
 		t.Fatal(err)
 	}
 
-	// The next plan adopts them; it tells who is gone.
-	said, _ := r.muster("plan", "-out=before.mplan")
-	said = strings.Join(strings.Fields(said), " ") // as it is folded
-	if !strings.Contains(said, "ada on ") || !strings.Contains(said, "for apply and is gone; last sign of life 20") {
-		t.Errorf("the plan does not tell of the dead runner:\n%s", said)
+	// The next plan adopts them; it tells who is gone, as a look at the state does.
+	for _, command := range [][]string{{"status"}, {"plan", "-out=before.mplan"}} {
+		said, _ := r.muster(command...)
+		said = strings.Join(strings.Fields(said), " ") // as it is folded
+		if !strings.Contains(said, "ada on ") || !strings.Contains(said, "for apply and is gone; last sign of life 20") {
+			t.Errorf("%s does not tell of the dead runner:\n%s", command[0], said)
+		}
 	}
 	if plan := r.plan(); len(plan["adopt"]) != 31 || len(plan["run"]) != 29 || plan["adopt"][30] != `phase.train["model=b,seed=12"]` {
 		t.Errorf("31 are with the queue, and 29 are not: %v", plan)

@@ -43,7 +43,7 @@ func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []st
 	l := looker{a: a, once: !o.watch}
 	defer l.close()
 	for {
-		view, err := a.statusView(ctx, v, o, args, &l)
+		view, gone, err := a.statusView(ctx, v, o, args, &l)
 		if err != nil {
 			return err
 		}
@@ -55,6 +55,7 @@ func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []st
 			}
 			a.printf("%s", view.Text(a.out, a.now(), o.verbose || len(args) > 0))
 		}
+		gone() // below the page, which may clear the screen
 		if err != nil || !o.watch || view.Active == 0 {
 			return err
 		}
@@ -66,14 +67,20 @@ func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []st
 	}
 }
 
-func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args []string, l *looker) (page.Status, error) {
+// statusView is the page, and tells who was to write the state and is gone: what
+// runs by the state may have ended since.
+func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args []string, l *looker) (page.Status, func(), error) {
 	c, st, jobs, err := a.openFor(ctx, v, args)
 	if err != nil {
-		return page.Status{}, err
+		return page.Status{}, nil, err
+	}
+	s, err := a.store(c)
+	if err != nil {
+		return page.Status{}, nil, err
 	}
 	var seen page.Seen
 	if o.refresh || o.watch {
 		seen = l.look(ctx, c, st)
 	}
-	return page.StatusOf(c, st, jobs, seen), nil
+	return page.StatusOf(c, st, jobs, seen), func() { a.noteGone(ctx, s) }, nil
 }
