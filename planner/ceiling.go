@@ -23,11 +23,14 @@ func (m *maker) howToKnow(unit string) string {
 		return "write a walltime in resources of " + strings.Join(names[:min(len(names), 5)], ", ")
 	case unit == place.USD && after != "":
 		return fmt.Sprintf("what files weigh that leave a backend which bills them is known once phase.%s has made them: apply it first, with -target=phase.%[1]s", after)
-	case unit == place.ServiceUnits && m.unrated() != nil:
-		d := m.unrated()
+	case unit == place.ServiceUnits && m.unrated(unit) != nil:
+		d := m.unrated(unit)
 		return fmt.Sprintf("what %s charges in them is not known: %s", d.Where(), d.HowToPrice(m.in.Campaign.Backends))
 	case (unit == place.USD || unit == place.ServiceUnits) && m.waitUnknown():
 		return "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend"
+	case unit == place.USD && m.unrated(unit) != nil:
+		d := m.unrated(unit)
+		return fmt.Sprintf("what %s charges is not known: write a price on backend.%s", d.Where(), d.Backend)
 	case unit == place.USD || unit == place.ServiceUnits:
 		return "write a price on the backend"
 	}
@@ -45,17 +48,25 @@ func (m *maker) unweighed() string {
 	return ""
 }
 
-// unrated is a place where jobs or smokes go and of which nobody knows what it
-// charges in service units; nil if there is none.
-func (m *maker) unrated() *place.Decision {
+// unrated is a place where jobs or smokes go, or are, and of which nobody knows
+// what it charges in a unit; nil if there is none.
+func (m *maker) unrated(unit string) *place.Decision {
+	not := func(d *place.Decision) bool {
+		return d.Backend != "" && (unit == place.USD && !d.Price.Known && !d.Price.BillsWhileQueued || unit == place.ServiceUnits && d.Price.UnknownSU)
+	}
 	for _, w := range m.works {
-		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && g.Place.Price.UnknownSU {
+		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && not(&g.Place) {
 			return &g.Place
 		}
 		for i := range w.pp.Placements {
-			if d := &w.pp.Placements[i]; d.Price.UnknownSU {
+			if d := &w.pp.Placements[i]; not(d) {
 				return d
 			}
+		}
+	}
+	for i := range m.unpriced {
+		if d := &m.unpriced[i]; not(d) {
+			return d
 		}
 	}
 	return nil

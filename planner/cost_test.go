@@ -170,11 +170,12 @@ func TestWhatIsInFlightAtAPriceNotKnown(t *testing.T) {
 				c.Budgets = []lang.Budget{{Name: "money", Limits: map[string]string{"usd": "100"}}, {Name: "units", Limits: map[string]string{"service_units": "100"}}}
 			}, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1", gpus: 1, wall: "2h"})
 			in := rented(input(camp, applied(t, camp, state.Running)), "1")
-			in.Pools[0].Price = c.is
+			in.Pools[0].Price, in.Pools[0].Name, in.Pools[0].Word = c.is, "fat", "partition"
 			s := camp.Phases[0].Requests(lang.Run)[0].Shape
 			was := place.Decision{Backend: "local.local", Shape: s, Price: c.was}
 			most, _ := place.AtMost(s, c.was, false, 0, 0)
 			for _, j := range in.State.Jobs {
+				j.Attempts[0].Pool = "fat"
 				j.Attempts[0].Rates, j.Attempts[0].Ceiling = was.Rates(s), amount.Texts(most)
 			}
 			if c.away {
@@ -192,6 +193,8 @@ func TestWhatIsInFlightAtAPriceNotKnown(t *testing.T) {
 			for _, b := range p.Budgets { // nothing starts, so that nothing can be stopped
 				if said := strings.Join(b.Warn, "; "); len(b.Broken) > 0 || strings.Contains(said, "not known") != (b.Name == "units" && c.most == "?") {
 					t.Errorf("budget %s: %v %v", b.Name, b.Broken, b.Warn)
+				} else if strings.Contains(said, "not known") && !strings.Contains(said, "what local.local fat charges in them is not known") {
+					t.Errorf("it does not say where: %s", said)
 				}
 			}
 		})

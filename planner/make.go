@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/planner/holds"
 	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/overflow"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/plan"
 	"github.com/muster-run/muster/planner/queues"
 	"github.com/muster-run/muster/planner/result"
@@ -38,6 +39,7 @@ type maker struct {
 	spills      []overflow.Spill // what did
 	moves       []forecast.Move  // what is billed of transfers
 	paid        map[way]bool     // files that are among them
+	unpriced    []place.Decision // of what is in flight: it is not known what is charged there
 	spots       *hosts.Spots
 	load        *hosts.Load                 // what is spread over hosts, in one arrangement
 	verdicts    map[string]state.Validation // by fingerprint

@@ -172,6 +172,10 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	g.Runtime = g.Runtime.After(ran)
 	if !known && (at.Ceiling[place.USD] != "" || !m.rents(at.Backend)) {
 		g.Aside = at.Ceiling
+	} else if !d.Price.Known || d.Price.UnknownSU {
+		there := d
+		there.Backend, there.Pool = at.Backend, at.Pool
+		m.unpriced = append(m.unpriced, there)
 	}
 	if f.unknown { // nobody can say how far it is: it counts at its ceiling
 		g.Runtime = forecast.Whole(limit)

@@ -156,12 +156,14 @@ func TestHowToKnow(t *testing.T) {
 		unit, want string
 		walltime   bool
 		queue      bool // its wait is billed, and nobody knows it
+		unpriced   bool
 	}{
-		"hours of what starts":           {"cpu_hours", "write a walltime in resources of phase.a", false, false},
-		"hours of what has a walltime":   {"gpu_hours", "write a walltime in resources", true, false},
-		"money of what has one":          {"usd", "write a price on the backend", true, false},
-		"money of a wait that is billed": {"usd", "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend", true, true},
-		"hours beside such a wait":       {"cpu_hours", "write a walltime in resources", true, true},
+		"hours of what starts":             {"cpu_hours", "write a walltime in resources of phase.a", false, false, false},
+		"hours of what has a walltime":     {"gpu_hours", "write a walltime in resources", true, false, false},
+		"money of what has one":            {"usd", "write a price on the backend", true, false, false},
+		"money of a wait that is billed":   {"usd", "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend", true, true, false},
+		"hours beside such a wait":         {"cpu_hours", "write a walltime in resources", true, true, false},
+		"money of a place without a price": {"usd", "what local.local charges is not known: write a price on backend.local.local", true, false, true},
 	} {
 		spec := phaseSpec{name: "a", lr: "1"}
 		c0 := load(t, nil, spec)
@@ -170,6 +172,9 @@ func TestHowToKnow(t *testing.T) {
 		m.plan, m.works[0].pp = p, p.Phases[0]
 		if !c.walltime {
 			p.Phases[0].Placements[1].Shape.Walltime = 0
+		}
+		if c.unpriced {
+			p.Phases[0].Placements[1].Price = offer.Price{}
 		}
 		if c.queue {
 			p.Phases[0].Placements[1].Price = offer.Price{USDPerHour: "1", BillsWhileQueued: true}
