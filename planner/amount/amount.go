@@ -3,6 +3,7 @@
 package amount
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -45,6 +46,16 @@ func Unit(unit string) string {
 		return "node-hours"
 	}
 	return strings.ReplaceAll(unit, "_", " ")
+}
+
+// Short says which limit would do where an amount passes one by less than Words
+// show, "" where they show it: each launch counts rounded up, so that three at a
+// third of a dollar are no dollar.
+func Short(unit string, need, limit decimal.Decimal) string {
+	if !need.GreaterThan(limit) || Words(unit, need.String()) != Words(unit, limit.String()) {
+		return ""
+	}
+	return fmt.Sprintf("; short by %s, for each launch counts rounded up: write a limit of %s", need.Sub(limit), need)
 }
 
 // Words is an amount as people write it: $40, 60 GPU-hours.

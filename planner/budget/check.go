@@ -105,9 +105,9 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 	case most.GreaterThan(limit):
 		left := c.leftOver(b, unit, limit.Sub(spent))
 		out.Left = max(out.Left, left)
-		text := fmt.Sprintf("stops at %s: up to %s may be left", q(limit), amount.Jobs(left))
+		text := fmt.Sprintf("stops at %s: up to %s may be left%s", q(limit), amount.Jobs(left), amount.Short(unit, most, limit))
 		if b.Strict {
-			c.fails(out, fmt.Sprintf("at most comes to %s%s, above the limit of %s, and the budget is strict", q(most), ofSpent(unit, spent), q(limit)))
+			c.fails(out, fmt.Sprintf("at most comes to %s%s, above the limit of %s%s, and the budget is strict", q(most), ofSpent(unit, spent), q(limit), amount.Short(unit, most, limit)))
 		} else {
 			out.Warn = append(out.Warn, text)
 		}

@@ -119,7 +119,9 @@ func (a Amounts) Text() state.Amounts {
 	return out
 }
 
+func exact(v int64) decimal.Decimal { return decimal.New(v, -billionths) }
+
 // words is an amount of a unit as people write it.
 func words(unit int, v int64) string {
-	return amount.Words(units[unit], decimal.New(v, -billionths).String())
+	return amount.Words(units[unit], exact(v).String())
 }

@@ -45,6 +45,29 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 	}
 }
 
+// TestWhatIsShortIsSaid: where an account lacks less than is shown of amounts, it says
+// how much, and which limit would do; and that one does.
+func TestWhatIsShortIsSaid(t *testing.T) {
+	t.Parallel()
+	it, now := Item{Phase: "a"}, time.Now()
+	third := Dues{Each: TariffOf(&place.Decision{Price: offer.Price{Known: true, USDPerHour: "1"}}).Ceilings([]offer.Shape{{Walltime: 20 * time.Minute}})[0], Left: 1}
+	third.Each[cpuHours] = 0
+	for limit, why := range map[string]string{
+		"1":           `pass $1; short by 0.000000002, for each launch counts rounded up: write a limit of 1.000000002`,
+		"0.9":         `pass $0.90`,
+		"1.000000002": "",
+	} {
+		var b Books
+		b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": limit}})
+		for range 2 {
+			b.fly(it, third.Rest(), 1)
+		}
+		if fits := b.Afford(it, "phase.a", third, now); fits != (why == "") || !strings.HasSuffix(b.Why, why) {
+			t.Errorf("of %s: %v, %q", limit, fits, b.Why)
+		}
+	}
+}
+
 // TestAmountsBeyondCount: what is too large to be counted is not taken for
 // little, or for less than nothing.
 func TestAmountsBeyondCount(t *testing.T) {
