@@ -171,10 +171,15 @@ func (m *maker) placeInput(groups []place.Group) place.Input {
 }
 
 // WouldGo is where a job that does not start in a plan would go if it were run
-// now, among other backends than its phase's candidates where some are named.
-func WouldGo(in Input, p *lang.Phase, cell int, among ...string) place.Decision {
-	m := &maker{in: in, st: &state.State{}}
-	g := m.placeGroup(&work{p: p}, requestOf(p, cell), 1)
+// now, among other backends than its phase's candidates where some are named. It
+// is expected to take as long as the jobs of its phase did.
+func WouldGo(in Input, pp *PhasePlan, cell int, among ...string) place.Decision {
+	m, w := &maker{in: in, st: in.State}, &work{p: pp.Phase, pp: pp, rec: pp.Records}
+	if m.st == nil {
+		m.st = &state.State{}
+	}
+	g := m.placeGroup(w, requestOf(w.p, cell), 1)
+	g.Expected = m.evidence(w).Runtime(g.Shape.Walltime).Expected
 	if len(among) > 0 {
 		g.Candidates = among
 	}

@@ -48,9 +48,10 @@ func uncovered(in planner.Input, phase string, x Job) (out []string) {
 }
 
 // unlisted are the candidates of a job that were not compared, and why.
-func unlisted(in planner.Input, p *lang.Phase, cell int, d place.Decision) (out []place.Candidate) {
+func unlisted(in planner.Input, pp *planner.PhasePlan, cell int, d place.Decision) (out []place.Candidate) {
+	p := pp.Phase
 	if len(p.Overflow) > 0 {
-		out = overflowing(in, p, cell, d)
+		out = overflowing(in, pp, cell, d)
 		d.Candidates = slices.Concat(d.Candidates, out)
 	}
 	g := place.Group{Candidates: p.Candidates, Shape: p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)].Shape}
@@ -59,8 +60,8 @@ func unlisted(in planner.Input, p *lang.Phase, cell int, d place.Decision) (out 
 
 // overflowing are the pools of a phase's overflow that a decision does not list,
 // with their figures.
-func overflowing(in planner.Input, p *lang.Phase, cell int, d place.Decision) (out []place.Candidate) {
-	for _, c := range planner.WouldGo(in, p, cell, p.Overflow...).Candidates {
+func overflowing(in planner.Input, pp *planner.PhasePlan, cell int, d place.Decision) (out []place.Candidate) {
+	for _, c := range planner.WouldGo(in, pp, cell, pp.Phase.Overflow...).Candidates {
 		listed := func(o place.Candidate) bool { return o.Backend == c.Backend && o.Pool == c.Pool }
 		if slices.ContainsFunc(d.Candidates, listed) {
 			continue

@@ -134,3 +134,26 @@ func TestOverflowHasFigures(t *testing.T) {
 		t.Errorf("at most %v", x.Ceiling)
 	}
 }
+
+// TestFiguresOfAJobThatStaysAreThoseOfItsPhase: what a job that does not start
+// would cost elsewhere is counted by the runtimes of its phase, as is what the
+// others that start cost there.
+func TestFiguresOfAJobThatStaysAreThoseOfItsPhase(t *testing.T) {
+	t.Parallel()
+	in := one(t)
+	in.Pools[0].Price = offer.Price{Known: true, USDPerHour: "6"}
+	first, _ := planner.Make(in)
+	a := first.Phase("a")
+	in.State.Jobs[a.Phase.Address(0)] = &state.Job{Address: a.Phase.Address(0), Phase: "a", Axes: a.Phase.Axes(0), Scheme: planner.Scheme, Status: state.Completed, Result: a.Result[0].String(),
+		Attempts: []state.Attempt{{N: 1, Token: "t", Backend: "local.local", Started: now.Add(-time.Hour), Ended: now.Add(-time.Hour + 10*time.Minute)}}}
+	p, _ := planner.Make(in)
+	for cell, does := range []string{"is done", "starts"} {
+		x, err := Of(p, in, "a", cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := x.Decision.Candidates; len(c) != 1 || c[0].Cost["usd"] != "1" {
+			t.Errorf("of the job that %s: %+v, not $1 for ten minutes", does, c)
+		}
+	}
+}

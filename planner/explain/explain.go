@@ -60,7 +60,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	}
 	x.Goes = x.Kind.Starts() || x.Kind == planner.Blocked
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
-		x.Decision = planner.WouldGo(in, pp.Phase, cell)
+		x.Decision = planner.WouldGo(in, pp, cell)
 	}
 	most, priced := launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Ceiling, x.Priced = amount.Texts(most), priced
@@ -88,7 +88,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 		x.Barred = append(fullVolumes(in, x), uncovered(in, phase, x)...)
 	}
 	// Last, since no ceiling counts these; and a copy: the plan keeps what it approves.
-	x.Decision.Candidates = slices.Concat(x.Decision.Candidates, unlisted(in, pp.Phase, cell, x.Decision))
+	x.Decision.Candidates = slices.Concat(x.Decision.Candidates, unlisted(in, pp, cell, x.Decision))
 	return x, nil
 }
 
