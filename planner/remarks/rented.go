@@ -145,10 +145,14 @@ func rentalClock(c offer.Clock, status state.RentalStatus, since, now time.Time)
 	}
 }
 
-// days is a time to a date, in days from two on.
+// days is a time to a date, in days from two on: a plan made a minute later says
+// the same for most of an hour.
 func days(d time.Duration) string {
 	if n := int((d + 12*time.Hour) / (24 * time.Hour)); n >= 2 {
 		return fmt.Sprintf("%d days", n)
 	}
-	return units.ShortDuration(d)
+	if d >= time.Hour {
+		return units.ShortDuration(d.Truncate(time.Hour))
+	}
+	return units.ShortDuration(max(d.Truncate(time.Minute), time.Minute))
 }

@@ -52,3 +52,20 @@ func TestRentedMachinesAreTold(t *testing.T) {
 		t.Errorf("a released one is told:\n%s", notes)
 	}
 }
+
+// TestTimeToADateIsRounded: it is a word of warning and no stopwatch, and plans
+// made one after the other say the same.
+func TestTimeToADateIsRounded(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		8*24*time.Hour + 7*time.Hour:             "8 days",
+		34*time.Hour + 24*time.Minute + 18e9:     "34h",
+		time.Hour + 59*time.Minute + 59e9:        "1h",
+		42*time.Minute + 3*time.Second + 12345:   "42m",
+		3*time.Second + 500*time.Millisecond + 1: "1m",
+	} {
+		if got := days(d); got != want {
+			t.Errorf("%s: %q, not %q", d, got, want)
+		}
+	}
+}
