@@ -184,7 +184,7 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 		out.Cores, out.Bytes = p.CPUs, p.Memory
 	}
 	out.Pool = offer.Pool{
-		Backend: b.Name, Name: p.Name, Word: word, CPUs: p.CPUs, Memory: p.Memory, GPUs: p.GPUs, GPUModel: p.GPU, GPUClass: p.GPU, GPUMem: p.GPUMemory,
+		Backend: b.Name, Name: p.Name, Word: word, CPUs: p.CPUs, Memory: p.Memory, GPUs: p.GPUs, GPUModel: p.GPU, GPUClass: p.GPU, GPUMem: p.GPUMemory, MaxNodes: p.Nodes,
 		MaxTime: seconds(p.MaxWalltime), MaxJobs: out.Slots, MaxSubmit: p.MaxSubmit, Testing: p.Testing, Idle: -1, Total: out.Devices,
 		Wait: seconds(p.Wait), Price: price, WholeNode: p.WholeNode, Source: "declared",
 	}

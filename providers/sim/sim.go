@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -141,17 +142,21 @@ func (s *Sim) Quote(_ context.Context, backend string, shapes []offer.Shape) ([]
 	return out, nil
 }
 
-// misfit is why a pool does not take a shape, "" when it does, and what would.
+// misfit is why a pool does not take a shape, "" when it does, and what would. A
+// job over several nodes has its share on each.
 func (p Pool) misfit(s offer.Shape) (why, would string) {
+	nodes := max(s.Nodes, 1)
 	switch {
+	case p.MaxNodes > 0 && nodes > p.MaxNodes:
+		return fmt.Sprintf("it has %d nodes", p.MaxNodes), fmt.Sprintf("nodes = %d", p.MaxNodes)
 	case p.GPUs == 0 && s.GPUs > 0:
 		return "it has no GPUs", "choose a pool with GPUs"
-	case p.Devices > 0 && s.GPUs > p.Devices:
-		return fmt.Sprintf("it has %d GPUs", p.Devices), fmt.Sprintf("gpus = %d", p.Devices)
-	case p.CPUs > 0 && s.CPUs > p.CPUs:
-		return fmt.Sprintf("its nodes have %d cores", p.CPUs), fmt.Sprintf("cpus = %d", p.CPUs)
-	case p.Memory > 0 && s.Memory > p.Memory:
-		return "its nodes have less memory", "ask for less"
+	case s.GPUs > p.GPUs*nodes:
+		return fmt.Sprintf("its nodes have %d GPUs", p.GPUs), fmt.Sprintf("gpus = %d", p.GPUs*nodes)
+	case p.CPUs > 0 && s.CPUs > p.CPUs*nodes:
+		return fmt.Sprintf("its nodes have %d cores", p.CPUs), fmt.Sprintf("cpus = %d", p.CPUs*nodes)
+	case p.Memory > 0 && s.Memory > p.Memory*int64(nodes):
+		return fmt.Sprintf("its nodes have %s of memory", units.FormatSize(p.Memory)), fmt.Sprintf("memory = %q", units.FormatSize(p.Memory*int64(nodes)))
 	}
 	return "", ""
 }
