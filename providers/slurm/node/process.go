@@ -134,8 +134,9 @@ func (s *start) wait(p *process, signals <-chan os.Signal) (exit *int, sig strin
 // saved reports whether a command that ended for no other reason that is known was
 // sent its checkpoint signal, and wrote the checkpoint: many programs end with
 // that, before their walltime does. It has come as far as that let it.
+// A file that is not there may be the checkpoint, when the command first began.
 func (s *start) saved(v failure.Verdict) bool {
-	why := slices.Contains([]string{failure.Unknown, failure.BadOutput, failure.Killed}, v.Class)
+	why := slices.Contains([]string{failure.Unknown, failure.BadOutput, failure.Killed, failure.MissingFile}, v.Class)
 	return why && s.warned && s.moved()
 }
 

@@ -25,6 +25,8 @@ func TestSavedAtTheSignal(t *testing.T) {
 		"saved":               {warned: true, writes: true, exit: 85, class: failure.Walltime, again: true},
 		"saved, and ended 0":  {warned: true, writes: true, output: true, exit: 0, class: failure.Walltime, again: true},
 		"done in time":        {warned: true, writes: true, exit: 0, class: ""},
+		"began without one":   {warned: true, writes: true, exit: 1, log: "cat: ck: No such file or directory\n", class: failure.Walltime, again: true},
+		"a file is not there": {warned: true, exit: 1, log: "cat: data: No such file or directory\n", class: failure.MissingFile},
 		"nothing written":     {warned: true, exit: 85, class: failure.Unknown},
 		"no signal":           {writes: true, exit: 85, class: failure.Unknown},
 		"out of memory by it": {warned: true, writes: true, exit: 1, log: "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", class: failure.OOMGPU},
