@@ -40,6 +40,9 @@ type flight struct {
 func (e *engine) adopt(f *flight) {
 	e.flights[f.Token] = f
 	e.byJob[f.Key] = f
+	if f.where != nil {
+		f.Own = f.where.Limits
+	}
 	e.fleet.Adopt(&f.Flight)
 	if f.p != nil {
 		f.p.inflight++

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -124,7 +125,7 @@ func (e *engine) start(p *phase, cell int32, smoke bool) verdict {
 	if !smoke && b.Away() && e.evade(p, cell, d) {
 		return refused
 	}
-	if why := e.noRoom(p, b, d.Pool); why != "" {
+	if why := e.noRoom(p, b, d.Pool, d.Limits); why != "" {
 		if e.handingOver() {
 			e.needs(why)
 		}
@@ -171,7 +172,7 @@ func rateOf(p *phase, b *fleet.Backend, again bool) brake.Launch {
 }
 
 // noRoom is why a job cannot start now, "" when it can.
-func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string) string {
+func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string, own offer.Limits) string {
 	if b.Full != "" {
 		why := b.Title() + " has no room: " + b.Full
 		p.stalled.Note(brake.ByRoom, why)
@@ -179,8 +180,8 @@ func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string) string {
 	}
 	under := throttle(p, b)
 	switch {
-	case !e.fleet.Takes(b, pool, under):
-		if limit := b.Pools[pool].MaxSubmit; limit > 0 {
+	case !e.fleet.Takes(b, pool, own, under):
+		if limit := own.On(b.Pools[pool]).MaxSubmit; limit > 0 {
 			return fmt.Sprintf("%s lets you have %s to %s; the rest follows as room appears", b.Title(), request.Jobs(limit, "submitted", "submitted"), pool)
 		}
 		return b.Title() + " takes no more jobs now"

@@ -6,6 +6,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // reachBound are the tries after which a backend counts as away: what was
@@ -58,13 +59,13 @@ func (b *Backend) Away() bool { return b.Provider == nil || b.tries >= reachBoun
 // Starts reports whether a backend starts jobs by itself.
 func (b *Backend) Starts() bool { return b.Can.HostQueue || b.Can.Dependencies }
 
-// Takes reports whether a backend takes one more job of a pool, under a
-// throttle, now.
-func (fl *Fleet) Takes(b *Backend, pool string, under line.Throttle) bool {
+// Takes reports whether a backend takes one more job of a pool, with limits of
+// its own and under a throttle, now.
+func (fl *Fleet) Takes(b *Backend, pool string, own offer.Limits, under line.Throttle) bool {
 	if !b.Answers() || fl.Time.Now().Before(b.quiet) {
 		return false
 	}
-	return b.Feed.Takes(&b.Place, pool, fl.Stays, b.load+b.share.More(under))
+	return b.Feed.Takes(&b.Place, pool, own, fl.Stays, b.load+b.share.More(under))
 }
 
 // Sending reports whether a call is under way, or something waits to be sent;

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // An End is what follows when a flight that is being cancelled has ended.
@@ -52,6 +53,7 @@ type Flight struct {
 	Token string
 	B     *Backend
 	Pool  string
+	Own   offer.Limits  // that it has, where they are not its pool's
 	Under line.Throttle // what its queue keeps it to
 	N     int           // launch
 	First int           // launch that this token began with
@@ -86,7 +88,7 @@ func (fl *Fleet) Land(f *Flight) {
 }
 
 func (fl *Fleet) give(f *Flight, n int) {
-	f.B.Give(f.Pool, n)
+	f.B.Give(f.Pool, f.Own, n)
 	change := f.B.share.Give(f.Under, n)
 	f.B.load += change
 	fl.load += change

@@ -1,6 +1,10 @@
 package line
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+)
 
 const feedWindow = 150 * time.Millisecond // of work kept ahead of slots that empty fast
 
@@ -8,35 +12,49 @@ const feedWindow = 150 * time.Millisecond // of work kept ahead of slots that em
 type Feed struct {
 	Slots    int // jobs it runs at once
 	inflight int
-	byPool   map[string]int
+	has      map[berth]int
 	window   time.Time // of the feed's measure
 	ended    int       // in this window
 	rate     int       // jobs that ended in the last whole window
 }
 
-// Give counts a job that the queue gets (1) or is rid of (-1).
-func (f *Feed) Give(pool string, n int) {
-	if f.byPool == nil {
-		f.byPool = map[string]int{}
-	}
-	f.inflight += n
-	f.byPool[pool] += n
+// A berth is where jobs are counted together: a pool, and in it those that have
+// limits of their own. What several of them share their provider sees to.
+type berth struct {
+	pool string
+	own  offer.Limits
 }
 
-// Takes reports whether the queue takes one more job of a pool now, with which
-// so many of ours may run at once on all queues of the place. A queue that goes
-// on alone takes all; one that is driven is fed a little ahead.
-func (f *Feed) Takes(c *Place, pool string, driven bool, with int) bool {
+func berthOf(pool string, own offer.Limits) berth {
+	own.MaxTime = 0
+	return berth{pool, own}
+}
+
+// Give counts a job that the queue gets (1) or is rid of (-1).
+func (f *Feed) Give(pool string, own offer.Limits, n int) {
+	if f.has == nil {
+		f.has = map[berth]int{}
+	}
+	f.inflight += n
+	f.has[berthOf(pool, own)] += n
+}
+
+// Takes reports whether the queue takes one more job of a pool now, held to what
+// limits it has of its own, with which so many of ours may run at once on all
+// queues of the place. A queue that goes on alone takes all; one that is driven
+// is fed a little ahead.
+func (f *Feed) Takes(c *Place, pool string, own offer.Limits, driven bool, with int) bool {
 	if driven && c.Can.FeedSlots > 0 && f.inflight >= max(c.Can.FeedSlots*f.Slots, f.Slots+f.rate) {
 		return false
 	}
-	if limit := c.Pools[pool].MaxSubmit; limit > 0 && f.byPool[pool] >= limit {
+	p, has := own.On(c.Pools[pool]), f.has[berthOf(pool, own)]
+	if p.MaxSubmit > 0 && has >= p.MaxSubmit {
 		return false
 	}
 	if c.Can.HostQueue { // its queue keeps the other caps, but for that of several
 		return !c.Splits() || c.Conf.MaxParallel <= 0 || with <= c.Conf.MaxParallel
 	}
-	if limit := c.Pools[pool].MaxJobs; limit > 0 && c.Pools[pool].MaxSubmit == 0 && !c.Can.Arrays && f.byPool[pool] >= limit {
+	if p.MaxJobs > 0 && p.MaxSubmit == 0 && !c.Can.Arrays && has >= p.MaxJobs {
 		return false
 	}
 	return c.Conf.MaxParallel <= 0 || with <= c.Conf.MaxParallel
