@@ -2,6 +2,7 @@ package script
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,15 +135,18 @@ func OwnOption(extra []string) string {
 	for _, x := range words(extra) {
 		name := longName(x)
 		instead, own := ours[name]
+		if full := meant(name); !own && full != "" {
+			name, instead, own = full, ours[full], true
+		}
 		switch {
 		case name == "gres" && gpu(Options{Extra: extra}.value("--gres")):
 			instead, own = "gpus in resources", true
-		case x == "--exclusive":
+		case x == "--exclusive" || x == "--exclusiv" || x == "--exclusi" || x == "--exclus":
 			instead, own = `exclusive in options "slurm"`, true
 		}
 		given := "--" + name
 		if len(x) > 1 && !strings.HasPrefix(x, "--") {
-			given = x[:2]
+			given = letter(x)
 		}
 		switch {
 		case own && instead == "":
@@ -159,11 +163,41 @@ func gpu(gres string) bool {
 	return slices.ContainsFunc(strings.Split(gres, ","), func(g string) bool { return g == "gpu" || strings.HasPrefix(g, "gpu:") })
 }
 
+// flags are the short options of sbatch that take no value: another may follow in
+// the same word.
+const flags = "OQsvV"
+
+// letter is the first short option of a word that is no such flag: "-q" of
+// "-Oqlong"; the last where all are.
+func letter(x string) string {
+	if !strings.HasPrefix(x, "-") {
+		return x[:2]
+	}
+	for len(x) > 2 && strings.Contains(flags, x[1:2]) {
+		x = "-" + x[2:]
+	}
+	return x[:2]
+}
+
+// meant is the option of muster's own that a name may stand for: sbatch takes any
+// beginning that no other option has. getopt_long(3). "" if none.
+func meant(name string) string {
+	if name == "" {
+		return ""
+	}
+	for _, full := range slices.Sorted(maps.Keys(ours)) {
+		if strings.HasPrefix(full, name) {
+			return full
+		}
+	}
+	return ""
+}
+
 // longName is the name of an option as it is written long, "" for a word that
 // is none.
 func longName(x string) string {
 	if len(x) > 1 && !strings.HasPrefix(x, "--") {
-		return short[x[:2]]
+		return short[letter(x)]
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(x, "--"), "=")
 	name, _, _ = strings.Cut(name, " ")

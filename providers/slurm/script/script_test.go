@@ -45,6 +45,8 @@ func TestExtra(t *testing.T) {
 		`"--partition=x"`: `use partition in options "slurm"`, `"-px"`: `use partition in options "slurm"`, `"-A x"`: "use account in the backend block", `"--gres=gpu:1"`: "use gpus in resources",
 		`"--gpus=1"`: "use gpus in resources", `"-M other"`: "a backend block for each cluster", `"--clusters=other"`: "a backend block for each cluster",
 		`"--exclusive"`: `use exclusive in options "slurm"`, `"--exclusive=user"`: "", `"--gres", "fpga:1,gpu:a100:2"`: "use gpus in resources", `"-N 2"`: "use nodes in resources", `"--time 5"`: "use walltime in resources",
+		`"--part=x"`: "--partition, which muster sets itself: use partition", `"--qo x"`: `use qos in options "slurm"`, `"--acc=x"`: "use account in the backend block", `"--exclus"`: "use exclusive",
+		`"-Oqx"`: `-q, which muster sets itself: use qos in options "slurm"`, `"-Os"`: "", `"-sOAx"`: "use account in the backend block", `"--export-file=x"`: "", `"--acctg-freq=5"`: "", `"-wq"`: "",
 		`"--gres=fpga:1"`: "", `"--gres=gpumem:1"`: "", `"--tmp=20G"`: "", `"--gpu-bind=closest"`: "", `"--mem-per-cpu=2G"`: "", `"--nodelist=a"`: "", `"--time-min=5"`: "", `"--ntasks=4", "-c 2"`: "",
 	} {
 		j := providers.Job{Phase: "train", Options: json.RawMessage(`{"extra": [` + extra + `]}`), Shape: offer.Shape{CPUs: 8, Memory: 32 << 30, Nodes: 1}}
