@@ -102,6 +102,10 @@ type Fact struct {
 	Differs string // what another source says instead: "24h in profile cu-alpine"
 }
 
+// PerBilling ends a rate, among the facts of a pool, for each unit that its
+// scheduler reckons of what a job asks for: only a quote has what that comes to.
+const PerBilling = " SU/billing-hour"
+
 // A Clock is a danger clock of a pool.
 type Clock struct {
 	What  string        // "scratch is purged"

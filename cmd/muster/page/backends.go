@@ -162,9 +162,9 @@ func poolPrice(p offer.Pool) string {
 		return "price unknown"
 	case r.UnknownSU && (r.USDPerGPUHour != "" || r.USDPerHour != ""):
 		p.Price.UnknownSU = false
-		return poolPrice(p) + ", SU unknown"
+		return poolPrice(p) + ", " + unknownUnits(p)
 	case r.UnknownSU:
-		return "SU unknown"
+		return unknownUnits(p)
 	case r.USDPerGPUHour != "":
 		return "$" + r.USDPerGPUHour + "/GPU-hour"
 	case r.USDPerHour != "":
@@ -177,6 +177,19 @@ func poolPrice(p offer.Pool) string {
 		return r.SUPerCPUHour + " SU/core-hour"
 	}
 	return "no charge"
+}
+
+// unknownUnits is what a pool charges in service units where it states no rate for
+// them: one that depends on what a job asks for, if there is one.
+func unknownUnits(p offer.Pool) string {
+	for _, f := range p.Facts {
+		for part := range strings.SplitSeq(f.Value, " + ") {
+			if strings.HasSuffix(part, offer.PerBilling) {
+				return part
+			}
+		}
+	}
+	return "SU unknown"
 }
 
 // poolFacts is where a pool's facts come from, and of when those are that

@@ -42,3 +42,26 @@ backend.local.local
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestBackendsChargedByBilling: where a scheduler reckons what is charged, its rate
+// is told, and not that nothing is known.
+func TestBackendsChargedByBilling(t *testing.T) {
+	t.Parallel()
+	by := func(name, value string, p offer.Price) offer.Pool {
+		p.Known, p.UnknownSU = true, true
+		return offer.Pool{Price: p, Facts: []offer.Fact{{Name: "cores", Value: "64"}, {Name: name, Value: value}}}
+	}
+	for _, c := range []struct {
+		pool offer.Pool
+		want string
+	}{
+		{by("price", "0.5 SU/billing-hour", offer.Price{}), "0.5 SU/billing-hour"},
+		{by("price", "$1/hour + 0.5 SU/billing-hour", offer.Price{USDPerHour: "1"}), "$1/hour, 0.5 SU/billing-hour"},
+		{by("price in service units", "2 SU/billing-hour", offer.Price{USDPerHour: "1"}), "$1/hour, 2 SU/billing-hour"},
+		{by("price", "service units not known", offer.Price{}), "SU unknown"},
+	} {
+		if got := poolPrice(c.pool); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

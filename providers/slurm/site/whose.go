@@ -156,7 +156,7 @@ func charges(p offer.Price, perBilling string) string {
 	var parts []string
 	for _, r := range []struct{ rate, format string }{
 		{p.USDPerGPUHour, "$%s/GPU-hour"}, {p.USDPerHour, "$%s/hour"}, {p.SUPerGPUHour, "%s SU/GPU-hour"}, {p.SUPerNodeHour, "%s SU/node-hour"},
-		{p.SUPerCPUHour, "%s SU/core-hour"}, {perBilling, "%s SU/billing-hour"},
+		{p.SUPerCPUHour, "%s SU/core-hour"}, {perBilling, "%s" + offer.PerBilling},
 	} {
 		if r.rate != "" {
 			parts = append(parts, fmt.Sprintf(r.format, r.rate))
