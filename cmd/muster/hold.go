@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/state/store"
 )
@@ -109,6 +110,11 @@ func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (
 			return err
 		}
 		defer w.close()
+		defer func() {
+			for _, text := range refresh.Mended(w.input.Observed.Findings) {
+				answer.Text += "; " + text
+			}
+		}()
 		answer, err = apply.Do(ctx, apply.Config{Plan: w.plan, Campaign: c, Session: s, Provider: w.provider(ctx), Who: r.Who, Host: r.Host, Muster: version}, r)
 		return err
 	})

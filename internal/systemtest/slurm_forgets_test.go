@@ -50,8 +50,7 @@ phase "unheard" {
 // it was handed was let go. The next pass lets it go again, and it runs once.
 func slurmReleaseForgotten(t *testing.T) {
 	c := onSlurm(t, slurmTwice)
-	state := filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state", "job_state")
-	saved := filepath.Join(c.workdir, "job_state")
+	state, saved := jobState(), filepath.Join(c.workdir, "job_state")
 	// What the controller has saved with all of it in, and nothing let go. What it
 	// lets go after that does not start.
 	c.count(fmt.Sprintf(`case "$1" in release)
@@ -69,19 +68,11 @@ esac`, state, saved), "scontrol")
 	if got := c.reasons(); strings.Contains(got, "JobHeldUser") {
 		t.Fatalf("it is not let go: %s", got)
 	}
-	if err := syscall.Kill(controller(t), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
 	text, err := os.ReadFile(saved)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []string{state, state + ".old"} {
-		if err := os.WriteFile(f, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	repair(t)
+	c.forget(text)
 	resume()
 	if got := c.reasons(); strings.Count(got, "JobHeldUser") != 6 {
 		t.Fatalf("the controller has not forgotten it: %q", got)
@@ -126,6 +117,38 @@ phase "a" {
 }
 `
 
+// saved is what the controller keeps of its jobs, once it has kept what was done
+// before now.
+func (c *cluster) saved() []byte {
+	c.t.Helper()
+	since := time.Now()
+	c.until("saved state", time.Minute, func() bool {
+		fi, err := os.Stat(jobState())
+		return err == nil && fi.ModTime().After(since)
+	})
+	text, err := os.ReadFile(jobState())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return text
+}
+
+func jobState() string { return filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state", "job_state") }
+
+// forget kills the controller, and has it come back with what it had saved.
+func (c *cluster) forget(saved []byte) {
+	c.t.Helper()
+	if err := syscall.Kill(controller(c.t), syscall.SIGKILL); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, f := range []string{jobState(), jobState() + ".old"} {
+		if err := os.WriteFile(f, saved, 0o600); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	repair(c.t)
+}
+
 // slurmThrottleForgotten: the controller is killed before it has saved how many
 // of an array may run now. The next pass tells it again.
 func slurmThrottleForgotten(t *testing.T) {
@@ -144,29 +167,13 @@ func slurmThrottleForgotten(t *testing.T) {
 	if got := throttle(); got != "2-5%2" {
 		t.Fatalf("it is submitted as %s", got)
 	}
-	state, running := filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state", "job_state"), time.Now()
-	c.until("saved state", time.Minute, func() bool {
-		fi, err := os.Stat(state)
-		return err == nil && fi.ModTime().After(running)
-	})
-	saved, err := os.ReadFile(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := c.saved()
 	c.write("campaign.muster.hcl", strings.Replace(c.campaign(), "max_parallel = 2", "max_parallel = 1", 1))
 	c.run("apply", "-once", "-auto-approve") // not all is done
 	if got := throttle(); got != "2-5%1" {
 		t.Fatalf("another limit is not told: %s", got)
 	}
-	if err := syscall.Kill(controller(t), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range []string{state, state + ".old"} {
-		if err := os.WriteFile(f, saved, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	repair(t)
+	c.forget(saved)
 	if got := throttle(); got != "2-5%2" {
 		t.Fatalf("the controller has not forgotten it: %s", got)
 	}
@@ -179,4 +186,27 @@ func slurmThrottleForgotten(t *testing.T) {
 	}
 	c.idle(2 * time.Minute)
 	c.wantRan("job", 6)
+}
+
+// slurmCancelForgotten: the controller is killed before it has saved that jobs were
+// cancelled. Who cancels them again is told that they were still there.
+func slurmCancelForgotten(t *testing.T) {
+	c := onSlurm(t, slurmLimited)
+	t.Cleanup(func() { repair(t) })
+	c.must("apply", "-detach", "-auto-approve")
+	c.until("two that run", time.Minute, func() bool { return len(c.ran()) == 2 })
+	c.must("hold") // so that no more of them start
+	saved := c.saved()
+	c.must("cancel", "phase.a")
+	c.idle(time.Minute)
+	c.forget(saved)
+	if got := c.reasons(); strings.Count(got, "JobHeld") != 4 {
+		t.Fatalf("the controller has not forgotten it: %q", got)
+	}
+	if out := c.must("cancel", "phase.a"); !strings.Contains(out, "nothing to cancel") && !strings.Contains(out, "Nothing to cancel") || !strings.Contains(out, "still in Slurm's queue") {
+		t.Errorf("what was taken out of the queue is not told: %s", out)
+	}
+	if got := c.reasons(); strings.Contains(got, "JobHeld") {
+		t.Errorf("they are there still: %q", got)
+	}
 }

@@ -57,6 +57,7 @@ func TestSlurm(t *testing.T) {
 	t.Run("controller restarted", slurmRestarted)
 	t.Run("controller forgets a release", slurmReleaseForgotten)
 	t.Run("controller forgets a limit", slurmThrottleForgotten)
+	t.Run("controller forgets a cancel", slurmCancelForgotten)
 	t.Run("controller hung for long", slurmHungLong)
 	t.Run("munge dead", slurmNoMunge)
 	t.Run("accounting dead", slurmNoAccounting)

@@ -187,12 +187,25 @@ func (o *observer) pools(ctx context.Context, a *ask) error {
 		for _, n := range p.Notes {
 			if text, ok := strings.CutPrefix(n, offer.Mended); ok {
 				o.out.Observed.Findings = append(o.out.Observed.Findings, observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
-					Summary: "backend." + a.name + " was put right", Detail: text, Address: "backend." + a.name}})
+					Summary: "backend." + a.name + wasMended, Detail: text, Address: "backend." + a.name}})
 			}
 		}
 	}
 	o.mu.Unlock()
 	return nil
+}
+
+const wasMended = " was put right"
+
+// Mended is what backends put right as they were asked, in words, for those who
+// show no findings.
+func Mended(list []observed.Finding) (out []string) {
+	for _, f := range list {
+		if strings.HasSuffix(f.Summary, wasMended) {
+			out = append(out, f.Summary+": "+f.Detail)
+		}
+	}
+	return out
 }
 
 // quotes asks what each distinct shape would cost and how long it would wait.

@@ -243,7 +243,11 @@ func TestMendedIsTold(t *testing.T) {
 	t.Parallel()
 	a := &asked{pools: []offer.Pool{{Name: "p", Notes: []string{"a note", offer.Mended + "two jobs were taken out"}}}}
 	var got []string
-	for _, f := range a.observe(t, phase("seed = [1]", ""), nil).Observed.Findings {
+	found := a.observe(t, phase("seed = [1]", ""), nil).Observed.Findings
+	if text := Mended(found); len(text) != 1 || text[0] != "backend.local.local was put right: two jobs were taken out" {
+		t.Errorf("in words: %q", text)
+	}
+	for _, f := range found {
 		if strings.Contains(f.Summary, "put right") {
 			got = append(got, f.Address+": "+f.Detail)
 		}

@@ -2,6 +2,7 @@ package login
 
 import (
 	"context"
+	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/slurm/cluster"
@@ -24,6 +25,7 @@ func (c *campaign) past(all bool) leftover.Jobs {
 func (c *campaign) sweep(ctx context.Context, past leftover.Jobs, rows []cluster.QueueRow) (string, error) {
 	text, err := past.Remove(ctx, c.cluster, rows)
 	if text != "" {
+		c.rowsAt = time.Time{}
 		err = c.note(providers.Note{Kind: "info", Text: text})
 	}
 	return text, err

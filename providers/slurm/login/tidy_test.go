@@ -58,6 +58,9 @@ func TestCancelForgotten(t *testing.T) {
 			t.Errorf("Slurm is told %q, notes %q", k.f.told(), notes)
 		}
 		k.f.queued = nil
+		if pools, err := k.s.Pools(t.Context(), k.b.Name); err != nil || slices.ContainsFunc(pools[0].Notes, func(n string) bool { return strings.HasPrefix(n, offer.Mended) }) {
+			t.Errorf("told again: %+v, %v", pools, err)
+		}
 		if notes = k.pools(); slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, offer.Mended) }) {
 			t.Errorf("with nothing there: %q", notes)
 		}
