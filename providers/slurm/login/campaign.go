@@ -37,7 +37,7 @@ type campaign struct {
 	journal *os.File
 	bell    chan struct{}   // closed at the next event
 	seen    map[string]bool // records read, "starts/TOKEN.N"
-	dirs    map[string]time.Time
+	dirs    map[string]folderSeen
 	held    bool
 	pace    cluster.Pace
 
@@ -66,7 +66,7 @@ type told struct {
 }
 
 func newCampaign(spool string, c *cluster.Commands) *campaign {
-	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]time.Time{},
+	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]folderSeen{},
 		owing: map[string]*job{}, heirs: map[string]string{}, unpointed: map[string]bool{}}
 }
 

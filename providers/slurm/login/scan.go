@@ -93,6 +93,13 @@ func (c *campaign) began(j *job, b node.Begin) (list []offer.Observation) {
 	return append(list, offer.Observation{Token: j.token, Handle: b.ID, Status: offer.Running, Attempt: attempt, Started: b.At, Node: b.Node, GPUs: b.GPUs, Pool: b.Pool})
 }
 
+// A folderSeen is when a folder had changed at the last look, since when it was
+// seen so, and whether it has been read long enough after that.
+type folderSeen struct {
+	changed, since time.Time
+	read           bool
+}
+
 // fresh are the names in a folder that were not there at the last look.
 func (c *campaign) fresh(folder string) (names []string, err error) {
 	fi, err := os.Stat(c.path(folder))
@@ -103,17 +110,22 @@ func (c *campaign) fresh(folder string) (names []string, err error) {
 		return nil, fmt.Errorf("look at the spool: %w", err)
 	}
 	// A folder that changed this very moment may change again within its
-	// timestamp's tick.
-	if fi.ModTime().Equal(c.dirs[folder]) {
+	// timestamp's tick. Which moment that is, is the file server's to say: it is
+	// read once more when it has had that time for a while here.
+	d := c.dirs[folder]
+	switch {
+	case !fi.ModTime().Equal(d.changed):
+		d = folderSeen{changed: fi.ModTime(), since: time.Now()}
+	case d.read:
 		return nil, nil
+	default:
+		d.read = time.Since(d.since) > time.Second
 	}
 	entries, err := os.ReadDir(c.path(folder))
 	if err != nil {
 		return nil, fmt.Errorf("look at the spool: %w", err)
 	}
-	if time.Since(fi.ModTime()) > time.Second {
-		c.dirs[folder] = fi.ModTime()
-	}
+	c.dirs[folder] = d
 	for _, e := range entries {
 		key := folder + "/" + e.Name()
 		if e.Name()[0] != '.' && !c.seen[key] {
