@@ -48,6 +48,36 @@ func TestLingeringProcessesAreReaped(t *testing.T) {
 	}
 }
 
+// TestLingeringProcessesAreReapedBeforeTheQueueGoes: a queue that is cleaned
+// away right after a job ended first ends what that job left behind.
+func TestLingeringProcessesAreReapedBeforeTheQueueGoes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, command string }{
+		{"of its own will", `exec sleep 1000`},
+		{"that ignores TERM", `trap "" TERM; while :; do sleep 0.1; done`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			j := w.job(`setsid sh -c 'echo $$ > pid; `+c.command+`' & while [ ! -s pid ]; do sleep 0.01; done; echo > out`, "out")
+			w.submit(j)
+			if o := w.wait(j)[0]; o.Status != offer.Completed {
+				t.Fatalf("%+v", o)
+			}
+			p := process.ID{PID: pidIn(t, w.path("pid"))}
+			queue := w.queuePID()
+			if _, err := w.client.Clean(t.Context(), w.place); err != nil {
+				t.Fatal(err)
+			}
+			w.client.Close()
+			queue.Await()
+			if p.Alive() {
+				t.Error("the queue went, and what its job left behind did not")
+			}
+		})
+	}
+}
+
 func TestQueueOutlivesItsStarterJob(t *testing.T) {
 	// A queue that is started by a job of another queue does not count as
 	// that job's lingering process.

@@ -48,21 +48,21 @@ func (q *queue) settleGroup(ctx context.Context, c *check) {
 type sweeper struct {
 	last    time.Duration // uptime of the last sweep
 	told    map[process.ID]time.Duration
-	dirty   bool
 	sample  int64
 	sampled time.Duration
 	known   bool
 }
 
-// pending reports whether a sweep is due before the queue may end.
-func (s *sweeper) pending() bool { return s.dirty || len(s.told) > 0 }
+// sweeping reports whether a sweep is due before the queue may end: the next
+// queue knows no more who has just ended.
+func (q *queue) sweeping() bool { return len(q.gone) > 0 || len(q.sweeper.told) > 0 }
 
 // sweep looks for processes that hold the token of a start that has ended:
 // TERM at first sight, KILL after a grace.
 func (q *queue) sweep() {
 	s := &q.sweeper
 	now := boot.Uptime()
-	if len(q.gone) == 0 && len(s.told) == 0 || now-s.last < sweepEvery {
+	if !q.sweeping() || now-s.last < sweepEvery {
 		return
 	}
 	s.last = now
@@ -73,17 +73,16 @@ func (q *queue) sweep() {
 		if !ok {
 			continue
 		}
-		attempt, _ := process.Variable(env, "MUSTER_ATTEMPT")
-		if !q.hasEnded(token, attempt) {
-			continue
-		}
 		start, err := process.StartTime(pid)
 		if err != nil {
 			continue
 		}
 		p := process.ID{PID: pid, Start: start}
-		since, seen := s.told[p]
+		since, seen := s.told[p] // then its job may be forgotten by now
+		attempt, _ := process.Variable(env, "MUSTER_ATTEMPT")
 		switch {
+		case !seen && !q.hasEnded(token, attempt):
+			continue
 		case !seen:
 			since = now
 			unix.Kill(pid, unix.SIGTERM)

@@ -123,7 +123,7 @@ func (q *queue) tick() {
 
 // idle reports whether nothing is left that would happen by itself.
 func (q *queue) idle() bool {
-	if q.busy > 0 || len(q.live) > 0 || q.sweeper.pending() || q.seq > q.durable {
+	if q.busy > 0 || len(q.live) > 0 || q.sweeping() || q.seq > q.durable {
 		return false
 	}
 	for _, p := range q.byN {
