@@ -140,7 +140,7 @@ func (q *queue) endWhenIdle(ctx context.Context, idle time.Duration, srv *wire.S
 			if srv.Conns() > 0 || !q.idle() {
 				q.touched = boot.Uptime()
 			}
-			over := boot.Uptime()-q.touched >= idle || q.leaves && srv.Conns() == 0 && !q.sweeping()
+			over := boot.Uptime()-q.touched >= idle || q.leaves && srv.Conns() == 0 && !q.sweeper.Pending()
 			q.yielded = q.yielded || over
 			return over
 		})

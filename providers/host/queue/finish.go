@@ -149,7 +149,7 @@ func (q *queue) finish(c *check) {
 		c.Obs.Usage.GPUMaxMem = &most
 	}
 	q.releaseGPUs(j)
-	q.gone[goneKey(j.spec.Token, j.attempt())] = true
+	q.sweeper.Ended(j.spec.Token, j.attempt())
 	j.locks, j.expired = nil, false
 	if c.booked || j.Status == offer.Running { // or it never became a process
 		q.book(j, -1)

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers/host/boot"
-	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/host/queue/sweep"
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
 // How lingering processes of a job whose main process has ended are treated.
 const (
 	settleWait  = 200 * time.Millisecond // they may be about to end by themselves
-	lingerGrace = 5 * time.Second        // then between TERM and KILL
-	sweepEvery  = 2 * time.Second
+	lingerGrace = sweep.Grace            // then between TERM and KILL
 )
 
 // settleGroup waits until nothing of a job's session is left, helping along,
@@ -44,65 +43,8 @@ func (q *queue) settleGroup(ctx context.Context, c *check) {
 	}
 }
 
-// A sweeper finds processes that left their job's session and outlived it.
-type sweeper struct {
-	last    time.Duration // uptime of the last sweep
-	told    map[process.ID]time.Duration
-	sample  int64
-	sampled time.Duration
-	known   bool
-}
-
-// sweeping reports whether a sweep is due before the queue may end: the next
-// queue knows no more who has just ended.
-func (q *queue) sweeping() bool { return len(q.gone) > 0 || len(q.sweeper.told) > 0 }
-
-// sweep looks for processes that hold the token of a start that has ended:
-// TERM at first sight, KILL after a grace.
-func (q *queue) sweep() {
-	s := &q.sweeper
-	now := boot.Uptime()
-	if !q.sweeping() || now-s.last < sweepEvery {
-		return
-	}
-	s.last = now
-	told := map[process.ID]time.Duration{}
-	for _, pid := range process.All() {
-		env := process.Environ(pid)
-		token, ok := process.Variable(env, "MUSTER_TOKEN")
-		if !ok {
-			continue
-		}
-		start, err := process.StartTime(pid)
-		if err != nil {
-			continue
-		}
-		p := process.ID{PID: pid, Start: start}
-		since, seen := s.told[p] // then its job may be forgotten by now
-		attempt, _ := process.Variable(env, "MUSTER_ATTEMPT")
-		switch {
-		case !seen && !q.hasEnded(token, attempt):
-			continue
-		case !seen:
-			since = now
-			unix.Kill(pid, unix.SIGTERM)
-		case now-since >= lingerGrace:
-			unix.Kill(pid, unix.SIGKILL)
-		}
-		told[p] = since
-	}
-	s.told = told
-	clear(q.gone)
-}
-
-// goneKey names one start.
-func goneKey(token string, attempt int) string { return token + "/" + strconv.Itoa(attempt) }
-
 // hasEnded reports whether a start is one of ours and over.
 func (q *queue) hasEnded(token, attempt string) bool {
-	if q.gone[token+"/"+attempt] {
-		return true
-	}
 	if j := q.jobs[token]; j != nil {
 		n, err := strconv.Atoi(attempt)
 		return err == nil && (n < j.attempt() || j.over())
@@ -111,12 +53,20 @@ func (q *queue) hasEnded(token, attempt string) bool {
 	return buried
 }
 
+// A killCount is the machine's count of processes killed for memory, read
+// once a second at most.
+type killCount struct {
+	n     int64
+	at    time.Duration // uptime
+	known bool
+}
+
 // oomKills is the machine's count of processes killed for memory, at most a
 // second old; -1 = unknown.
 func (q *queue) oomKills() int64 {
-	s := &q.sweeper
-	if now := boot.Uptime(); !s.known || now-s.sampled > time.Second {
-		s.sample, s.sampled, s.known = q.killed(), now, true
+	k := &q.kills
+	if now := boot.Uptime(); !k.known || now-k.at > time.Second {
+		*k = killCount{q.killed(), now, true}
 	}
-	return s.sample
+	return k.n
 }

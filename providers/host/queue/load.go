@@ -36,7 +36,7 @@ func load(dir string, reader gpu.Reader) (*queue, error) {
 		checks: make(chan *check, 4096), trash: make(chan []trash, 16),
 		places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]providers.Fence{},
 		environs: map[string][]providers.EnvVar{}, live: map[*job]bool{},
-		gone: map[string]bool{}, touched: boot.Uptime(), starved: starvation, killed: machine.OOMKills}
+		touched: boot.Uptime(), starved: starvation, killed: machine.OOMKills}
 	q.gpus.Reader, q.gpus.Rest = reader, gpu.Rest
 	q.shelf.Dir = filepath.Join(dir, "jobs")
 	last := metaEntry{}

@@ -21,6 +21,7 @@ import (
 	"github.com/muster-run/muster/providers/host/journal"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/queue/devices"
+	"github.com/muster-run/muster/providers/host/queue/sweep"
 	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
@@ -59,16 +60,15 @@ type queue struct {
 	order    int64
 	used     used
 	gpus     devices.Rack
-	live     map[*job]bool   // being started, running children and adopted
-	gone     map[string]bool // token/restart of what ended since the last sweep
-	stuck    error           // why the log cannot be written, nil if it can
-	full     error           // why the spool has no room for a job's folder; forgotten at the next tick
-	yielded  bool            // a newer queue takes over: nothing starts
-	leaves   bool            // its spool is to go with it
-	busy     int             // starts and checks under way
-	folded   int64           // size of the log after the last compaction
-	touched  time.Duration   // uptime when something last happened
-	sweeper  sweeper
+	live     map[*job]bool // being started, running children and adopted
+	stuck    error         // why the log cannot be written, nil if it can
+	full     error         // why the spool has no room for a job's folder; forgotten at the next tick
+	yielded  bool          // a newer queue takes over: nothing starts
+	leaves   bool          // its spool is to go with it
+	busy     int           // starts and checks under way
+	folded   int64         // size of the log after the last compaction
+	touched  time.Duration // uptime when something last happened
+	sweeper  sweep.Sweeper
 	syncing  bool
 	synced   time.Duration // uptime of the last fsync for events
 	gap      time.Duration // and how long the next one waits after it
@@ -77,6 +77,7 @@ type queue struct {
 	trash    chan []trash  // to the janitor
 	litter   []trash       // of attempts whose end is recorded in this turn
 	cgroups  cgroup.Tree
+	kills    killCount
 	killed   func() int64  // how many processes the machine has killed for memory
 	starved  time.Duration // see starvation
 	shelf    wrapper.Shelf

@@ -115,7 +115,7 @@ func (q *queue) commit(ctx context.Context, last, gap time.Duration) {
 // tick is the slow pulse: lingering processes, GPUs that strangers give back.
 func (q *queue) tick() {
 	q.thorough, q.full = true, nil
-	q.sweep()
+	q.sweeper.Sweep(q.hasEnded)
 	q.watchRoom()
 	q.watchGPUs()
 	q.lookAtUse()
@@ -123,7 +123,7 @@ func (q *queue) tick() {
 
 // idle reports whether nothing is left that would happen by itself.
 func (q *queue) idle() bool {
-	if q.busy > 0 || len(q.live) > 0 || q.sweeping() || q.seq > q.durable {
+	if q.busy > 0 || len(q.live) > 0 || q.sweeper.Pending() || q.seq > q.durable {
 		return false
 	}
 	for _, p := range q.byN {
