@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
@@ -543,4 +545,50 @@ func TestRidersOfWhatFailed(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestNoRetryWithMusterOffPassesABudget: a job is handed over only where all the
+// launches that its queue may make of it fit at their ceiling beside all others,
+// for nobody asks a budget before the queue makes one.
+func TestNoRetryWithMusterOffPassesABudget(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		limit, jobs, attempts := rapid.IntRange(1, 9).Draw(rt, "budget"), rapid.IntRange(1, 4).Draw(rt, "jobs"), rapid.IntRange(1, 4).Draw(rt, "attempts")
+		fails := rapid.SliceOfN(rapid.Bool(), 16, 16).Draw(rt, "fails")
+		s := newStage(t, fmt.Sprintf(`
+budget "b" { limits = { usd = %d } }
+phase "a" {
+  grid { axes = { n = range(%d) } }
+  job {
+    command = "train ${cell.n}"
+    resources { walltime = "1h" }
+  }
+  retry {
+    on           = ["node_failure"]
+    max_attempts = %d
+    delay        = "1ms"
+  }
+}`, limit, jobs, attempts))
+		s.world.price, s.world.can.HostQueue, s.world.can.Retries = offer.Price{USDPerHour: "1"}, true, true
+		s.world.result = func(j providers.Job, launch int) result {
+			if fails[(int(j.Address[len(j.Address)-3])*4+launch)%len(fails)] {
+				return result{exit: 1, class: "node_failure", lasted: time.Hour}
+			}
+			return result{lasted: time.Hour}
+		}
+		handed := 0
+		for range rapid.IntRange(1, 3).Draw(rt, "passes") {
+			s.conf = detached
+			o := s.must(t.Context())
+			if handed == 0 {
+				handed = o.Handed
+				if want := min(jobs, limit/attempts); handed != want {
+					rt.Errorf("%d of %d jobs are handed over, of up to %d launches each, for $%d; not %d", handed, jobs, attempts, limit, want)
+				}
+			}
+			s.world.settle(t)
+			if n := len(s.world.starts); n > limit {
+				rt.Fatalf("%d launches at $1 each, of $%d", n, limit)
+			}
+		}
+	})
 }
