@@ -108,21 +108,40 @@ func (d *data) borne(f fitted) bool {
 	return true
 }
 
-// choose is the law that the runs speak for.
+// choose is the law that the runs speak for. The law between those of each item and
+// of each pair, which can stand in for either where runs are few, has to be clearly
+// better than the one that is chosen without it.
 func choose(all []fitted) (fitted, bool) {
-	if len(all) == 0 {
+	var plain []fitted
+	between := fitted{aicc: math.Inf(1)}
+	for _, f := range all {
+		if f.given == halfway {
+			between = f
+		} else {
+			plain = append(plain, f)
+		}
+	}
+	if len(plain) == 0 {
 		return fitted{}, false
 	}
+	if best := preferred(plain); between.aicc > best.aicc-decided {
+		return best, true
+	}
+	return between, true
+}
+
+// preferred is the likeliest law, or a plainer one that is about as likely.
+func preferred(all []fitted) fitted {
 	by := func(a, b fitted) int { return cmp.Compare(a.aicc, b.aicc) }
 	best := slices.MinFunc(all, by)
-	if best.kind == product && best.power || best.square {
+	if best.kind == product && best.power || best.given > 0 {
 		for _, f := range slices.SortedStableFunc(slices.Values(all), by) {
-			if f.kind != product && !f.power && !f.square && f.aicc <= best.aicc+lessLikely {
-				return f, true
+			if f.kind != product && !f.power && f.given == 0 && f.aicc <= best.aicc+lessLikely {
+				return f
 			}
 		}
 	}
-	return best, true
+	return best
 }
 
 // rivals weighs laws against one another (Akaike weights).

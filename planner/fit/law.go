@@ -20,9 +20,14 @@ type law struct {
 	kind  kind
 	axes  int
 	power bool // exponents are fitted
-	// square says that they are 2 where they are not: what is done for each pair.
-	square bool
+	// given is what they are where they are not, 1 where it is 0: 2 is what is done
+	// for each pair, 1.5 what lies between.
+	given float64
 }
+
+// halfway lies between what is done for each item and what for each pair: sorting,
+// sparse products, and jobs of which a part is either.
+const halfway = 1.5
 
 type kind int
 
@@ -39,7 +44,7 @@ func sum(axes int) law   { return law{kind: added, axes: axes} }
 func laws(axes int) []law {
 	out := []law{{kind: product, axes: axes}, {kind: constant, axes: axes}, power(axes), {kind: constant, axes: axes, power: true}}
 	if axes == 1 {
-		return append(out, law{kind: constant, axes: axes, square: true})
+		return append(out, law{kind: constant, axes: axes, given: halfway}, law{kind: constant, axes: axes, given: 2})
 	}
 	if axes > 1 {
 		out = append(out[:2], append([]law{sum(axes)}, out[2:]...)...)
@@ -61,8 +66,8 @@ func (l law) params() int {
 
 // fixed is the exponent that is not fitted.
 func (l law) fixed() float64 {
-	if l.square {
-		return 2
+	if l.given > 0 {
+		return l.given
 	}
 	return 1
 }
@@ -166,8 +171,8 @@ func (f *fitted) text() string {
 			s += "·" + n
 			if at > 0 {
 				s += fmt.Sprintf("^%.2g", f.theta[at+i])
-			} else if f.square {
-				s += "^2"
+			} else if f.given > 0 {
+				s += fmt.Sprintf("^%g", f.given)
 			}
 		}
 		return s
