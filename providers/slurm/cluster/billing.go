@@ -67,12 +67,14 @@ func (s *Facts) Billing(l *Partition, shape offer.Shape) int {
 
 // Given is what a job of a shape is given that shares its nodes: the memory that
 // is the default where it names none, and where a core may not have so much
-// (MaxMemPerCPU) as many cores as that takes. All of it is charged. sbatch(1),
-// --mem; seen on 22.05.
+// (MaxMemPerCPU) as many cores as that takes, and no thread of a core alone. All
+// of it is charged. sbatch(1), --mem, --threads-per-core; seen on 22.05.
 func (l *Partition) Given(shape offer.Shape) offer.Shape {
 	shape = shape.Given()
 	nodes := max(shape.Nodes, 1)
-	shape.CPUs = max(shape.CPUs, nodes)
+	cores := nodes * max(l.threads, 1) // the least that is added to it
+	whole := func(cpus int) int { return (cpus + cores - 1) / cores * cores }
+	shape.CPUs = whole(max(shape.CPUs, nodes))
 	switch {
 	case shape.Memory > 0:
 	case l.memCPU > 0:
@@ -81,10 +83,31 @@ func (l *Partition) Given(shape offer.Shape) offer.Shape {
 		shape.Memory = l.memNode * int64(nodes)
 	}
 	if l.maxMemCPU > 0 {
-		cores := (asks(shape, true).memory + l.maxMemCPU - 1) / l.maxMemCPU
-		shape.CPUs = max(shape.CPUs, int(cores)*nodes)
+		each := (asks(shape, true).memory + l.maxMemCPU - 1) / l.maxMemCPU
+		shape.CPUs = whole(max(shape.CPUs, int(each)*nodes))
 	}
 	return shape
+}
+
+// wholeCores reports whether jobs are given whole cores: all the threads of each,
+// which Slurm counts as CPUs. slurm.conf(5), SelectTypeParameters; with CR_CPU a
+// core's threads may be of several jobs.
+func wholeCores(config map[string]string) bool {
+	text := strings.ToUpper(config["SelectTypeParameters"])
+	return strings.Contains(text, "CR_CORE") || strings.Contains(text, "CR_SOCKET")
+}
+
+// parseThreads reads scontrol -o show nodes: the threads of a core of each
+// partition's nodes, the most where they differ.
+func parseThreads(out string) map[string]int {
+	by := map[string]int{}
+	for line := range strings.Lines(out) {
+		f := parseWords(line)
+		for _, p := range nameList(f["Partitions"]) {
+			by[p] = max(by[p], number(f["ThreadsPerCore"]))
+		}
+	}
+	return by
 }
 
 // memoryOf takes over what a cluster's configuration says of memory for

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"testing"
 
 	"github.com/muster-run/muster/providers/offer"
@@ -51,4 +52,56 @@ func TestGiven(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
+}
+
+// TestGivenWholeCores: of cores with two threads a job is given both, as 22.05
+// did: 2 CPUs for 1, 4 for 3, with the default memory of what it is given, and
+// 10 for 8500M where a CPU may have 1000M.
+func TestGivenWholeCores(t *testing.T) {
+	t.Parallel()
+	nodes := "NodeName=a1 CPUTot=64 ThreadsPerCore=2 Partitions=a,both\nNodeName=b1 CPUTot=64 ThreadsPerCore=1 Partitions=b,both\n"
+	for name, c := range map[string]struct {
+		giving, partition string
+		shape             offer.Shape
+		want              int
+	}{
+		"one":             {"CR_CORE_MEMORY", "a", offer.Shape{CPUs: 1}, 2},
+		"three":           {"CR_Core", "a", offer.Shape{CPUs: 3}, 4},
+		"whole ones":      {"CR_CORE_MEMORY", "a", offer.Shape{CPUs: 4}, 4},
+		"of two nodes":    {"CR_CORE_MEMORY", "a", offer.Shape{CPUs: 6, Nodes: 2}, 8},
+		"one thread each": {"CR_CORE_MEMORY", "b", offer.Shape{CPUs: 3}, 3},
+		"some have two":   {"CR_CORE_MEMORY", "both", offer.Shape{CPUs: 3}, 4},
+		"by threads":      {"CR_CPU_MEMORY", "a", offer.Shape{CPUs: 3}, 3},
+	} {
+		k := New(runs(func(argv []string) string {
+			switch argv[len(argv)-1] {
+			case "partition":
+				return "PartitionName=" + c.partition + "\n"
+			case "config":
+				return "DefMemPerCPU = 512\nSelectTypeParameters = " + c.giving + "\n"
+			case "nodes":
+				return nodes
+			}
+			return ""
+		}), "me")
+		s, err := k.Facts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := s.Partition(c.partition)
+		if got := l.Given(c.shape); got.CPUs != c.want || got.Memory != int64(c.want)*512<<20 {
+			t.Errorf("%s: %d CPUs and %d bytes, want %d", name, got.CPUs, got.Memory, c.want)
+		}
+		l.maxMemCPU = 1000 << 20
+		if got, want := l.Given(offer.Shape{CPUs: 1, Memory: 8500 << 20}).CPUs, 9+9%max(l.threads, 1); got != want {
+			t.Errorf("%s: %d CPUs for its memory, want %d", name, got, want)
+		}
+	}
+}
+
+// runs answers commands with what it says of each.
+type runs func(argv []string) string
+
+func (f runs) Run(_ context.Context, argv []string, _ []byte) (Result, error) {
+	return Result{Out: []byte(f(argv))}, nil
 }

@@ -48,8 +48,10 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 		return nil, err
 	}
 	addNodes(s.Partitions, string(out))
+	whole := false
 	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
 		config := parseConfig(string(out))
+		whole = wholeCores(config)
 		s.Version = config["SLURM_VERSION"]
 		s.RequeueExits = requeueExits(config)
 		s.maxTRES = strings.Contains(config["PriorityFlags"], "MAX_TRES")
@@ -61,9 +63,12 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 		s.MaxArray, s.maxJobs = maxArray(config), number(config["MaxJobCount"])
 	}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "nodes"); err == nil {
-		by := parseArchs(string(out))
+		by, threads := parseArchs(string(out)), parseThreads(string(out))
 		for i := range s.Partitions {
 			s.Partitions[i].Archs = by[s.Partitions[i].Name]
+			if whole {
+				s.Partitions[i].threads = threads[s.Partitions[i].Name]
+			}
 		}
 	}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "licenses"); err == nil {

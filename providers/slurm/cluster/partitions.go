@@ -36,6 +36,7 @@ type Partition struct {
 	maxMem            int64 // of one node, for a job; 0 = no limit
 	maxMemCPU         int64 // of one core, for a job; 0 = no limit
 	memCPU, memNode   int64 // what a job has that names none, of one core or else of one node; 0 = not told
+	threads           int   // of a core, of which a job has all or none; 0 = a thread is a core, or each is given by itself
 	nodes             []nodeFacts
 	weights           map[string]float64 // of what is billed, by lower-case name; nil = cores alone
 	Nodes             int
