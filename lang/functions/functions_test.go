@@ -19,7 +19,7 @@ import (
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a.txt": "hello", "t.tftpl": "%{ for x in list }${x * 0.001};%{ endfor }${upper(name)}", "sub/b.py": "", "deep.tftpl": "${" + strings.Repeat("(", 500) + "1" + strings.Repeat(")", 500) + "}"} {
+	for name, text := range map[string]string{"a.txt": "hello", "t.tftpl": "%{ for x in list }${x * 0.001};%{ endfor }${upper(name)}", "sub/b.py": "", "raw.bin": "\xff", "deep.tftpl": "${" + strings.Repeat("(", 500) + "1" + strings.Repeat(")", 500) + "}"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -57,31 +57,35 @@ func TestFunctions(t *testing.T) {
 		`format("%s %v %d", 11*0.001, 11*0.001, 7)`:                              `"0.011 0.011 7"`,
 		`tostring(11*0.001)`:                                                     `"0.011"`,
 		`upper(11*0.001)`:                                                        `"0.011"`,
-		`replace("a.b", "/[.]/", "-")`:                                           `"a-b"`,
-		`regex("N=([0-9]+)", "N=384")`:                                           `["384"]`,
-		`try(local.x, 7)`:                                                        `7`,
-		`can(1 + "x")`:                                                           `false`,
-		`coalesce("", null, "x")`:                                                `"x"`,
-		`lookup({ a = 1 }, "b", 2)`:                                              `2`,
-		`merge({ a = 1 }, { b = 2 })`:                                            `{"a":1,"b":2}`,
-		`zipmap(["a"], [1])`:                                                     `{"a":1}`,
-		`min(values({ a = 3, b = 1 })...)`:                                       `1`,
-		`contains([0.011], 11*0.001)`:                                            `true`,
-		`distinct([0.011, 11*0.001])`:                                            `[0.011]`,
-		`duration("1h")`:                                                         `3600`,
-		`size("1KiB")`:                                                           `1024`,
-		`length("é") + length([1, 2]) + length({})`:                              `3`,
-		`flatten([[1], [2, [3]]])`:                                               `[1,2,3]`,
-		`formatdate("YYYY", timeadd("2026-12-31T23:00:00Z", "2h"))`:              `"2027"`,
-		`alltrue([true, false])`:                                                 `false`,
-		`anytrue([true, false])`:                                                 `true`,
-		`one([5])`:                                                               `5`,
-		`index(["a", "b"], "b")`:                                                 `1`,
-		`11*0.001 == 0.011`:                                                      `true`,
-		`0.1 + 0.2 == 0.3`:                                                       `true`,
-		`true ? 11*0.001 : "x"`:                                                  `"0.011"`,
-		`{ (11*0.001) = 1 }`:                                                     `{"0.011":1}`,
-		`dirname("/a/b")`:                                                        `"/a"`,
+		`replace("a/b", "/", "-")`:                                               `"a-b"`, // one stroke is no expression
+		`seeds(0, 1)`:                                                            `[]`,
+		`jsondecode("${join("", [for x in range(499) : "["])}${join("", [for x in range(499) : "]"])}") != null`: `true`,
+		`jsondecode("[\"${join("", [for x in range(600) : "["])}\"]")[0] != ""`:                                  `true`,
+		`replace("a.b", "/[.]/", "-")`:                              `"a-b"`,
+		`regex("N=([0-9]+)", "N=384")`:                              `["384"]`,
+		`try(local.x, 7)`:                                           `7`,
+		`can(1 + "x")`:                                              `false`,
+		`coalesce("", null, "x")`:                                   `"x"`,
+		`lookup({ a = 1 }, "b", 2)`:                                 `2`,
+		`merge({ a = 1 }, { b = 2 })`:                               `{"a":1,"b":2}`,
+		`zipmap(["a"], [1])`:                                        `{"a":1}`,
+		`min(values({ a = 3, b = 1 })...)`:                          `1`,
+		`contains([0.011], 11*0.001)`:                               `true`,
+		`distinct([0.011, 11*0.001])`:                               `[0.011]`,
+		`duration("1h")`:                                            `3600`,
+		`size("1KiB")`:                                              `1024`,
+		`length("é") + length([1, 2]) + length({})`:                 `3`,
+		`flatten([[1], [2, [3]]])`:                                  `[1,2,3]`,
+		`formatdate("YYYY", timeadd("2026-12-31T23:00:00Z", "2h"))`: `"2027"`,
+		`alltrue([true, false])`:                                    `false`,
+		`anytrue([true, false])`:                                    `true`,
+		`one([5])`:                                                  `5`,
+		`index(["a", "b"], "b")`:                                    `1`,
+		`11*0.001 == 0.011`:                                         `true`,
+		`0.1 + 0.2 == 0.3`:                                          `true`,
+		`true ? 11*0.001 : "x"`:                                     `"0.011"`,
+		`{ (11*0.001) = 1 }`:                                        `{"0.011":1}`,
+		`dirname("/a/b")`:                                           `"/a"`,
 	} {
 		t.Run(src, func(t *testing.T) {
 			v, ds := expr.Eval(parse(t, src), ctx)
@@ -91,6 +95,10 @@ func TestFunctions(t *testing.T) {
 		})
 	}
 	for src, want := range map[string]string{
+		`file("raw.bin")`: "not UTF-8",
+		`jsondecode("${join("", [for x in range(501) : "["])}${join("", [for x in range(501) : "]"])}")`:        "nested",
+		`jsondecode("${join("", [for x in range(501) : "{\"a\":"])}1${join("", [for x in range(501) : "}"])}")`: "nested",
+		`format("%99999999d", 1)`:        "16 MiB",
 		`file("nothing")`:                "there is no file nothing",
 		`templatefile("deep.tftpl", {})`: "nested",
 		`linspace(0, 1, 1e7)`:            "1000000",

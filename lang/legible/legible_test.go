@@ -19,3 +19,10 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestBytesThatAreNoText(t *testing.T) {
+	t.Parallel()
+	if err := Check([]byte("é = 1\nb = \"\xff\"\n")); err == nil || err.Error() != "line 2: the byte 0xff is not valid UTF-8" {
+		t.Error(err)
+	}
+}
