@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,5 +58,38 @@ func TestRuntimesFollowAnAxis(t *testing.T) {
 				t.Errorf("basis %q", basis)
 			}
 		})
+	}
+}
+
+// TestALawSaysNothingOfWhatHasNoSize: what falls with an axis would take for ever
+// at its 0. That cell is foretold as the others of its phase in the mean, and those
+// between are said to lie beyond what ran.
+func TestALawSaysNothingOfWhatHasNoSize(t *testing.T) {
+	t.Parallel()
+	var seeds []int
+	for i := range 16 {
+		seeds = append(seeds, i)
+	}
+	for name, minutes := range map[string]func(n float64) float64{
+		"falls":               func(n float64) float64 { return 60 / n },
+		"falls to a constant": func(n float64) float64 { return 4 + 30/n },
+	} {
+		camp := load(t, nil, phaseSpec{name: "a", seeds: seeds, lr: "1"})
+		st := applied(t, camp, state.Completed)
+		for i := range camp.Phases[0].Len() {
+			job := st.Jobs[camp.Phases[0].Address(i)]
+			n, _ := strconv.Atoi(strings.TrimPrefix(camp.Phases[0].Key(i), "seed="))
+			if n < 3 {
+				delete(st.Jobs, job.Address)
+				continue
+			}
+			job.Attempts[0].Started, job.Attempts[0].Ended = now, now
+			job.Attempts[0].Usage = &state.Usage{Elapsed: 60 * minutes(float64(n)) * (1 + 0.2*math.Sin(float64(n*n)))}
+		}
+		basis := strings.Join(planned(t, input(camp, st)).Forecast.Basis, "; ")
+		if !strings.Contains(basis, "seed=1 is beyond the 3 to 15 that ran, and there the model may be off by ±") || strings.Contains(basis, "NaN") || strings.Contains(basis, "Inf") ||
+			!strings.Contains(basis, "a: mean of 13 runs") {
+			t.Errorf("%s: basis %q", name, basis)
+		}
 	}
 }

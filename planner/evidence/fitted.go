@@ -218,17 +218,25 @@ func (f *Fitted) Predict(cell int) (r forecast.Runtime, ok bool) {
 // far off the model may be there, for the cells that this is about.
 func (f *Fitted) name() {
 	f.text = fmt.Sprintf("%s: fitted as %s from %d runs (typical error %.0f %%)", f.phase.Name, f.model.Text(), f.model.Points, percent(f.model.Spread))
-	var lo, hi []float64
+	var lo, some, hi []float64
 	for _, v := range f.values {
 		lo, hi = append(lo, slices.Min(v)), append(hi, slices.Max(v))
+		above := slices.DeleteFunc(slices.Clone(v), func(v float64) bool { return v == 0 })
+		some = append(some, slices.Min(append(above, hi[len(hi)-1])))
+	}
+	if !f.ask(lo).ok {
+		lo = some // nothing is said of what has no size
 	}
 	var beyond []string
 	most := 0.0
 	for _, x := range [][]float64{lo, hi} {
+		s := f.ask(x)
+		if !s.ok {
+			continue
+		}
 		for _, r := range f.model.Beyond(x) {
 			beyond = append(beyond, fmt.Sprintf("%s=%g is beyond the %g to %g that ran", r.Name, r.At, r.Lo, r.Hi))
-			_, unsure := f.model.At(x)
-			most = max(most, unsure)
+			most = max(most, s.unsure)
 		}
 	}
 	f.beyond = f.text + fmt.Sprintf("; %s, and there the model may be off by ±%.0f %%", strings.Join(beyond, ", "), percent(most))

@@ -163,7 +163,8 @@ func rivals(all []fitted) []rival {
 
 // At is the logarithm of the median runtime at some values of the axes, and the
 // standard deviation by which the law itself may be off there: what the points
-// leave open of it, and how far the laws that may hold as well differ from it.
+// leave open of it, and how far the laws that may hold as well differ from it. A
+// law by which a job takes no time there, or for ever, is none that may hold.
 func (m *Model) At(axes []float64) (log, unsure float64) {
 	var buf [8]float64
 	x := buf[:0]
@@ -173,8 +174,9 @@ func (m *Model) At(axes []float64) (log, unsure float64) {
 	log = m.law.log(x)
 	v := m.Spread * m.Spread * m.law.leverage(x)
 	for i := range m.rivals {
-		off := m.rivals[i].log(x) - log
-		v += m.rivals[i].weight * off * off
+		if off := m.rivals[i].log(x) - log; !math.IsInf(off, 0) {
+			v += m.rivals[i].weight * off * off
+		}
 	}
 	return log, math.Sqrt(v)
 }

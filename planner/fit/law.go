@@ -104,8 +104,8 @@ func (l law) value(theta, x, grad []float64) float64 {
 		}
 		if v > 0 {
 			log += b * math.Log(v)
-		} else if b != 0 {
-			log = math.Inf(-1)
+		} else if b != 0 { // what falls with the axis has no end at 0
+			log = math.Copysign(math.Inf(1), -b)
 			break
 		}
 	}
