@@ -120,7 +120,7 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	for part, like := range gathered {
 		k := list[part]
 		o, _ := script.ParseOptions(like[0].Options) // they were read when the jobs came
-		elements, err := c.elements(k, like, b.bounds(k.Pool, o.QoS, like[0].Shape))
+		elements, err := c.elements(k, like, b.bounds(k.Pool, o, like[0].Shape))
 		if err != nil {
 			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
 		}

@@ -52,6 +52,15 @@ func (o Options) Spread(s offer.Shape) offer.Shape {
 	return s
 }
 
+// Given is what a job of a shape is given with these options on a partition, which
+// is what it is charged for.
+func (o Options) Given(l *cluster.Partition, s offer.Shape) offer.Shape {
+	if s = o.Spread(s).Given(); o.Exclusive || l.Exclusive {
+		s = l.Whole(s)
+	}
+	return l.Given(s)
+}
+
 // A Request is what a script is made of: of like jobs that go to Slurm as one
 // array, or of one job.
 type Request struct {
