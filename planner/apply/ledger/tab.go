@@ -32,8 +32,8 @@ type Launch struct {
 	N     int
 	Shape offer.Shape   // as large as it was
 	Limit time.Duration // the longest that it may have run; 0 = not stated
-	// Waited is how long it was queued before it ran; less than 0 where that is
-	// not known.
+	// Waited is how long it was queued before it ran, with the boot of its machine;
+	// less than 0 where that is not known.
 	Waited time.Duration
 	Idle   bool // it never ran: all that is billed of it is its wait
 	Seen   *offer.Observation
@@ -202,7 +202,11 @@ func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
 	case !measured:
 		spent = most
 	default:
-		spent, known = t.Tariff.Took(l.Shape, elapsed, l.Waited)
+		waited := l.Waited
+		if waited >= 0 {
+			waited = max(waited-t.Tariff.Boot, 0) // what is charged has the boot beside the wait
+		}
+		spent, known = t.Tariff.Took(l.Shape, elapsed, waited)
 		if !known {
 			spent.Charge(most)
 		}

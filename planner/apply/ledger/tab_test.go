@@ -179,6 +179,36 @@ func TestALaunchThatWasPutOffUnheard(t *testing.T) {
 	}
 }
 
+// TestABootIsBilledOnce: from when a launch is queued to when it runs its machine
+// boots, too; where the queue is billed that boot is in the bill once, as it is in
+// the ceiling.
+func TestABootIsBilledOnce(t *testing.T) {
+	t.Parallel()
+	s := offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}
+	for name, c := range map[string]struct {
+		waited time.Duration
+		bills  bool
+		took   string
+	}{
+		"as quoted":                {2*time.Hour + 6*time.Minute, true, "15.6"},
+		"longer than quoted":       {5*time.Hour + 6*time.Minute, true, "33.6"},
+		"only the boot":            {6 * time.Minute, true, "3.6"},
+		"its machine was up":       {0, true, "3.6"},
+		"a queue that is not paid": {5 * time.Hour, false, "3.6"},
+	} {
+		d := place.Decision{Price: offer.Price{Known: true, USDPerHour: "6", BillsWhileQueued: c.bills}, Wait: 2 * time.Hour, Boot: 6 * time.Minute}
+		tariff := TariffOf(&d)
+		var b Books
+		tab := Tab{Tariff: &tariff, First: 1, Dues: Dues{Each: Parse(tariff.Ceiling(s)), Left: 1}}
+		b.Open(&tab)
+		seen := &offer.Observation{Usage: &offer.Usage{Elapsed: 30 * time.Minute}}
+		en := b.Bill(&tab, Launch{N: 1, Shape: s, Limit: s.Walltime, Waited: c.waited, Seen: seen}, time.Now())[0]
+		if got := en.Spent["usd"]; got != c.took || en.Unknown {
+			t.Errorf("%s: $%s, not $%s; unknown %t", name, got, c.took, en.Unknown)
+		}
+	}
+}
+
 func TestElapsedOf(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
