@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -71,9 +72,11 @@ func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string
 
 // Queue is every job of this user that the controller knows, ended ones too
 // for as long as it does: one call for everything. squeue -j fails as a whole
-// for one id that was forgotten; -r leaves out how many of an array may run.
+// for one id that was forgotten. Without -r it prints all elements of an array
+// that wait as one, with the reasons of all and the comment and the start of none:
+// seen on 22.05.
 func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
-	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-t", "all", "-u", c.User, "-o", strings.Join(queueFields, fieldEnd)+recordEnd)
+	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.User, "-o", strings.Join(queueFields, fieldEnd)+recordEnd)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +85,32 @@ func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
 		return nil, providers.Errorf(providers.Unreachable, "squeue said %d things that cannot be read", unread)
 	}
 	return rows, nil
+}
+
+// AtOnce is how many of an array Slurm lets run at once: 0 = all, -1 = it knows of
+// no such array. Each of its records bears it, and squeue does not say it of
+// elements that stand for themselves.
+func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
+	out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "job", array)
+	switch {
+	case err != nil && Gone(err):
+		return -1, nil
+	case err != nil:
+		return -1, err
+	}
+	for line := range strings.Lines(string(out)) {
+		head, _, _ := strings.Cut(line, " JobName=") // what follows may hold anything
+		if !strings.Contains(head+" ", " ArrayJobId="+array+" ") {
+			continue
+		}
+		_, text, limited := strings.Cut(head, " ArrayTaskThrottle=")
+		n, err := strconv.Atoi(text)
+		if limited && err != nil {
+			return -1, providers.Errorf(providers.Unreachable, "scontrol said of array %s what cannot be read: %s", array, head)
+		}
+		return n, nil
+	}
+	return -1, nil
 }
 
 // Account is what accounting has of some ids of jobs or arrays, steps too. Of an

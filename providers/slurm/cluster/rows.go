@@ -35,9 +35,6 @@ type QueueRow struct {
 	Nodes     string // as Slurm lists them: "cpu[1-2]"
 	Name      string // of the job
 	Comment   string // "(null)": none
-	// Most is how many of its array Slurm lets run at once; 0 = all, -1 = it does
-	// not say: an element that stands for itself does not bear it.
-	Most int
 }
 
 // parseQueue reads what squeue printed by fields. Records that cannot be read
@@ -63,26 +60,13 @@ func parseQueue(out []byte, fields []string) (rows []QueueRow, unread int) {
 			continue
 		}
 		row := QueueRow{Array: f["%F"], State: StateWord(f["%T"]), Reason: f["%r"], Submit: epoch(f["%V"]), Start: epoch(f["%S"]),
-			Partition: f["%P"], account: f["%a"], qos: f["%q"], Nodes: f["%N"], Name: f["%j"], Comment: f["%k"], Most: throttle(f["%K"], len(indexes))}
+			Partition: f["%P"], account: f["%a"], qos: f["%q"], Nodes: f["%N"], Name: f["%j"], Comment: f["%k"]}
 		for _, i := range indexes {
 			row.Index = i
 			rows = append(rows, row)
 		}
 	}
 	return rows, unread
-}
-
-// throttle is what an index list says of how many run at once: "3-9%4". Without a
-// limit "3-9" is all of them, and "3" may be one of an array that has one.
-func throttle(list string, indexes int) int {
-	_, text, limited := strings.Cut(strings.Trim(list, "[]"), "%")
-	if n, err := strconv.Atoi(text); limited && err == nil {
-		return n
-	}
-	if limited || indexes < 2 {
-		return -1
-	}
-	return 0
 }
 
 // named are values by the fields that they are of.

@@ -36,7 +36,7 @@ type batch struct {
 	id     string
 	tried  time.Time
 	held   string    // why it is held by us, "" if it is not; see release
-	heeded time.Time // Slurm was told its part of the limit again; see heed
+	heeded time.Time // Slurm was asked for its part of the limit; see heed
 	wide   bool      // each element waits for all that one of them comes after; see narrow
 }
 

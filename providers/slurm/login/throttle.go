@@ -3,8 +3,6 @@ package login
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -12,105 +10,65 @@ import (
 )
 
 // A controller that is killed forgets the last changes of how many of an array
-// may run at once. What it says of the array tells: squeue shows the limit beside
-// the indexes of elements that wait in one record. Where each stands for itself,
-// as each was told its own dependency, the limit is seen by what it does.
+// may run at once. squeue says the limit only of elements that it prints as one,
+// and then not what each of them waits for: scontrol is asked for it.
+
+// heedRest is how long an array is left alone whose limit was looked at: that
+// costs the controller one question for each array.
+const heedRest = 5 * time.Minute
 
 // heed tells Slurm again how many of its arrays may run, where it goes by another
 // number.
 func (c *campaign) heed(ctx context.Context, rows []cluster.QueueRow) error {
-	by := map[string]*run{}
-	for i := range rows {
-		r := &rows[i]
-		if by[r.Array] == nil {
-			by[r.Array] = &run{most: -1}
+	open, wait := map[string]int{}, map[string]bool{}
+	for _, r := range rows {
+		if !cluster.Ended(r.State) {
+			key := r.Array + " " + r.Name // ids are given out again
+			open[key]++
+			wait[key] = wait[key] || r.State == "PENDING"
 		}
-		by[r.Array].add(r)
 	}
 	for _, k := range c.batches {
-		seen := by[k.id]
-		if !k.Array || k.id == "" || seen == nil || seen.name != k.Name || k.over() || !c.strays(k, seen) {
+		key := k.id + " " + k.Name
+		if !k.Array || k.id == "" || !wait[key] || !k.limited() || time.Since(k.heeded) < heedRest {
 			continue
 		}
-		if err := c.throttleAt(ctx, k, k.Cap); err != nil {
+		if err := c.heedOne(ctx, k, open[key]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// A run is how an array stands in the queue.
-type run struct {
-	name    string
-	most    int // at once, as Slurm says; 0 = all, -1 = it does not say
-	open    int // elements that have not ended
-	running int
-	last    time.Time // a start
-	limited bool      // some wait as no more of them may run
-}
-
-func (s *run) add(r *cluster.QueueRow) {
-	if cluster.Ended(r.State) {
-		return
-	}
-	s.name, s.most, s.open = r.Name, max(s.most, r.Most), s.open+1
-	switch {
-	case r.State != "PENDING":
-		s.running++
-		if r.Start.After(s.last) {
-			s.last = r.Start
+// heedOne is heed for an array, of which some have not ended. What Slurm heard
+// and refused it is not told with every look.
+func (c *campaign) heedOne(ctx context.Context, k *batch, open int) error {
+	bound := func(n int) int {
+		if n >= open {
+			return 0
 		}
-	case r.Reason == "JobArrayTaskLimit":
-		s.limited = true
+		return n
 	}
-}
-
-const (
-	// clocksDiffer is by how much those of the controller and of this machine may.
-	clocksDiffer = time.Minute
-	// heedRest is how long an array is left alone that was told again by what was
-	// seen of it: that is a look at what moves.
-	heedRest = 10 * time.Minute
-)
-
-// strays reports whether Slurm goes by another number than it was told.
-func (c *campaign) strays(k *batch, s *run) bool {
-	limit := k.Cap
-	if limit >= s.open {
-		limit = 0
+	n, err := c.cluster.AtOnce(ctx, k.id)
+	if err == nil && n >= 0 && bound(n) != bound(k.Cap) {
+		err = c.throttleAt(ctx, k, k.Cap)
 	}
-	if s.most >= 0 {
-		told := s.most
-		if told >= s.open {
-			told = 0
-		}
-		return told != limit
-	}
-	// What runs when the limit is lowered goes on; what starts then is too many.
-	over := limit > 0 && s.running > limit && s.last.After(k.limited().Add(clocksDiffer))
-	under := s.limited && (limit == 0 || s.running < limit)
-	if !over && !under || time.Since(k.heeded) < heedRest {
-		return false
+	if err != nil && !cluster.Heard(err) {
+		return err
 	}
 	k.heeded = time.Now()
-	return true
+	return nil
 }
 
-// limited is when a batch's part of its phase's limit was changed, zero if it
-// has the one that it was submitted with.
-func (b *batch) limited() time.Time {
-	fi, err := os.Stat(filepath.Join(string(b.dir), "limit"))
-	if err != nil {
-		return time.Time{}
-	}
-	return fi.ModTime()
-}
+// limited reports whether a batch has, or ever had, a part of a limit. What
+// somebody has told Slurm of any other is theirs.
+func (b *batch) limited() bool { return b.Cap > 0 || b.dir.Noted("limit") != "" }
 
 // throttleAt tells Slurm how many of an array may run; 0 = all. scontrol(1),
 // ArrayTaskThrottle.
 func (c *campaign) throttleAt(ctx context.Context, k *batch, n int) error {
 	err := c.cluster.Scontrol(ctx, "update", "JobId="+k.id, "ArrayTaskThrottle="+strconv.Itoa(n))
-	c.rowsAt = time.Time{}
+	c.rowsAt, k.heeded = time.Time{}, time.Time{}
 	if err != nil && !cluster.Gone(err) {
 		return fmt.Errorf("change how many of %s may run: %w", k.Name, err)
 	}

@@ -2,13 +2,13 @@ package login
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // limited hands an array of ten over, of which four may run, and allows six.
@@ -26,25 +26,25 @@ func limited(t *testing.T) *bench {
 	return k
 }
 
-// as has squeue print an array: those that wait as one list, or each for itself.
-func (k *bench) as(waiting string, running int, started time.Time) {
+// as has Slurm let so many of an array of ten run, of which some wait.
+func (k *bench) as(atOnce, running, waiting int) {
 	k.f.queued = nil
-	list := []string{waiting}
-	if waiting == "each" {
-		list = nil
-		for i := running; i < 10; i++ {
-			list = append(list, fmt.Sprint(i))
-		}
-	}
-	for _, w := range list {
-		row := k.row("1", 0, "PENDING", "JobArrayTaskLimit")
-		row["%K"] = w
-		k.f.queued = append(k.f.queued, row)
-	}
-	for i := range running {
+	for i := range running + waiting {
 		row := k.row("1", i, "RUNNING", "None")
-		row["%S"] = fmt.Sprint(started.Unix())
+		if i >= running {
+			row = k.row("1", i, "PENDING", "JobArrayTaskLimit")
+		}
 		k.f.queued = append(k.f.queued, row)
+	}
+	k.f.answer = func(argv []string) *cluster.Result {
+		if strings.Join(argv, " ") != "scontrol -o show job 1" {
+			return nil
+		}
+		limit := ""
+		if atOnce > 0 {
+			limit = fmt.Sprintf("ArrayTaskThrottle=%d ", atOnce)
+		}
+		return &cluster.Result{Out: []byte("JobId=12 ArrayJobId=1 ArrayTaskId=9 " + limit + "JobName=a UserId=root(0)\n")}
 	}
 	k.s.backends[k.b.Name].campaign.rowsAt = time.Time{}
 }
@@ -54,23 +54,15 @@ func (k *bench) as(waiting string, running int, started time.Time) {
 // told, nothing is.
 func TestThrottleForgotten(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
 	for name, tt := range map[string]struct {
-		waiting string
-		running int
-		started time.Time
-		again   bool
+		atOnce, running, waiting int
+		again                    bool
 	}{
-		"as told":                       {"4-9%6", 4, now, false},
-		"the old one":                   {"4-9%4", 4, now, true},
-		"none":                          {"4-9", 4, now, true},
-		"fewer are left than may run":   {"8-9", 3, now, false},
-		"each stands for itself":        {"each", 6, now, false},
-		"and no more start":             {"each", 4, now, true},
-		"and more started since":        {"each", 8, now.Add(time.Hour), true},
-		"and more had started before":   {"each", 8, now, false},
-		"one waits, of as many as may":  {"9", 6, now, false},
-		"one waits, though it need not": {"9", 5, now, true},
+		"as told":                     {6, 4, 6, false},
+		"the old one":                 {4, 4, 6, true},
+		"none":                        {0, 4, 6, true},
+		"fewer are left than may run": {0, 3, 2, false},
+		"none waits":                  {4, 8, 0, false},
 	} {
 		for by, drive := range map[string]func(*bench){"watched": (*bench).watch, "for one pass": (*bench).proceed} {
 			t.Run(name+", "+by, func(t *testing.T) {
@@ -78,7 +70,7 @@ func TestThrottleForgotten(t *testing.T) {
 				k := limited(t)
 				k.restart()
 				k.found("a0")
-				k.as(tt.waiting, tt.running, tt.started)
+				k.as(tt.atOnce, tt.running, tt.waiting)
 				k.f.calls = nil
 				drive(k)
 				var want []string
@@ -93,35 +85,76 @@ func TestThrottleForgotten(t *testing.T) {
 	}
 }
 
-// TestThrottleOnceHeeded: what is only seen by what runs is told again now and
-// then, and not with every look.
-func TestThrottleOnceHeeded(t *testing.T) {
+// TestThrottleOfSomebody: an array that muster gives no limit has the one that
+// somebody gave it.
+func TestThrottleOfSomebody(t *testing.T) {
 	t.Parallel()
-	k := limited(t)
-	k.as("each", 4, time.Now())
-	told := 0
-	for range 5 {
-		k.watch()
-		told += len(k.f.told())
-	}
-	if told != 1 {
-		t.Errorf("Slurm is told %d times", told)
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 10, nil)...)
+	k.as(4, 4, 6)
+	k.watch()
+	if got := k.f.told(); got != nil {
+		t.Errorf("Slurm is told %q", got)
 	}
 }
 
-// TestThrottleNeverChanged: what starts beyond the limit that an array was
-// submitted with is too many at any time.
-func TestThrottleNeverChanged(t *testing.T) {
+// TestThrottleAskedSeldom: the controller is not asked for it with every look, and
+// what it refuses keeps nobody from looking.
+func TestThrottleAskedSeldom(t *testing.T) {
 	t.Parallel()
 	k := limited(t)
-	if err := os.Remove(filepath.Join(k.spool(), "batches", k.first(), "limit")); err != nil {
-		t.Fatal(err)
+	k.as(4, 4, 6)
+	usual := k.f.answer
+	k.f.answer = func(argv []string) *cluster.Result {
+		if slices.Contains(argv, "ArrayTaskThrottle=6") {
+			return &cluster.Result{Code: 1, Err: []byte("Access/permission denied for job 1")}
+		}
+		return usual(argv)
 	}
-	k.restart()
-	k.found("a0")
-	k.as("each", 5, time.Now().Add(-time.Hour))
+	asked, told := 0, 0
+	for range 5 {
+		k.watch()
+		told += len(k.f.told())
+		for _, call := range k.f.calls {
+			if strings.Contains(call, "show job") {
+				asked++
+			}
+		}
+	}
+	if asked != 1 || told != 1 {
+		t.Errorf("Slurm is asked %d times and told %d times", asked, told)
+	}
+	for _, e := range k.s.backends[k.b.Name].campaign.events {
+		if e.Note != nil && e.Note.Kind == "unreachable" {
+			t.Errorf("it is unreachable: %s", e.Note.Text)
+		}
+	}
+}
+
+// TestHeldElement: what somebody holds of an array is told apart from what waits
+// for its turn, though squeue can print both as one.
+func TestHeldElement(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 3, nil)...)
+	held, waits := k.row("1", 1, "PENDING", "JobHeldAdmin"), k.row("1", 0, "PENDING", "Priority")
+	last := k.row("1", 2, "PENDING", "Priority")
+	k.f.answer = func(argv []string) *cluster.Result {
+		switch {
+		case argv[0] != "squeue":
+			return nil
+		case slices.Contains(argv, "-r"):
+			return &cluster.Result{Out: printed(argv, waits, held, last)}
+		}
+		one := k.row("1", 0, "PENDING", "Priority,JobHeldAdmin")
+		one["%K"] = "0-2"
+		return &cluster.Result{Out: printed(argv, one)}
+	}
+	k.s.backends[k.b.Name].campaign.rowsAt = time.Time{}
 	k.watch()
-	if got, want := k.f.told(), []string{"scontrol update JobId=1 ArrayTaskThrottle=4"}; !slices.Equal(got, want) {
-		t.Errorf("Slurm is told %q, want %q", got, want)
+	for token, r := range map[string]string{"a0": "Priority", "a1": "JobHeldAdmin", "a2": "Priority"} {
+		if got := k.s.backends[k.b.Name].campaign.jobs[token].last.Reason; got != cluster.Reason(r) {
+			t.Errorf("%s waits for %q, want %q", token, got, cluster.Reason(r))
+		}
 	}
 }
