@@ -38,12 +38,13 @@ func (f *Forecast) addCosts(in Input) {
 	alike := alikeIn(in)
 	eachGroup(in, func(phase string, g Group, n int) {
 		g.alike = alike[phase]
+		own := cost(g, n)
 		for _, s := range []sums{total, at(phases, phase), at(backends, g.Decision.Backend), at(pools, strings.TrimSuffix(g.Decision.Backend+" "+g.Decision.Pool, " "))} {
-			s.add(g, n)
+			s.add(own)
 		}
 		for _, sc := range in.Scopes {
 			if sc.holds(phase, g.Decision.Backend) {
-				at(scopes, sc.Name).add(g, n)
+				at(scopes, sc.Name).add(own)
 			}
 		}
 	})
@@ -79,23 +80,46 @@ func at(m map[string]sums, key string) sums {
 	return m[key]
 }
 
-// add counts n jobs of a group in.
-func (s sums) add(g Group, n int) {
-	jobs := decimal.NewFromInt(int64(n))
+// cost is what n jobs of a group take.
+func cost(g Group, n int) sums {
+	s, jobs := sums{}, decimal.NewFromInt(int64(n))
 	if len(g.Aside) > 0 {
 		s.aside(g, jobs)
-		return
+		return s
 	}
 	for i, t := range [...]time.Duration{expected: g.Runtime.Expected, p90: g.Runtime.Average(g.alike)} {
-		s.run(i, g.Decision, g.billed(t), g.launches(t), g.rounds(), jobs, g.Runtime.Mark)
+		s.run(i, g, g.billed(t), g.launches(t), g.rounds(), jobs)
 	}
 	if again := g.again(); again > 0 {
 		few := decimal.NewFromFloat(again).Round(6)
 		many := decimal.NewFromFloat(min(again+z90*math.Sqrt(again*(1+again)/max(g.alike, 1)), float64(g.Launches-1))).Round(6)
-		s.run(expected, g.Decision, g.lost(false), 1, nil, jobs.Mul(few), g.Runtime.Mark)
-		s.run(p90, g.Decision, g.lost(true), 1, nil, jobs.Mul(many), g.Runtime.Mark)
+		s.run(expected, g, g.lost(false), 1, nil, jobs.Mul(few))
+		s.run(p90, g, g.lost(true), 1, nil, jobs.Mul(many))
 	}
 	s.most(g, jobs)
+	s.bound()
+	return s
+}
+
+// add counts other sums in.
+func (s sums) add(other sums) {
+	for unit, v := range other {
+		for i := range v.value {
+			s.at(unit).plus(i, v.value[i], v.mark[i])
+		}
+	}
+}
+
+// bound keeps what is foretold below what is set aside: no launch is begun that may
+// take more, however long those before took under another walltime.
+func (s sums) bound() {
+	for _, v := range s {
+		for i := range atMost {
+			if v.mark[atMost] != Unknown && v.value[i].GreaterThan(v.value[atMost]) {
+				v.value[i] = v.value[atMost]
+			}
+		}
+	}
 }
 
 // most adds the most that jobs may take: of each unit what is most of all the
@@ -174,15 +198,17 @@ func alikeIn(in Input) map[string]float64 {
 // one. Where only whole units are billed, it counts how far launches are off that
 // duration: a bill by the hour of jobs of about an hour is not that of the average
 // job.
-func (s sums) run(i int, d place.Decision, t time.Duration, each int, rounds []float64, jobs decimal.Decimal, mark Mark) {
+func (s sums) run(i int, g Group, t time.Duration, each int, rounds []float64, jobs decimal.Decimal) {
+	d, mark := g.Decision, g.Runtime.Mark
 	t, launches := t/time.Duration(each), jobs.Mul(decimal.NewFromInt(int64(each)))
 	if d.Price.Granularity <= 0 && d.Price.Minimum <= 0 || len(rounds) == 0 {
 		s.level(i, d, t, launches, mark)
 		return
 	}
 	launches = launches.Div(decimal.NewFromInt(int64(len(rounds))))
+	longest := g.longest(t)
 	for _, by := range rounds {
-		s.level(i, d, time.Duration(float64(t)*by), launches, mark)
+		s.level(i, d, min(time.Duration(float64(t)*by), longest), launches, mark)
 	}
 }
 
@@ -206,6 +232,18 @@ func (r Runtime) ceiling() (time.Duration, Mark) {
 		return r.P90, Unknown
 	}
 	return r.Ceiling, Known
+}
+
+// longest is how long a launch may last, at which it is ended, and t at least.
+func (g Group) longest(t time.Duration) time.Duration {
+	ceiling, mark := g.Runtime.ceiling()
+	switch {
+	case g.Launch > 0:
+		ceiling = g.Launch
+	case mark == Unknown:
+		return math.MaxInt64
+	}
+	return max(ceiling, t)
 }
 
 // level adds launches of a duration to one of the three columns.

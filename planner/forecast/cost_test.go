@@ -82,12 +82,12 @@ func TestCosts(t *testing.T) {
 		{"running: paid since its start", []Group{mod(priced("ssh.lab", oneGPU, free, 4*h, 1), func(g *Group) { g.Running, g.InFlight = 3*h, true })}, 1, []string{"usd 0 0 0", "gpu_hours 3* 4* 4"}},
 		{"boot: paid before each launch, and no hours of work", []Group{mod(priced("vastai.cloud", fourCores, hourly, h, 2), func(g *Group) { g.Decision.Boot = 30 * time.Minute })}, 2, []string{"usd 2* 3* 6", "cpu_hours 4* 8* 16"}},
 		{"hold: paid after each launch", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 2), func(g *Group) { g.Decision.Hold = h })}, 3, []string{"usd 6* 9* 18", "cpu_hours 12* 24* 48"}},
-		{"hold after each segment", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Hold, g.Decision.Segments = h, 2 })}, 1, []string{"usd 3* 4* 3", "cpu_hours 4* 8* 8"}},
+		{"hold after each segment", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Hold, g.Decision.Segments, g.Shapes = h, 2, cut(g, h, h) })}, 1, []string{"usd 3* 4* 4", "cpu_hours 4* 8* 8"}},
 		{"billed while queued", []Group{mod(priced("x.y", fourCores, queued, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 4* 5* 5", "cpu_hours 4* 8* 8"}},
 		{"billed while queued for nobody knows how long", []Group{mod(priced("x.y", fourCores, offer.Price{USDPerHour: "1", SUPerNodeHour: "1", BillsWhileQueued: true}, 2*h, 1), func(g *Group) { g.Decision.Wait = -1 })}, 1,
 			[]string{"usd ? ? ?", "service_units ? ? ?", "cpu_hours 4* 8* 8", "node_hours 1* 2* 2"}},
 		{"not billed while queued", []Group{mod(priced("x.y", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 1* 2* 2", "cpu_hours 4* 8* 8"}},
-		{"segments are billed one by one", []Group{mod(priced("x.y", fourCores, wholeHours, 50*h, 1), func(g *Group) { g.Decision.Segments = 3 })}, 1, []string{"usd 27* 51* 50", "cpu_hours 108* 204* 200"}},
+		{"segments are billed one by one", []Group{mod(priced("x.y", fourCores, wholeHours, 50*h, 1), func(g *Group) { g.Decision.Segments, g.Shapes = 3, cut(g, 17*h, 17*h, 17*h) })}, 1, []string{"usd 27* 51* 51", "cpu_hours 108* 204* 204"}},
 		{"at most on the dearest candidate", []Group{mod(priced("ssh.lab", oneGPU, free, h, 1), func(g *Group) {
 			g.Dearer = dearer(g, rental)
 		})}, 2, []string{"usd 0 0 2.2", "gpu_hours 1* 2* 2"}},
@@ -100,6 +100,8 @@ func TestCosts(t *testing.T) {
 		{"at most where another place has no price", []Group{mod(priced("slurm.x", oneGPU, units100, h, 1), func(g *Group) {
 			g.Dearer = dearer(g, offer.Price{UnknownSU: true})
 		})}, 2, []string{"usd 0 0 0", "service_units 100* 200* 200", "gpu_hours 1* 2* 2"}},
+		{"billed by the hour: none is ended after its walltime", []Group{observed(priced("x.y", fourCores, wholeHours, h, 3), 50*time.Minute, 55*time.Minute, h, 48*time.Minute, 57*time.Minute)}, 1, []string{"usd 1* 1* 3", "cpu_hours 4* 4* 12"}},
+		{"launches that failed under a longer walltime", []Group{mod(priced("x.y", fourCores, hourly, h, 2), func(g *Group) { g.Failing, g.Lost = 0.5, 9*h })}, 1, []string{"usd 2* 2* 2", "cpu_hours 8* 8* 8"}},
 		{"no price in service units", []Group{priced("slurm.x", oneGPU, offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, h, 1)}, 2, []string{"usd 1* 2* 2", "service_units ? ? ?", "gpu_hours 1* 2* 2"}},
 		{"no price in service units beside one", []Group{priced("slurm.x", oneGPU, units100, h, 1), priced("slurm.x", oneGPU, offer.Price{Known: true, UnknownSU: true}, h, 1)}, 1, []string{"usd 0 0 0", "service_units ? ? ?", "gpu_hours 1* 2* 2"}},
 		{"free in service units", []Group{priced("slurm.x", oneGPU, offer.Price{Known: true, SUPerGPUHour: "0"}, h, 1)}, 2, []string{"usd 0 0 0", "service_units 0 0 0", "gpu_hours 1* 2* 2"}},
@@ -116,6 +118,45 @@ func TestCosts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cut are the launches that a job's work is cut into.
+func cut(g *Group, each ...time.Duration) (out []offer.Shape) {
+	for _, d := range each {
+		s := g.Decision.Shape
+		s.Walltime = d
+		out = append(out, s)
+	}
+	return out
+}
+
+// TestNothingIsForetoldAboveAtMost: in no unit is more expected, or the p90 higher,
+// than all jobs at all their launches may take, whatever was seen of those before
+// and however they are billed.
+func TestNothingIsForetoldAboveAtMost(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		minutes := func(from, to int, label string) time.Duration {
+			return time.Duration(rapid.IntRange(from, to).Draw(t, label)) * time.Minute
+		}
+		in := Input{}
+		for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
+			price := offer.Price{Known: true, USDPerHour: "0.11", SUPerCPUHour: "1", BillsWhileQueued: rapid.Bool().Draw(t, "queue"),
+				Granularity: minutes(0, 2, "granularity") * 30, Minimum: minutes(0, 2, "minimum") * 20}
+			g := priced("x.y", offer.Shape{CPUs: 1, GPUs: rapid.IntRange(0, 2).Draw(t, "gpus"), Nodes: 1}, price, minutes(1, 90, "walltime"), rapid.IntRange(1, 3).Draw(t, "launches"))
+			g.Decision.Wait, g.Decision.Boot, g.Decision.Hold, g.Decision.WholeNode = minutes(-1, 9, "wait"), minutes(0, 9, "boot"), minutes(0, 9, "hold"), rapid.Bool().Draw(t, "whole node")
+			if seen := rapid.SliceOfN(rapid.Map(rapid.IntRange(1, 6000), func(s int) time.Duration { return time.Duration(s) * time.Second }), 0, 30).Draw(t, "seen"); len(seen) > 0 {
+				g.Runtime = Observed("a", seen, g.Decision.Shape.Walltime)
+			}
+			g.Failing, g.Lost = float64(rapid.IntRange(0, 9).Draw(t, "failing"))/10, minutes(0, 100, "lost")
+			in.Phases = append(in.Phases, oneOf(fmt.Sprint(i), rapid.IntRange(1, 30).Draw(t, "jobs"), g))
+		}
+		for _, l := range Make(in).Lines {
+			if l.AtMost.Mark != Unknown && (dec(l.Expected.Text).GreaterThan(dec(l.AtMost.Text)) || dec(l.P90.Text).GreaterThan(dec(l.AtMost.Text))) {
+				t.Fatalf("%s: expected %s, p90 %s, at most %s", l.Unit, l.Expected.Text, l.P90.Text, l.AtMost.Text)
+			}
+		}
+	})
 }
 
 // dearer are other places of these prices for the jobs of a group.

@@ -12,7 +12,7 @@ import (
 func Outlook(in Input) (end time.Duration, lines []Line) {
 	_, end, _ = ends(&in)
 	total := sums{}
-	eachGroup(in, func(_ string, g Group, n int) { total.add(g, n) })
+	eachGroup(in, func(_ string, g Group, n int) { total.add(cost(g, n)) })
 	return end, total.lines(false)
 }
 
