@@ -138,7 +138,7 @@ func (e *engine) whereItWas(f *flight) *place.Decision {
 	d := &place.Decision{Backend: f.B.Name, Pool: f.Pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
 		Price: place.Told(pool, pool.Price, pool.Wait), Wait: pool.Wait, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
 	if t := f.charged; t != nil { // the pool alone does not say all of it
-		d.Boot, d.Hold = t.Boot, t.Hold
+		d.Boot, d.Hold, d.Price.CPUs, d.Price.GPUs = t.Boot, t.Hold, t.Price.CPUs, t.Price.GPUs
 		if !d.Price.Known || d.Price.UnknownSU {
 			d.Price, d.WholeNode = t.Price, t.WholeNode
 		}

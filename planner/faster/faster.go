@@ -116,7 +116,7 @@ func moreDevices(in forecast.Input, phases []Phase, critical map[string]bool) (o
 			if at < 0 {
 				continue
 			}
-			n := in.Pools[at].Takes(d.Shape).Devices
+			n := in.Pools[at].Takes(d.Price.Given(d.Shape)).Devices
 			if pools, ok := forecast.OneMore(in.Pools, at, n); ok {
 				more := in
 				more.Pools = pools

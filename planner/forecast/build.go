@@ -54,7 +54,7 @@ func inFlight(in *Input) map[string]int64 {
 	eachGroup(*in, func(_ string, g Group, n int) {
 		if g.InFlight {
 			key := poolKey(g.Decision.Backend, g.Decision.Pool)
-			out[key] += Held(at[key], g.Decision.Shape) * int64(n)
+			out[key] += Held(at[key], g.Decision.Price.Given(g.Decision.Shape)) * int64(n)
 		}
 	})
 	return out

@@ -16,7 +16,7 @@ type capacity struct{ jobs, gpus, cpus, memory int64 }
 // need is what one job of a decision takes of its pool.
 func need(p offer.Pool, d place.Decision) capacity {
 	p.WholeNode = d.WholeNode
-	r := p.Takes(d.Shape)
+	r := p.Takes(d.Price.Given(d.Shape))
 	return capacity{1, int64(r.Devices), int64(r.Cores), r.Memory}
 }
 

@@ -71,6 +71,7 @@ func TestNarrowPool(t *testing.T) {
 		{"half of a node's cores each", partition(3, 64, 6), []Group{{}, gpu(1, 32, 1)}, []uint16{1, 1, 1, 1, 1}, 20},
 		{"a partition without GPUs, by cores", partition(0, 64, 128), []Group{{}, gpu(0, 32, 1)}, []uint16{1, 1, 1, 1, 1}, 20},
 		{"more than half of a node's cores each", partition(0, 64, 128), []Group{{}, gpu(0, 40, 1)}, []uint16{1, 1, 1}, 20},
+		{"both threads of each core", partition(0, 64, 128), []Group{{}, given(64, gpu(0, 32, 1))}, []uint16{1, 1, 1}, 20},
 		{"memory keeps a node from a second", partition(0, 64, 128), []Group{{}, gpu(0, 1, 40)}, []uint16{1, 1, 1}, 20},
 		{"over two nodes each", partition(0, 64, 128), []Group{{}, over(2, gpu(0, 80, 1))}, []uint16{1, 1}, 20},
 		{"whole nodes", offer.Pool{Backend: "ssh.lab", Word: "partition", GPUs: 4, GPUModel: "A100", Idle: 8, Total: 8}, []Group{{}, wholeNode(gpu(1, 1, 1))}, []uint16{1, 1, 1}, 20},
@@ -102,5 +103,11 @@ func over(nodes int, g Group) Group {
 
 func wholeNode(g Group) Group {
 	g.Decision.WholeNode = true
+	return g
+}
+
+// given is a group whose jobs are given so many cores each.
+func given(cpus int, g Group) Group {
+	g.Decision.Price.CPUs = cpus
 	return g
 }

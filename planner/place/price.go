@@ -39,7 +39,7 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 	lasts := decimal.NewFromInt(int64(billed(max(d, p.Minimum), p.Granularity)))
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
 	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, 12) }
-	s = s.Given()
+	s = p.Given(s)
 	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))
 	gpus, cpus := decimal.NewFromInt(int64(s.GPUs)), decimal.NewFromInt(int64(max(s.CPUs, 1)))
 	out := map[string]decimal.Decimal{CPUHours: forHours(cpus)}
@@ -149,7 +149,7 @@ func sound(p offer.Price) offer.Price {
 			continue
 		}
 		if r, err := decimal.NewFromString(rate); err != nil || r.IsNegative() || r.Exponent() > 9 || r.GreaterThan(mostRate) {
-			return offer.Price{UnknownSU: true}
+			return offer.Price{UnknownSU: true, CPUs: p.CPUs, GPUs: p.GPUs}
 		}
 	}
 	return p

@@ -35,6 +35,8 @@ func TestCost(t *testing.T) {
 		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{CPUHours: "0.000555555556", USD: "0.002"}},
 		{"a job of no cores stated takes one", offer.Shape{}, offer.Price{Known: true}, false, h, map[string]string{CPUHours: "1"}},
 		{"storage by the gigabyte and month", offer.Shape{CPUs: 1, Disk: 100e9}, offer.Price{Known: true, USDPerGBMonth: "0.10"}, false, 73 * h, map[string]string{CPUHours: "73", USD: "1"}},
+		{"given more than was asked for", offer.Shape{CPUs: 3, GPUs: 1}, offer.Price{Known: true, SUPerCPUHour: "1", CPUs: 64, GPUs: 4}, false, h, map[string]string{CPUHours: "64", GPUHours: "4", ServiceUnits: "64"}},
+		{"grown beyond what was given", cpu(8, 0), offer.Price{Known: true, CPUs: 4}, false, h, map[string]string{CPUHours: "8"}},
 		{"a tenth of a cent", cpu(1, 0), offer.Price{Known: true, USDPerHour: "0.001"}, false, h, map[string]string{CPUHours: "1", USD: "0.001"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,6 +19,8 @@ const (
 	cores        = "cpus"
 	disk         = "disk"
 	walltime     = "walltime"
+	givenCores   = "given_cpus"
+	givenDevices = "given_gpus"
 )
 
 func rates(p *offer.Price) map[string]*string {
@@ -42,6 +44,11 @@ func sizes(s *offer.Shape) map[string]*int {
 	return map[string]*int{cores: &s.CPUs, "gpus": &s.GPUs, "nodes": &s.Nodes}
 }
 
+// given is how many of them a launch is given, where that is not what it asks for.
+func given(p *offer.Price) map[string]*int {
+	return map[string]*int{givenCores: &p.CPUs, givenDevices: &p.GPUs}
+}
+
 // Rates are what a launch is charged by where a decision puts it, and for what,
 // as they are recorded with its attempt: what it took is reckoned by what was
 // asked when it was launched, and by what it asked for.
@@ -53,9 +60,11 @@ func (d Decision) Rates(launched offer.Shape) map[string]string {
 		}
 	}
 	charged := len(out) > 0 || !d.Price.Known || d.Price.UnknownSU || d.WholeNode || d.Price.Granularity > 0 || d.Price.Minimum > 0
-	for name, n := range sizes(&launched) {
-		if *n > 0 {
-			out[name] = strconv.Itoa(*n)
+	for _, counts := range []map[string]*int{sizes(&launched), given(&d.Price)} {
+		for name, n := range counts {
+			if *n > 0 {
+				out[name] = strconv.Itoa(*n)
+			}
 		}
 	}
 	out[cores] = strconv.Itoa(max(launched.CPUs, 1))
@@ -118,6 +127,9 @@ func (d Decision) Charged(at *state.Attempt) (out Decision, ok bool) {
 	if d.Price.UnknownSU && today.Known {
 		d.Price.Estimated = d.Price.Estimated || today.Estimated
 		d.Price.UnknownSU, d.Price.SUPerGPUHour, d.Price.SUPerNodeHour, d.Price.SUPerCPUHour = today.UnknownSU, today.SUPerGPUHour, today.SUPerNodeHour, today.SUPerCPUHour
+	}
+	for name, n := range given(&d.Price) {
+		*n, _ = strconv.Atoi(at.Rates[name])
 	}
 	for name, t := range times(&d.Price, &d) {
 		*t, _ = time.ParseDuration(at.Rates[name])

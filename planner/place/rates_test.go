@@ -31,6 +31,7 @@ func TestRatesAreRecorded(t *testing.T) {
 		"a partition without a rate": {Decision{Price: offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}}, nil,
 			Decision{Price: offer.Price{Known: true, USDPerHour: "1"}, Boot: 0}, true, false}, // as its place is charged now: dear has none
 		"hours alone, rounded":            {Decision{Price: offer.Price{Known: true, Granularity: time.Hour, Minimum: 2 * time.Hour}}, nil, Decision{Price: offer.Price{Known: true, Granularity: time.Hour, Minimum: 2 * time.Hour}}, true, false},
+		"given more than was asked for":   {Decision{Price: offer.Price{Known: true, CPUs: 64, GPUs: 4}}, nil, Decision{Price: offer.Price{Known: true, CPUs: 64, GPUs: 4}}, true, false},
 		"nothing was charged":             {Decision{Price: offer.Price{Known: true}}, state.Amounts{"cpu_hours": "1"}, Decision{Price: offer.Price{Known: true}}, true, false},
 		"nothing was charged, and before": {Decision{Price: offer.Price{Known: true}}, state.Amounts{"cpu_hours": "1"}, Decision{Price: offer.Price{Known: true}}, true, true},
 		"a price that was not known":      {Decision{}, state.Amounts{"cpu_hours": "1"}, dear, false, false},

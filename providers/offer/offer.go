@@ -129,6 +129,10 @@ type Price struct {
 	Minimum          time.Duration // the least that is billed of a launch
 	Estimated        bool          // from a profile or history rather than a quote
 	BillsWhileQueued bool
+	// CPUs and GPUs are how many one job is given in all, and holds, where a
+	// scheduler gives it more than it asks for; 0 = what it asks for.
+	CPUs int `json:",omitempty"`
+	GPUs int `json:",omitempty"`
 }
 
 // A Quote is what a provider says a shape would cost on a pool and how long

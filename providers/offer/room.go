@@ -48,5 +48,12 @@ func (s Shape) Given() Shape {
 	return s
 }
 
+// Given is a shape as it is given where a price stands, and charged.
+func (p Price) Given(s Shape) Shape {
+	s = s.Given()
+	s.CPUs, s.GPUs = max(s.CPUs, p.CPUs), max(s.GPUs, p.GPUs)
+	return s
+}
+
 // alike is n in equal parts of so many nodes, rounded up, in all.
 func alike(n, nodes int) int { return (n + nodes - 1) / nodes * nodes }

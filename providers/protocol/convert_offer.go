@@ -59,6 +59,7 @@ func priceOut(p offer.Price) *pb.Price {
 		Known: p.Known, UnknownSu: p.UnknownSU, UsdPerGpuHour: p.USDPerGPUHour, UsdPerHour: p.USDPerHour, SuPerGpuHour: p.SUPerGPUHour,
 		SuPerNodeHour: p.SUPerNodeHour, SuPerCpuHour: p.SUPerCPUHour, Granularity: int64(p.Granularity),
 		Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued, UsdPerGbMonth: p.USDPerGBMonth, UsdPerGbOut: p.USDPerGBOut, Minimum: int64(p.Minimum),
+		Cpus: int64(p.CPUs), Gpus: int64(p.GPUs),
 	}
 }
 
@@ -67,6 +68,7 @@ func priceIn(p *pb.Price) offer.Price {
 		Known: p.GetKnown(), UnknownSU: p.GetUnknownSu(), USDPerGPUHour: p.GetUsdPerGpuHour(), USDPerHour: p.GetUsdPerHour(), SUPerGPUHour: p.GetSuPerGpuHour(),
 		SUPerNodeHour: p.GetSuPerNodeHour(), SUPerCPUHour: p.GetSuPerCpuHour(), Granularity: time.Duration(p.GetGranularity()),
 		Estimated: p.GetEstimated(), BillsWhileQueued: p.GetBillsWhileQueued(), USDPerGBMonth: p.GetUsdPerGbMonth(), USDPerGBOut: p.GetUsdPerGbOut(), Minimum: time.Duration(p.GetMinimum()),
+		CPUs: int(p.GetCpus()), GPUs: int(p.GetGpus()),
 	}
 }
 

@@ -131,6 +131,16 @@ func TestWholeNodesArePaidByTheNode(t *testing.T) {
 	}
 }
 
+// TestGivenCoresCount: what a launch took counts the cores that it was given.
+func TestGivenCoresCount(t *testing.T) {
+	t.Parallel()
+	tariff := Tariff{Price: offer.Price{Known: true, CPUs: 8, GPUs: 2}}
+	got, known := tariff.Cost(offer.Shape{CPUs: 1}, 90*time.Minute)
+	if want := Parse(map[string]string{"gpu_hours": "3", "cpu_hours": "12"}); got != want || !known.All() {
+		t.Errorf("%v, want %v", got.Text(), want.Text())
+	}
+}
+
 // TestWhatNothingBoundsFitsNoLimit: without a price money is not known, and
 // without a walltime nothing is that the place charges.
 func TestWhatNothingBoundsFitsNoLimit(t *testing.T) {

@@ -866,6 +866,8 @@ type Price struct {
 	UsdPerGbOut      string                 `protobuf:"bytes,11,opt,name=usd_per_gb_out,json=usdPerGbOut,proto3" json:"usd_per_gb_out,omitempty"`
 	Minimum          int64                  `protobuf:"varint,12,opt,name=minimum,proto3" json:"minimum,omitempty"`
 	UnknownSu        bool                   `protobuf:"varint,13,opt,name=unknown_su,json=unknownSu,proto3" json:"unknown_su,omitempty"` // known speaks of money alone
+	Cpus             int64                  `protobuf:"varint,14,opt,name=cpus,proto3" json:"cpus,omitempty"`                            // that one job is given in all; 0 = those that it asks for
+	Gpus             int64                  `protobuf:"varint,15,opt,name=gpus,proto3" json:"gpus,omitempty"`                            // the same of devices
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -989,6 +991,20 @@ func (x *Price) GetUnknownSu() bool {
 		return x.UnknownSu
 	}
 	return false
+}
+
+func (x *Price) GetCpus() int64 {
+	if x != nil {
+		return x.Cpus
+	}
+	return 0
+}
+
+func (x *Price) GetGpus() int64 {
+	if x != nil {
+		return x.Gpus
+	}
+	return 0
 }
 
 type Clock struct {
@@ -5479,7 +5495,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
 	"\x10ConfigureRequest\x125\n" +
 	"\abackend\x18\x01 \x01(\v2\x1b.muster.provider.v1.BackendR\abackend\"\x10\n" +
-	"\x0eConfigureReply\"\xd4\x03\n" +
+	"\x0eConfigureReply\"\xfc\x03\n" +
 	"\x05Price\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12'\n" +
 	"\x10usd_per_gpu_hour\x18\x02 \x01(\tR\rusdPerGpuHour\x12 \n" +
@@ -5496,7 +5512,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x0eusd_per_gb_out\x18\v \x01(\tR\vusdPerGbOut\x12\x18\n" +
 	"\aminimum\x18\f \x01(\x03R\aminimum\x12\x1d\n" +
 	"\n" +
-	"unknown_su\x18\r \x01(\bR\tunknownSu\"A\n" +
+	"unknown_su\x18\r \x01(\bR\tunknownSu\x12\x12\n" +
+	"\x04cpus\x18\x0e \x01(\x03R\x04cpus\x12\x12\n" +
+	"\x04gpus\x18\x0f \x01(\x03R\x04gpus\"A\n" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x0e\n" +

@@ -89,6 +89,18 @@ func (l *Partition) Given(shape offer.Shape) offer.Shape {
 	return shape
 }
 
+// OneThread is what a job is given that runs one thread on each core: a core for
+// each CPU that it asks for, with all of its threads, and the default memory of
+// one. sbatch(1), --hint; seen on 22.05.
+func (l *Partition) OneThread(shape offer.Shape) offer.Shape {
+	shape.CPUs = max(shape.CPUs, shape.Nodes, 1)
+	if shape.Memory == 0 {
+		shape.Memory = l.memCPU * int64(shape.CPUs)
+	}
+	shape.CPUs *= max(l.threads, 1)
+	return shape
+}
+
 // wholeCores reports whether jobs are given whole cores: all the threads of each,
 // which Slurm counts as CPUs. slurm.conf(5), SelectTypeParameters; with CR_CPU a
 // core's threads may be of several jobs.

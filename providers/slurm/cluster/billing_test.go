@@ -92,6 +92,9 @@ func TestGivenWholeCores(t *testing.T) {
 		if got := l.Given(c.shape); got.CPUs != c.want || got.Memory != int64(c.want)*512<<20 {
 			t.Errorf("%s: %d CPUs and %d bytes, want %d", name, got.CPUs, got.Memory, c.want)
 		}
+		if got, want := l.Given(l.OneThread(c.shape)), max(c.shape.CPUs, c.shape.Nodes, 1)*max(l.threads, 1); got.CPUs != want || got.Memory != int64(c.shape.CPUs)*512<<20 {
+			t.Errorf("%s: %d CPUs and %d bytes where each runs one thread, want %d", name, got.CPUs, got.Memory, want)
+		}
 		l.maxMemCPU = 1000 << 20
 		if got, want := l.Given(offer.Shape{CPUs: 1, Memory: 8500 << 20}).CPUs, 9+9%max(l.threads, 1); got != want {
 			t.Errorf("%s: %d CPUs for its memory, want %d", name, got, want)

@@ -57,6 +57,8 @@ func (o Options) Spread(s offer.Shape) offer.Shape {
 func (o Options) Given(l *cluster.Partition, s offer.Shape) offer.Shape {
 	if s = o.Spread(s).Given(); o.Exclusive || l.Exclusive {
 		s = l.Whole(s)
+	} else if hint := o.value("--hint"); hint == "nomultithread" || hint == "compute_bound" || o.value("--threads-per-core") == "1" {
+		s = l.OneThread(s)
 	}
 	return l.Given(s)
 }

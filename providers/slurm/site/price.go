@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/script"
 )
 
 // stated is a partition's price where a backend block states one: in service
@@ -28,38 +29,37 @@ func (b *Site) unlisted() offer.Price {
 	return offer.Price{Known: true, UnknownSU: b.Profile != nil && slices.ContainsFunc(b.Profile.Pools, units)}
 }
 
-// charged is a partition's price for a shape: one for each unit of billing is
+// charged is a partition's price for a shape, and what Slurm gives a job of it
+// beyond what it asks for, which is charged, too: one for each unit of billing is
 // turned into one for each GPU, or core, of this shape, and one for each GPU or
 // core into one for each node where a job has nodes for itself, as it is charged
-// for all that they have. sbatch(1), --exclusive. Cores that Slurm gives a job
-// beyond those it asks for are charged, too, as a rate for each of those: unless
-// the site charges whole nodes anyway.
-func charged(p offer.Price, perBilling string, s *cluster.Facts, l *cluster.Partition, shape offer.Shape, exclusive, wholeNode bool) offer.Price {
-	exclusive = exclusive || l.Exclusive
-	shape = shape.Given()
-	given := l.Given(shape)
-	if cores := max(shape.CPUs, 1); !exclusive && !wholeNode && given.CPUs > cores && p.SUPerCPUHour != "" {
-		p.SUPerCPUHour = share(times(p.SUPerCPUHour, given.CPUs), cores).String()
+// for all that they have. sbatch(1), --exclusive.
+func charged(p offer.Price, perBilling string, s *cluster.Facts, l *cluster.Partition, shape offer.Shape, o script.Options) offer.Price {
+	exclusive := o.Exclusive || l.Exclusive
+	shape = o.Spread(shape).Given()
+	given := o.Given(l, shape)
+	if given.CPUs > max(shape.CPUs, 1) {
+		p.CPUs = given.CPUs
+	}
+	if given.GPUs > shape.GPUs {
+		p.GPUs = given.GPUs
 	}
 	billing := decimal.Zero // of an hour, for all of it
 	if rate, err := decimal.NewFromString(perBilling); err == nil {
-		if exclusive {
-			given = l.Given(l.Whole(shape))
-		}
 		billing = rate.Mul(decimal.NewFromInt(int64(s.Billing(l, given))))
 		p.Known, p.UnknownSU = true, false
 	} else if !exclusive || p.SUPerGPUHour == "" && p.SUPerCPUHour == "" {
 		return p
 	}
-	switch nodes := max(shape.Nodes, 1); {
+	switch {
 	case exclusive:
 		has := l.Whole(offer.Shape{Nodes: 1})
-		each := times(p.SUPerGPUHour, has.GPUs).Add(times(p.SUPerCPUHour, has.CPUs)).Add(share(billing, nodes))
+		each := times(p.SUPerGPUHour, has.GPUs).Add(times(p.SUPerCPUHour, has.CPUs)).Add(share(billing, max(shape.Nodes, 1)))
 		p.SUPerNodeHour, p.SUPerGPUHour, p.SUPerCPUHour = times(p.SUPerNodeHour, 1).Add(each).String(), "", ""
 	case shape.GPUs > 0:
-		p.SUPerGPUHour = times(p.SUPerGPUHour, 1).Add(share(billing, shape.GPUs)).String()
+		p.SUPerGPUHour = times(p.SUPerGPUHour, 1).Add(share(billing, given.GPUs)).String()
 	default:
-		p.SUPerCPUHour = times(p.SUPerCPUHour, 1).Add(share(billing, max(shape.CPUs, 1))).String()
+		p.SUPerCPUHour = times(p.SUPerCPUHour, 1).Add(share(billing, given.CPUs)).String()
 	}
 	return p
 }

@@ -45,7 +45,7 @@ func (b *Site) Quote(ctx context.Context, shapes []offer.Shape) ([]offer.Quote, 
 			q := f.quote(p)
 			q.Shape = i
 			if l := live.Partition(p.Name); l != nil {
-				q.Price = charged(p.Price, b.perBilling(p.Name), live, l, f.shape, o.Exclusive, p.WholeNode)
+				q.Price = charged(p.Price, b.perBilling(p.Name), live, l, f.shape, o)
 			}
 			if wait, asked := waits[p.Name]; asked {
 				q.Wait = wait
