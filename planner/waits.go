@@ -30,11 +30,11 @@ func (m *maker) rents(backend string) bool {
 
 // noteWait says where a wait comes from that nobody has quoted.
 func (m *maker) noteWait(d *place.Decision) {
-	switch past, ok := m.queues().Counted(d.Backend, d.Pool); {
+	switch {
 	case d.Backend == "":
 	case d.Wait < 0:
 		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not known and counted as none.", d.Where()))
-	case ok && past == d.Wait:
+	case d.Waited:
 		m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("The queue wait on %s is not quoted; %s is counted, as this campaign's jobs waited there.",
 			d.Where(), units.FormatDuration(d.Wait.Round(time.Second))))
 	}

@@ -26,6 +26,7 @@ func TestWaitsSeen(t *testing.T) {
 		"seen":                 {-1, map[string]time.Duration{"a0": 3 * time.Hour, "a1": 20 * time.Minute}, 20 * time.Minute, "20m is counted, as this campaign's jobs waited there"},
 		"at once":              {-1, map[string]time.Duration{"a0": 0}, 0, "0s is counted"},
 		"quoted":               {time.Hour, map[string]time.Duration{"a0": 20 * time.Minute}, time.Hour, ""},
+		"quoted as it was":     {20 * time.Minute, map[string]time.Duration{"a0": 20 * time.Minute}, 20 * time.Minute, ""},
 		"waited for its input": {-1, map[string]time.Duration{"b0": 5 * time.Hour}, -1, "is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {

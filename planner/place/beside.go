@@ -19,7 +19,7 @@ func (in Input) beside(d Decision, g Group, best option, order ranking, fits, op
 		}
 		s := d
 		if o.pool.Name != best.pool.Name {
-			s.Pool, s.GPUClass, s.Price, s.WholeNode, s.Wait, s.Boot, s.Hold = o.pool.Name, in.gpuClass(g.Shape, o.pool), o.price, o.pool.WholeNode, o.wait, o.boot, o.hold
+			s.Pool, s.GPUClass, s.Price, s.WholeNode, s.Wait, s.Waited, s.Boot, s.Hold = o.pool.Name, in.gpuClass(g.Shape, o.pool), o.price, o.pool.WholeNode, o.wait, o.waited, o.boot, o.hold
 		}
 		s.Candidates = list(options, &o, order)
 		out = append(out, s)

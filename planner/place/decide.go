@@ -49,7 +49,7 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 	}
 	d := Decision{
 		Backend: p.Backend, Pool: p.Name, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: g.Shape,
-		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Boot: best.boot, Hold: best.hold, Segments: best.segments, Limits: best.limits, Array: p.Arrays && g.Jobs >= manyJobs,
+		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Waited: best.waited, Boot: best.boot, Hold: best.hold, Segments: best.segments, Limits: best.limits, Array: p.Arrays && g.Jobs >= manyJobs,
 		Rule: use, Why: why, Fallback: in.fallback(g, names, best, order, options), Candidates: list(options, &best, order),
 	}
 	d.Beside = in.beside(d, g, best, order, fits, options)

@@ -17,6 +17,7 @@ type option struct {
 	pool     offer.Pool
 	price    offer.Price
 	wait     time.Duration
+	waited   bool // that wait is not quoted, but seen
 	boot     time.Duration
 	hold     time.Duration
 	segments int
@@ -98,7 +99,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	}
 	if o.wait < 0 && in.Waited != nil {
 		if d, ok := in.Waited(p.Backend, p.Name); ok {
-			o.wait = d
+			o.wait, o.waited = d, true
 		}
 	}
 	if o.bad == nil && g.Smoke {

@@ -26,6 +26,7 @@ type Decision struct {
 	Price     offer.Price
 	WholeNode bool
 	Wait      time.Duration // queue wait counted; -1 unknown (counted as zero, and said)
+	Waited    bool          // no wait is quoted: Wait is how long this campaign's jobs waited there
 	Boot      time.Duration // rentals: billed before each launch
 	Hold      time.Duration // rentals: a machine is kept so long after its last job
 	Segments  int           // chained by checkpoint; 1 otherwise
@@ -79,6 +80,7 @@ type Candidate struct {
 	Price         offer.Price
 	WholeNode     bool
 	Wait          time.Duration
+	Waited        bool
 	Boot          time.Duration
 	Hold          time.Duration
 	Segments      int
@@ -89,7 +91,7 @@ type Candidate struct {
 // where it stands is not what they are held to there.
 func (d Decision) To(c Candidate) Decision {
 	d.Backend, d.Pool, d.Price, d.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
-	d.Wait, d.Boot, d.Hold, d.Segments, d.Limits = c.Wait, c.Boot, c.Hold, c.Segments, offer.Limits{}
+	d.Wait, d.Waited, d.Boot, d.Hold, d.Segments, d.Limits = c.Wait, c.Waited, c.Boot, c.Hold, c.Segments, offer.Limits{}
 	return d
 }
 

@@ -23,14 +23,6 @@ func (p *Past) Waited(backend, name string) (time.Duration, bool) {
 	return list[len(list)/2], true
 }
 
-// Counted is what Waited told of a pool, false while nobody asked.
-func (p *Past) Counted(backend, name string) (time.Duration, bool) {
-	if p.waits == nil {
-		return 0, false
-	}
-	return p.Waited(backend, name)
-}
-
 // WaitedAgain is how long the launches stood in the queue of a pool that went on
 // with the work of another: the median over phases, of each the shortest, since
 // the others may have waited for room that our own jobs had. What waits for the
