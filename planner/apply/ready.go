@@ -312,5 +312,5 @@ func (e *engine) holdJob(p *phase, cell int32, why string) {
 	e.emit(state.HeldJob{Address: p.Address(int(cell)), Reason: why, By: "muster", At: e.Clock()})
 	p.Set(cell, cells.Held)
 	e.unchain(p, cell)
-	e.report.Note(p.Address(int(cell)), p.Address(int(cell))+" is held: "+why, true)
+	e.report.NoteHeld("phase."+p.Name, p.Address(int(cell)), why)
 }

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type Teller struct {
 	Held   func() bool // events wait to be durable
 
 	untold  []func() // until they are
+	alike   map[[2]string]*alike
 	started time.Time
 	shown   Run // the last that was durable
 	last    time.Time
@@ -84,11 +86,40 @@ func (t *Teller) Note(address, text string, bad bool) {
 	}
 	// The address stands in front of the note wherever it is shown, unless the
 	// note has it.
-	if rest, ok := strings.CutPrefix(text, address); ok && address != "" && !strings.Contains(rest, address) {
+	if rest, ok := strings.CutPrefix(text, address); ok && address != "" && !strings.HasPrefix(rest, "[") && !strings.Contains(rest, address) {
 		text = strings.TrimLeft(rest, ": ")
 	}
 	r := Run{At: t.Time.Now(), Started: t.started, Address: address, Note: text, Bad: bad}
 	t.Tell(func() { t.Show(r) })
+}
+
+// alike are jobs of a phase that are told of in one line.
+type alike struct {
+	first string
+	n     int
+}
+
+// NoteHeld reports that a job of a phase is held. Those that are held for the
+// same reason in one go are one line, as when a whole array is refused.
+func (t *Teller) NoteHeld(phase, address, why string) {
+	key := [2]string{phase, why}
+	if a := t.alike[key]; a != nil {
+		a.n++
+		return
+	}
+	if t.alike == nil {
+		t.alike = map[[2]string]*alike{}
+	}
+	a := &alike{address, 1}
+	t.alike[key] = a
+	t.Tell(func() {
+		delete(t.alike, key)
+		if a.n == 1 {
+			t.Note(address, address+" is held: "+why, true)
+		} else {
+			t.Note(phase, fmt.Sprintf("%s and %d more are held: %s", address, a.n-1, why), true)
+		}
+	})
 }
 
 // Final reports how the run ended: where a store failed, as it last was there.

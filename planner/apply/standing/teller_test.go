@@ -1,6 +1,8 @@
 package standing
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/muster-run/muster/internal/clock"
@@ -25,6 +27,33 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	tell.Note("phase.a", "phase.a comes after phase.a", false)
 	if shown[1].Note != "phase.a comes after phase.a" {
 		t.Errorf("the address is cut out of %q", shown[1].Note)
+	}
+}
+
+// TestHeldAlikeIsToldOnce: jobs of a phase that are held for one reason in one go
+// are one line; others, and those of the next, are told of by themselves.
+func TestHeldAlikeIsToldOnce(t *testing.T) {
+	t.Parallel()
+	var shown []string
+	held := true
+	tell := Teller{Show: func(r Run) { shown = append(shown, r.Address+"|"+r.Note) }, Time: clock.Wall, Held: func() bool { return held }}
+	durable := func() {
+		held = false
+		tell.Durable()
+		held = true
+	}
+	for i := range 5000 {
+		tell.NoteHeld("phase.a", fmt.Sprintf("phase.a[%d]", i), "no such account")
+	}
+	tell.NoteHeld("phase.a", "phase.a[x]", "no such partition")
+	tell.NoteHeld("phase.b", "phase.b[0]", "no such account")
+	durable()
+	tell.NoteHeld("phase.a", "phase.a[y]", "no such account")
+	durable()
+	want := []string{"phase.a|phase.a[0] and 4999 more are held: no such account", "phase.a[x]|is held: no such partition",
+		"phase.b[0]|is held: no such account", "phase.a[y]|is held: no such account"}
+	if !slices.Equal(shown, want) {
+		t.Errorf("%q, want %q", shown, want)
 	}
 }
 
