@@ -95,3 +95,14 @@ func Width(s string) int {
 
 // Fit cuts s to width columns, ending in "…" when something was cut.
 func Fit(s string, width int) string { return narrow.Truncate(s, width, "…") }
+
+// FitMiddle cuts s to width columns in its middle, which "…" stands for: both its
+// ends tell it from others.
+func FitMiddle(s string, width int) string {
+	if Width(s) <= width || width < 3 {
+		return Fit(s, width)
+	}
+	head := narrow.Truncate(s, (width-1)/2, "")
+	tail := narrow.TruncateLeft(s, Width(s)-(width-1-Width(head)), "")
+	return head + "…" + strings.TrimLeft(tail, " ") // which stand for half a wide rune
+}

@@ -35,6 +35,33 @@ func TestPhaseTableInNarrowTerminals(t *testing.T) {
 	}
 }
 
+// TestALongNameLeavesTheOthersRoom: the name of a job gives way to what stands
+// right of it in all lines, and keeps both its ends.
+func TestALongNameLeavesTheOthersRoom(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+	long := `phase.eval["model=meta-llama-3.1-405b-instruct-turbo-fp8,task=legalbench_contract_qa,seed=3"]`
+	jobs := []JobStatus{
+		{Address: long, Status: "running", Backend: "slurm.alpine", Pool: "aa100", Since: now.Add(-time.Minute)},
+		{Address: "phase.eval[1]", Status: "running", Backend: "slurm.alpine", Pool: "aa100", Since: now.Add(-time.Hour)},
+		{Address: long, Status: blocked, Reason: "waits", alike: 12},
+	}
+	got := jobTable(jobs, now, 80, true)
+	for _, line := range strings.Split(got, "\n") {
+		if term.Width(line) > 80 || strings.HasSuffix(line, "…") {
+			t.Errorf("cut, or wider than 80 columns: %s", line)
+		}
+	}
+	for _, words := range []string{"slurm.alpine, aa100  1m ago\n", "phase.eval[1] ", "slurm.alpine, aa100  1h ago\n", `phase.eval["model=`, `seed=3"]  `, " and 12 more"} {
+		if !strings.Contains(got, words) {
+			t.Errorf("no %q in\n%s", words, got)
+		}
+	}
+	if wide := jobTable(jobs, now, 200, true); !strings.Contains(wide, long+" ") {
+		t.Errorf("shortened where there is room:\n%s", wide)
+	}
+}
+
 // TestCSVColumnsDiffer: an axis, a metric and a column of muster's own may
 // have one name.
 func TestCSVColumnsDiffer(t *testing.T) {

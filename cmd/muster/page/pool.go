@@ -72,6 +72,8 @@ type priceDocument struct {
 	Minimum          float64 `json:"minimum_seconds,omitempty"`
 	Estimated        bool    `json:"estimated,omitempty"`
 	BillsWhileQueued bool    `json:"bills_while_queued,omitempty"`
+	CPUs             int     `json:"given_cpus,omitempty"`
+	GPUs             int     `json:"given_gpus,omitempty"`
 }
 
 // A clockDocument is when a platform deletes or closes something: at a time,
@@ -122,5 +124,6 @@ func rates(p offer.Price) priceDocument {
 		Known: p.Known, UnknownSU: p.UnknownSU, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerGBMonth: p.USDPerGBMonth,
 		SUPerGPUHour: p.SUPerGPUHour, SUPerNodeHour: p.SUPerNodeHour, SUPerCPUHour: p.SUPerCPUHour,
 		USDPerGBOut: p.USDPerGBOut, Granularity: p.Granularity.Seconds(), Minimum: p.Minimum.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
+		CPUs: p.CPUs, GPUs: p.GPUs,
 	}
 }

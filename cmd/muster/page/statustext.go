@@ -91,6 +91,7 @@ func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 	seen := map[string]int{}
 	t := term.Table{Indent: "  "}
 	var shown []JobStatus
+	var rows [][]string
 	for _, j := range jobs {
 		if j.Status == "completed" && !every {
 			continue
@@ -98,8 +99,13 @@ func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 		if seen[j.Status]++; seen[j.Status] > shownJobs && !every {
 			continue
 		}
-		t.Row(j.Status, term.CleanLine(j.Address)+j.more(), placed(j), since(j, now))
+		rows = append(rows, []string{j.Status, term.CleanLine(j.Address), placed(j), since(j, now)})
 		shown = append(shown, j)
+	}
+	room := width - len(t.Indent) - beside(rows)
+	for i, row := range rows {
+		more := shown[i].more()
+		t.Row(row[0], term.FitMiddle(row[1], max(room-term.Width(more), leastName))+more, row[2], row[3])
 	}
 	if len(shown) == 0 {
 		return ""
@@ -115,6 +121,21 @@ func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 		}
 	}
 	return b.String()
+}
+
+// leastName is what is left of a job's name at least.
+const leastName = 24
+
+// beside is how much the columns of jobs take but their names: a long name is
+// shortened, so that the other words can be read in every line.
+func beside(rows [][]string) (width int) {
+	var most [4]int
+	for _, row := range rows {
+		for i, cell := range row {
+			most[i] = max(most[i], term.Width(cell))
+		}
+	}
+	return most[0] + most[2] + most[3] + 3*len("  ")
 }
 
 // gathered puts blocked jobs that wait for the same into one line.
