@@ -116,7 +116,7 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 	})
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
 	w.versions = seen.Versions
-	diags := seen.Diags
+	diags := append(strayed(ctx, c, st), seen.Diags...)
 	plan, more := planner.Make(w.input)
 	diags.Append(more...)
 	w.plan, w.diags = plan, diags
