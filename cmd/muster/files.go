@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -45,25 +46,47 @@ func statePath(c *lang.Campaign) (string, error) {
 	return filepath.Join(c.Dir, config.Path), nil
 }
 
-// writeFile writes a file through fill so that it is whole or absent.
+// writeFile writes a file whole or not at all, where its path leads by links, with
+// the mode that it has or else the one that the umask leaves. What is no file, a
+// pipe or a device, is written to and stays what it is.
 func writeFile(path string, fill func(*os.File) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(f.Name())
-	if err := fill(f); err != nil {
-		f.Close()
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := fillFile(path, fill); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
+
+func fillFile(path string, fill func(*os.File) error) error {
+	if at, err := filepath.EvalSymlinks(path); err == nil {
+		path = at
+	}
+	old, err := os.Lstat(path)
+	if err == nil && !old.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+		if err != nil {
+			return err
+		}
+		return closed(f, fill(f))
+	}
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = fill(f)
+	}
+	if err := closed(f, err); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// closed closes a file that was filled, or was not.
+func closed(f *os.File, filled error) error { return cmp.Or(filled, f.Close()) }
 
 // replaceFile writes new content in place of a file, keeping its mode.
 func replaceFile(path string, content []byte, mode fs.FileMode) error {
