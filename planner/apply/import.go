@@ -72,7 +72,11 @@ func (e *engine) verifyImport(f *flight, o *offer.Observation, n int) {
 		case e.flights[f.Token] != f || err != nil && line.ClassOf(err) == "":
 		case err != nil:
 			e.fleet.Unreachable(f.B, err)
-			e.Later(line.BackoffMax, func() { e.verifyImport(f, &kept, n) })
+			e.Later(line.BackoffMax, func() {
+				if e.flights[f.Token] == f {
+					e.verifyImport(f, &kept, n)
+				}
+			})
 		default:
 			e.judgeImport(f, &kept, n, got)
 		}

@@ -167,7 +167,11 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n, try int) {
 			return // told meanwhile, or the run is over
 		case err != nil && class == providers.Unreachable:
 			e.fleet.Unreachable(f.B, err)
-			e.Later(line.Backoff(try), func() { e.askCheckpoint(f, o, n, try+1) })
+			e.Later(line.Backoff(try), func() {
+				if e.flights[f.Token] == f { // nothing was told meanwhile
+					e.askCheckpoint(f, o, n, try+1)
+				}
+			})
 			return
 		}
 		e.fleet.Reachable(f.B)

@@ -1,10 +1,13 @@
 package apply
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -148,3 +151,53 @@ func TestGrownLaunchFitsItsCeiling(t *testing.T) {
 }
 
 var _ = state.Completed
+
+// A job that was cancelled while its checkpoint was asked for in vain stays
+// cancelled: nobody asks on.
+func TestACancelledSegmentIsAskedForNoMore(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(strings.Replace(long, "  job {", "  grid { axes = { n = [1, 2] } }\n  job {", 1), "a.txt", "${cell.n}.txt", 1))
+	s.world.unlisted = 1000
+	s.world.walltime = 24 * time.Hour
+	s.world.can.HostQueue, s.world.can.Retries = false, false
+	s.world.result = func(j providers.Job, _ int) result {
+		if strings.Contains(j.Address, "n=1") {
+			return result{exit: 143, class: "walltime"}
+		}
+		return result{hang: true}
+	}
+	dir := t.TempDir()
+	cancelled := make(chan bool, 2)
+	s.conf = func(c *Config) {
+		c.Requests = dir
+		c.Event = func(ev state.Event) {
+			if o, ok := ev.(state.Observed); ok && o.Status == state.Cancelled {
+				cancelled <- true
+			}
+		}
+	}
+	done := make(chan standing.Outcome)
+	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
+	asked := func() int {
+		s.world.mu.Lock()
+		defer s.world.mu.Unlock()
+		return 1000 - s.world.unlisted
+	}
+	for asked() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel := func(n string) {
+		if a, err := request.Send(t.Context(), dir, request.Request{Verb: request.Cancel, Who: "bob", Addresses: []string{`phase.a["n=` + n + `"]`}}, time.Minute); err != nil || a.Error != "" {
+			t.Errorf("%v %+v", err, a)
+		}
+	}
+	cancel("1")
+	<-cancelled
+	before := asked()
+	time.Sleep(4 * line.BackoffMin) // for whoever would ask on
+	if n := asked(); n != before {
+		t.Errorf("asked for %d times after it was cancelled", n-before)
+	}
+	cancel("2")
+	<-done
+}
