@@ -282,7 +282,7 @@ type Batch struct {
 
 // A Note is something a backend says that is not about one job.
 type Note struct {
-	Kind  string `json:"kind"` // "breaker", "reboot", "unreachable", "reachable", "info"
+	Kind  string `json:"kind"` // "breaker", "reboot", "unreachable" and "reachable" (it, or hosts of it), "info"
 	Phase string `json:"phase,omitempty"`
 	Text  string `json:"text"`
 }

@@ -141,6 +141,11 @@ type (
 		Backend string    `json:"backend"`
 		At      time.Time `json:"at"`
 	}
+	Unreachable struct{ Away }
+	Reachable   struct {
+		Backend string    `json:"backend"`
+		At      time.Time `json:"at"`
+	}
 	Spent  struct{ Entry }
 	Rented struct{ Rental }
 )
@@ -167,6 +172,8 @@ func (BreakerOpened) event() {}
 func (BreakerClosed) event() {}
 func (Paused) event()        {}
 func (Unpaused) event()      {}
+func (Unreachable) event()   {}
+func (Reachable) event()     {}
 func (Spent) event()         {}
 func (Rented) event()        {}
 
@@ -193,5 +200,7 @@ func (BreakerOpened) Kind() string { return "breaker_opened" }
 func (BreakerClosed) Kind() string { return "breaker_closed" }
 func (Paused) Kind() string        { return "paused" }
 func (Unpaused) Kind() string      { return "unpaused" }
+func (Unreachable) Kind() string   { return "unreachable" }
+func (Reachable) Kind() string     { return "reachable" }
 func (Spent) Kind() string         { return "spent" }
 func (Rented) Kind() string        { return "rented" }

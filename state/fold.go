@@ -109,6 +109,12 @@ func (s *State) applyCampaign(e Event) {
 		put(&s.Pauses, p.Backend, p)
 	case Unpaused:
 		drop(&s.Pauses, e.Backend)
+	case Unreachable:
+		a := e.Away
+		a.At = plain(a.At)
+		put(&s.Away, a.Backend, a)
+	case Reachable:
+		drop(&s.Away, e.Backend)
 	case Spent:
 		s.spend(e.Entry, time.Time{})
 	case Rented:

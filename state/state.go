@@ -35,6 +35,7 @@ type State struct {
 	Overrides   []Override                 `json:"overrides,omitempty"`
 	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase
 	Pauses      map[string]Pause           `json:"pauses,omitempty"`    // full volumes by backend, or BACKEND/POOL
+	Away        map[string]Away            `json:"away,omitempty"`      // backends that cannot be asked, or BACKEND/POOL
 	Protected   map[string]bool            `json:"protected,omitempty"` // phases with prevent_rerun, remembered when the block is gone
 
 	rows   [][]Job           // as a snapshot has them, until an event changes a record
@@ -298,6 +299,22 @@ type Pause struct {
 	Backend string    `json:"backend"` // or BACKEND/POOL
 	Reason  string    `json:"reason"`
 	At      time.Time `json:"at"`
+}
+
+// An Away is a backend, or a host of one, that cannot be asked: nothing is known
+// of the jobs there since.
+type Away struct {
+	Backend string    `json:"backend"` // or BACKEND/POOL
+	Reason  string    `json:"reason"`
+	At      time.Time `json:"at"`
+}
+
+// AwayFrom is why a backend or its pool cannot be asked, and since when.
+func (s *State) AwayFrom(backend, pool string) (a Away, away bool) {
+	if a, away = s.Away[backend]; !away && pool != "" {
+		a, away = s.Away[backend+"/"+pool]
+	}
+	return a, away
 }
 
 // A Breaker that is open stops starts in its phase until resume.

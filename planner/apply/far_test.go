@@ -39,6 +39,8 @@ type far struct {
 	of    map[string][]*farHost // by backend
 	fs    map[string]string     // shared filesystem, by backend
 	away  map[string]bool       // hosts whose line is cut
+	tells bool                  // its watch says when a host is cut
+	notes []providers.Note
 	// trip is asked at every call about files; an error ends it.
 	trip func(call, path string) error
 	// dropAt ends the first pull of a path after so many bytes.
@@ -61,6 +63,9 @@ func (f *far) cut(host string, away bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.away[host] = away
+	if f.tells && away {
+		f.notes = append(f.notes, providers.Note{Kind: "unreachable", Text: host + " cannot be reached"})
+	}
 }
 
 func (f *far) reach(h *farHost) error {
@@ -301,6 +306,25 @@ func (f *far) Watch(ctx context.Context, r providers.WatchRequest, fn func(provi
 			}
 		})
 	}
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			f.mu.Lock()
+			notes := f.notes
+			f.notes = nil
+			f.mu.Unlock()
+			if mu.Lock(); len(notes) > 0 {
+				text, _ := json.Marshal(cursors)
+				if err := fn(providers.Batch{Cursor: string(text), Notes: notes}); err != nil {
+					stop(err)
+				}
+			}
+			mu.Unlock()
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
 	wg.Wait()
 	return context.Cause(ctx)
 }

@@ -158,6 +158,59 @@ func TestHostThatIsAwayKeepsItsJobsAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
+// TestJobsOfAHostThatGoesAwayAreUnknown: from when its host is lost in the middle
+// of a run until it is back, a job is neither running nor failed.
+func TestJobsOfAHostThatGoesAwayAreUnknown(t *testing.T) {
+	t.Setenv("MUSTER_TEST_KEY", "s3cret")
+	f := newSeveral(t, "")
+	f.file("make.sh", "#!/bin/sh\nwhile [ ! -e "+f.dir+"/go ]; do sleep 0.02; done; echo \"$1 $KEY $PWD\"\n")
+	f.far.tells = true
+	cut, lost := 0, 0
+	f.conf = func(c *Config) {
+		old := c.Progress
+		c.Progress = func(p standing.Run) {
+			old(p)
+			i := slices.IndexFunc(p.Phases, func(ph standing.Phase) bool { return ph.Phase == "make" })
+			if i < 0 {
+				return
+			}
+			switch ph := p.Phases[i]; {
+			case cut == 0 && ph.Running >= 4:
+				for _, j := range f.state().Jobs {
+					if j.InFlight() && j.Last().Pool == "a" {
+						cut++
+					}
+				}
+				f.far.cut("a", true)
+			case cut > 0 && lost == 0 && ph.Unknown > 0:
+				if lost = ph.Unknown; ph.Failed > 0 {
+					t.Error("a job failed because its host is away")
+				}
+				if a, away := f.state().AwayFrom("far.lab", "a"); !away || a.At.IsZero() || a.Reason == "" {
+					t.Errorf("the state says of a: %+v", f.state().Away)
+				}
+				if _, away := f.state().AwayFrom("far.lab", "b"); away {
+					t.Error("b is away, too")
+				}
+				f.far.cut("a", false)
+				f.file("go", "")
+			}
+		}
+	}
+	f.done(f.apply(t.Context()), 7)
+	if lost == 0 || lost != cut {
+		t.Errorf("%d jobs were unknown, %d were on the host", lost, cut)
+	}
+	if away := f.state().Away; len(away) > 0 {
+		t.Errorf("away in the end: %v", away)
+	}
+	for a, j := range f.state().Jobs {
+		if len(j.Attempts) != 1 {
+			t.Errorf("%s has %d attempts", a, len(j.Attempts))
+		}
+	}
+}
+
 const fallback = `
 backend "far" "x" {
   hosts   = ["a"]

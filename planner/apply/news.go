@@ -81,6 +81,10 @@ func (e *engine) hear(n fleet.News) {
 	case fleet.Moved:
 		f := e.flights[n.Token]
 		f.mark(f.Status)
+	case fleet.Lost:
+		e.emit(state.Unreachable{Away: state.Away{Backend: n.FullName(), Reason: n.Down, At: e.Clock()}})
+	case fleet.Answered:
+		e.emit(state.Reachable{Backend: n.FullName(), At: e.Clock()})
 	case fleet.Cancelling:
 		if f := e.flights[n.Token]; f.p != nil && !f.smoke {
 			f.p.Set(f.cell, cells.Ending)

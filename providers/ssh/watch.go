@@ -143,14 +143,14 @@ func (w *watcher) unreachable(h *host, err error) {
 		w.stop(err) // nobody is left to follow
 		return
 	}
-	_ = w.pass(providers.Batch{Notes: []providers.Note{{Kind: "info", Text: h.name + " cannot be reached, and its jobs are unknown: " + whole(err)}}})
+	_ = w.pass(providers.Batch{Notes: []providers.Note{{Kind: "unreachable", Text: h.name + " cannot be reached, and its jobs are unknown: " + whole(err)}}})
 }
 
 func (w *watcher) reachable(h *host) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.up++
-	_ = w.pass(providers.Batch{Notes: []providers.Note{{Kind: "info", Text: h.name + " answers again"}}})
+	_ = w.pass(providers.Batch{Notes: []providers.Note{{Kind: "reachable", Text: h.name + " answers again"}}})
 }
 
 // whole is an error with its hint.

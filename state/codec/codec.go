@@ -106,6 +106,8 @@ var kinds = map[string]reader{
 	"breaker_closed": plain[state.BreakerClosed],
 	"paused":         plain[state.Paused],
 	"unpaused":       plain[state.Unpaused],
+	"unreachable":    plain[state.Unreachable],
+	"reachable":      plain[state.Reachable],
 	"spent":          plain[state.Spent],
 	"rented":         plain[state.Rented],
 }

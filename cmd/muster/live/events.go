@@ -102,6 +102,7 @@ type PhaseEvent struct {
 	Running   int    `json:"running"`
 	Queued    int    `json:"queued"`
 	Verifying int    `json:"verifying"`
+	Unknown   int    `json:"unknown"`
 	Waiting   int    `json:"waiting"`
 	Pending   int    `json:"pending"`
 	Failed    int    `json:"failed"`

@@ -24,6 +24,7 @@ func TestPace(t *testing.T) {
 		{"less than one a minute", standing.Phase{Total: 4, Done: 2, Running: 1}, 5 * time.Hour, false, "0.4/h, 5h left"},
 		{"only failed ones are left", standing.Phase{Total: 4, Done: 2, Failed: 1, Blocked: 1}, time.Minute, false, ""},
 		{"failed ones are not waited for", standing.Phase{Total: 4, Done: 2, Failed: 1, Running: 1}, time.Minute, false, "2/min, 30s left"},
+		{"nobody knows how long what cannot be asked will take", standing.Phase{Total: 5, Done: 2, Unknown: 2, Running: 1}, time.Minute, false, "2/min, 30s left"},
 		{"the end", standing.Phase{Total: 4, Done: 2, Running: 2}, time.Minute, true, ""},
 		{"done", standing.Phase{Total: 4, Done: 4}, 90 * time.Second, true, "in 1m 30s"},
 	} {

@@ -44,6 +44,10 @@ func EventText(e state.Event) string {
 		return fmt.Sprintf("backend.%s: %s", e.Backend, e.Reason)
 	case state.Unpaused:
 		return "backend." + e.Backend
+	case state.Unreachable:
+		return fmt.Sprintf("backend.%s cannot be asked: %s", e.Backend, e.Reason)
+	case state.Reachable:
+		return "backend." + e.Backend + " answers again"
 	case state.BreakerOpened:
 		return fmt.Sprintf("phase.%s: %s", e.Phase, e.Reason)
 	}

@@ -16,23 +16,28 @@ type Seen struct {
 	Findings    []observed.Finding           // what is not as muster left it
 }
 
-// correct brings a job's line up to what its backend says.
-func (s Seen) correct(v *JobStatus, j *state.Job) {
+// correct brings a job's line up to what its backend says; as long as that was
+// not asked, to what a run found that could not ask it.
+func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 	last := j.Last()
 	if last == nil || !j.InFlight() {
 		return
 	}
+	lost, _ := st.AwayFrom(last.Backend, last.Pool)
 	if why, away := s.Unreachable[last.Backend]; away {
-		v.unknown(why)
+		v.unknown(why, lost.At)
 		return
 	}
 	token, _, _ := strings.Cut(last.Token, "/")
 	o, ok := s.Jobs[token]
 	switch {
+	case !ok && !lost.At.IsZero():
+		v.unknown(lost.Reason, lost.At)
+		return
 	case !ok:
 		return
 	case o.Presence == offer.Unknown:
-		v.unknown(o.Reason)
+		v.unknown(o.Reason, lost.At)
 		return
 	case o.Presence == offer.Absent:
 		return
@@ -58,6 +63,10 @@ func (s Seen) correct(v *JobStatus, j *state.Job) {
 
 // unknown is how a job stands whose backend, or host of it, cannot be asked.
 // What was heard last stays.
-func (v *JobStatus) unknown(why string) {
-	v.Status, v.Reason = "unknown", strings.TrimSpace("last heard of as "+v.Status+"; "+why)
+func (v *JobStatus) unknown(why string, since time.Time) {
+	v.Start = time.Time{}
+	if !since.IsZero() {
+		v.Since = since
+	}
+	v.Status, v.Reason = unknown, strings.TrimSpace("last heard of as "+v.Status+"; "+why)
 }

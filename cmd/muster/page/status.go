@@ -62,6 +62,9 @@ type JobStatus struct {
 // not come by itself.
 const blocked = "blocked"
 
+// unknown is the status of a job whose backend cannot be asked.
+const unknown = "unknown"
+
 // statusMaker gathers a status phase by phase.
 type statusMaker struct {
 	st     *state.State
@@ -168,7 +171,8 @@ func (m *statusMaker) missing(p *lang.Phase) int {
 	return n
 }
 
-func active(status string) bool { return state.Status(status).Active() }
+// active reports whether a backend has or may have a job.
+func active(status string) bool { return state.Status(status).Active() || status == unknown }
 
 func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	if root := m.stuck[address]; root != "" {
@@ -194,6 +198,6 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	case state.Queued:
 		s.Start = last.Expected
 	}
-	m.seen.correct(&s, j)
+	m.seen.correct(&s, j, m.st)
 	return s
 }

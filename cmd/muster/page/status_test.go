@@ -9,6 +9,30 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
+// What a run could not ask is unknown from then on, whoever looks at the state,
+// until a backend says otherwise.
+func TestStatusOfAHostThatARunLost(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+	at := func(pool, token string) *state.Job {
+		return &state.Job{Status: state.Running, Updated: now.Add(-time.Hour),
+			Attempts: []state.Attempt{{N: 1, Token: token, Backend: "ssh.lab", Pool: pool, Started: now.Add(-time.Hour)}}}
+	}
+	st := &state.State{Away: map[string]state.Away{"ssh.lab/h2": {Backend: "ssh.lab/h2", Reason: "cannot reach h2", At: now.Add(-5 * time.Minute)}}}
+	m := statusMaker{st: st}
+	if got := m.job("phase.t", at("h1", "11")); got.Status != "running" {
+		t.Errorf("on the host that answers: %+v", got)
+	}
+	got := m.job("phase.t", at("h2", "22"))
+	if got.Status != "unknown" || since(got, now) != "since 5m" || got.Reason != "last heard of as running; cannot reach h2" || !active(got.Status) {
+		t.Errorf("on the host that is away: %+v, %s", got, since(got, now))
+	}
+	m.seen.Jobs = map[string]offer.Observation{"22": {Token: "22", Presence: offer.Found, Status: offer.Running}}
+	if got := m.job("phase.t", at("h2", "22")); got.Status != "running" {
+		t.Errorf("it answers again: %+v", got)
+	}
+}
+
 // What cannot be asked is unknown, with since when nothing was heard and why;
 // what a backend says of the others is shown.
 func TestStatusOfAHostThatIsAway(t *testing.T) {

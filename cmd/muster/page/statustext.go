@@ -12,7 +12,7 @@ import (
 )
 
 // Statuses is how statuses are listed.
-var Statuses = []string{"completed", "running", "verifying", "queued", "submitting", "waiting", "pending", "failed", "held", blocked, "cancelled", "unknown"}
+var Statuses = []string{"completed", "running", "verifying", "queued", "submitting", "waiting", "pending", "failed", "held", blocked, "cancelled", unknown}
 
 // shownJobs is how many jobs of one status are listed unless every one is
 // asked for.
@@ -189,7 +189,7 @@ func since(j JobStatus, now time.Time) string {
 		return ""
 	}
 	d := units.FormatDuration(max(0, now.Sub(j.Since)).Round(time.Second))
-	if j.Status == "unknown" {
+	if j.Status == unknown {
 		return "since " + d
 	}
 	return d + " ago"

@@ -38,17 +38,21 @@ type Backend struct {
 	Down  string         // why it cannot be asked, "" when it can
 	Full  string         // why nothing may start there until its volume has room
 
-	share  line.Load // of what may run at once
-	outbox []*Flight // minted, to be submitted
-	quiet  time.Time // nothing is submitted before; after an error
-	tries  int
-	silent int  // look-ups in a row that could not say of some job
-	told   bool // in this run, whether it may start jobs
-	held   bool // what it was told
+	share   line.Load // of what may run at once
+	outbox  []*Flight // minted, to be submitted
+	quiet   time.Time // nothing is submitted before; after an error
+	tries   int
+	looking bool // for all that it has, since its watch lost it
+	silent  int  // look-ups in a row that could not say of some job
+	told    bool // in this run, whether it may start jobs
+	held    bool // what it was told
 }
 
 // Title is how a backend is spoken of.
-func (b *Backend) Title() string { return "backend." + providers.At(b.Name, b.Pool) }
+func (b *Backend) Title() string { return "backend." + b.FullName() }
+
+// FullName is its name in the state: BACKEND, or BACKEND/POOL.
+func (b *Backend) FullName() string { return providers.At(b.Name, b.Pool) }
 
 // Answers reports whether it did when it was last asked.
 func (b *Backend) Answers() bool { return b.Provider != nil && b.tries == 0 }

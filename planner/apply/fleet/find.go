@@ -24,6 +24,7 @@ func (fl *Fleet) lookFor(b *Backend, batch []*Flight) {
 		}
 	}
 	if len(open) == 0 {
+		b.looking = false
 		return
 	}
 	asked := tokens(open)
@@ -78,7 +79,7 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 		fl.cannotSay(b, unsaid)
 		return
 	}
-	b.silent = 0
+	b.silent, b.looking = 0, false
 	fl.Reachable(b)
 }
 

@@ -168,8 +168,22 @@ func (fl *Fleet) Unreachable(b *Backend, err error) {
 	b.Down = err.Error()
 }
 
+// lose is for a place whose watch lost it, or hosts of it without saying which:
+// every queue is asked after what it has, until it can say.
+func (fl *Fleet) lose(c *Contact) {
+	for _, b := range c.Lines {
+		if fs := fl.on(b); len(fs) > 0 && !b.looking {
+			b.looking = true
+			fl.lookFor(b, fs)
+		}
+	}
+}
+
 // Reachable notes that it answered.
 func (fl *Fleet) Reachable(b *Backend) {
+	if _, lost := fl.State.Away[b.FullName()]; lost { // by an earlier run, too
+		fl.Hear(Answered{b})
+	}
 	if b.Down == "" {
 		return
 	}

@@ -104,6 +104,9 @@ func (fl *Fleet) flying(f *Flight) bool { return fl.flights[f.Token] == f }
 func (fl *Fleet) move(f *Flight, s cells.Status) {
 	f.Status = s
 	fl.Hear(Moved{f})
+	if _, lost := fl.State.Away[f.B.FullName()]; s == cells.Unknown && f.B.Down != "" && !lost {
+		fl.Hear(Lost{f.B})
+	}
 }
 
 // proceed goes on with a flight that was found and is not over.

@@ -56,6 +56,10 @@ type (
 		*Backend
 		Was string
 	}
+	// Lost says that a queue cannot be asked, and what it has is unknown.
+	Lost struct{ *Backend }
+	// Answered says that one that was lost can be asked again.
+	Answered struct{ *Backend }
 	// Tripped is a phase that a place starts no more jobs of.
 	Tripped struct{ Phase, By, Why string }
 	// Overtaken says that a backend serves a later holder of the lease.
@@ -76,5 +80,7 @@ func (Cancelling) news() {}
 func (Gone) news()       {}
 func (Met) news()        {}
 func (Room) news()       {}
+func (Lost) news()       {}
+func (Answered) news()   {}
 func (Tripped) news()    {}
 func (Overtaken) news()  {}

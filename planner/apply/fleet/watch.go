@@ -13,7 +13,14 @@ func (fl *Fleet) watch(c *Contact) {
 	c.Follow(fl.Ctx, fl.Time, line.Watcher{
 		Fold:    func(batch providers.Batch) { fl.Post(func() { fl.fold(c, batch) }) },
 		Settled: func(cursor string) string { return fl.settled(c, cursor) },
-		Broke:   func(err error) { fl.Post(func() { fl.Unreachable(c.Lines[0], err) }) },
+		Broke: func(err error) {
+			fl.Post(func() {
+				if !c.Splits() {
+					fl.Unreachable(c.Lines[0], err)
+				}
+				fl.lose(c)
+			})
+		},
 	})
 }
 
@@ -61,9 +68,23 @@ func (fl *Fleet) noted(c *Contact, n providers.Note) {
 	case "breaker":
 		fl.Hear(Tripped{Phase: n.Phase, By: "backend." + c.Name, Why: n.Text})
 	case "unreachable":
-		fl.Unreachable(c.Lines[0], errors.New(n.Text))
+		if !c.Splits() {
+			fl.Unreachable(c.Lines[0], errors.New(n.Text))
+			return
+		}
+		fl.Note("backend."+c.Name, "backend."+c.Name+": "+n.Text, true)
+		fl.lose(c)
 	case "reachable":
-		fl.Reachable(c.Lines[0])
+		if !c.Splits() {
+			fl.Reachable(c.Lines[0])
+			return
+		}
+		fl.Note("backend."+c.Name, "backend."+c.Name+": "+n.Text, false)
+		for _, b := range c.Lines {
+			if b.Down != "" {
+				fl.lookFor(b, fl.on(b))
+			}
+		}
 	default:
 		fl.Note("backend."+c.Name, "backend."+c.Name+": "+n.Text, n.Kind == "reboot")
 	}

@@ -29,6 +29,7 @@ type Phase struct {
 	Running   int
 	Queued    int
 	Verifying int
+	Unknown   int // their backend cannot be asked
 	Waiting   int // wait to be retried
 	Pending   int
 	Failed    int
@@ -45,7 +46,7 @@ func Of(name string, n *cells.Node, blocked int) Phase {
 	c := &n.Counts
 	return Phase{
 		Phase: name, Total: len(n.At) - c[cells.Skipped] - c[cells.SkippedDone], Done: c[cells.Done],
-		Running: c[cells.Running], Queued: c[cells.Queued] + c[cells.Submitting] + c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
+		Running: c[cells.Running], Queued: c[cells.Queued] + c[cells.Submitting], Unknown: c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
 		Pending: c[cells.Pending] + c[cells.Ready] - blocked, Failed: c[cells.Failed], Held: c[cells.Held], Blocked: blocked,
 		Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: n.Gate.Flying(),
 	}
