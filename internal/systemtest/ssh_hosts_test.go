@@ -34,6 +34,10 @@ func TestSSHSeveralHosts(t *testing.T) {
 	at[0].open()
 	r.until("the first host's ends", func() bool { return at[0].count("end") == one })
 	r.until("word of the loss", func() bool { return strings.Contains(f.said(), "connection to h2") })
+	r.until("its jobs to be unknown", func() bool {
+		out, _ := r.run("status")
+		return strings.Contains(out, fmt.Sprintf("%d unknown", two)) && strings.Contains(out, "last heard of as running")
+	})
 	at[1].open()
 	r.until("the second host's ends", func() bool { return at[1].count("end") == two })
 	hosts[1].Heal()
