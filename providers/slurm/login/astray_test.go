@@ -390,3 +390,49 @@ func TestLaunchedTwice(t *testing.T) {
 		t.Errorf("what has told its end is %+v", o)
 	}
 }
+
+// TestTakenAway: what Slurm takes away since what it comes after has failed is
+// blocked, in all its steps, before accounting has it; where how that ended is not
+// known yet, it waits for that. Neither is told as lost.
+func TestTakenAway(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		record  bool // the teacher wrote down that it failed
+		account bool // or accounting has it
+		want    offer.Status
+		says    string
+	}{
+		"it wrote that down":   {true, false, offer.Cancelled, offer.Blocked},
+		"accounting has it":    {false, true, offer.Cancelled, offer.Blocked},
+		"nothing is known yet": {false, false, offer.Queued, "its accounting has yet to say"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			after := func(phase string) func(int) []string { return func(int) []string { return []string{phase + "0"} } }
+			jobs := append(k.jobs("a", 1, nil), append(k.jobs("b", 3, after("a")), k.jobs("c", 2, after("b"))...)...)
+			k.submit("batch0123456789", jobs...)
+			teacher, now, ended := k.first(), fmt.Sprint(time.Now().Unix()), fmt.Sprint(time.Now().Unix()-60)
+			k.f.answer = func(argv []string) *cluster.Result {
+				if argv[0] != "sacct" {
+					return nil
+				}
+				var rows []values
+				if c.account {
+					rows = append(rows, values{"JobID": "1", "JobName": teacher, "State": "FAILED", "ExitCode": "1:0", "Submit": now, "Start": ended, "End": ended, "NodeList": "cpu1"})
+				}
+				return &cluster.Result{Out: printed(argv, rows...)}
+			}
+			k.starts(node.Begin{Token: "a0", ID: "1", At: time.Now(), Node: "cpu1"})
+			if c.record {
+				k.ends("a0", offer.Failed, failure.Unknown)
+			}
+			k.restart()
+			for _, token := range []string{"b0", "b1", "b2", "c0", "c1"} {
+				if o := k.found(token); o.Status != c.want || !strings.Contains(o.Reason, c.says) || o.Class != "" {
+					t.Errorf("%s is %s, class %q: %q", token, o.Status, o.Class, o.Reason)
+				}
+			}
+		})
+	}
+}

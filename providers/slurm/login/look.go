@@ -247,6 +247,7 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 	acct := cluster.Histories(rows)
 	traces := map[*batch]cluster.Trace{}
 	var vanished []*job
+	over := map[*job]bool{} // that did not end well, as was found just now
 	for _, j := range gone {
 		t, traced := traces[j.batch]
 		if !traced {
@@ -258,7 +259,11 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 			vanished = append(vanished, j)
 			continue
 		}
+		if !ok && c.takenAway(j, over) {
+			o, ok = c.judge(j, o, "CANCELLED", 0, 0), true
+		}
 		if ok {
+			over[j] = o.Status != offer.Completed
 			c.count(j, o)
 			list = append(list, o)
 			continue
@@ -266,8 +271,12 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 		if err := c.missed(j); err != nil {
 			return nil, err
 		}
-		if o := j.last; o.Status == offer.Queued && o.Reason != astray {
-			o.Reason, o.Expected = astray, time.Time{}
+		why := astray
+		if c.comesAfterGone(j, gone) {
+			why = awaited
+		}
+		if o := j.last; o.Status == offer.Queued && o.Reason != why {
+			o.Reason, o.Expected = why, time.Time{}
 			list = append(list, o)
 		}
 	}
@@ -275,8 +284,43 @@ func (c *campaign) leftQueue(ctx context.Context, gone []*job, by map[cluster.Pl
 	return append(list, back...), err
 }
 
-// astray is told of a job that was never seen to start and that Slurm has lost.
-const astray = "neither Slurm's queue nor its accounting has it; it is looked for again in a minute"
+// astray is told of a job that was never seen to start and that Slurm has lost,
+// awaited of one that Slurm may have taken away for what it comes after.
+const (
+	astray  = "neither Slurm's queue nor its accounting has it; it is looked for again in a minute"
+	awaited = "Slurm has taken it from its queue, with what it comes after, and its accounting has yet to say how that ended"
+)
+
+// takenAway reports whether Slurm has ended a job that is gone from its queue for
+// what it comes after, which did not end well: it could not have run, whenever
+// accounting comes to say so. over are ends that are not told yet.
+func (c *campaign) takenAway(j *job, over map[*job]bool) bool {
+	return j.last.Status == offer.Queued && !c.claimed(j) && slices.ContainsFunc(j.after, func(t string) bool {
+		p := c.jobs[c.heir(t)]
+		if p == nil {
+			return node.Spool(c.spool).Unmet(t)
+		}
+		return over[p] || p.ended && p.last.Status != offer.Completed
+	}) && c.hasFailedBefore(j)
+}
+
+// comesAfterGone reports whether something a job comes after is gone from the
+// queue, too, or had another element of its array that did not end well, for
+// which Slurm may take this one away; see dropped.
+func (c *campaign) comesAfterGone(j *job, gone []*job) bool {
+	return slices.ContainsFunc(j.after, func(t string) bool {
+		p := c.jobs[c.heir(t)]
+		if p == nil || slices.Contains(gone, p) {
+			return p != nil
+		}
+		for _, like := range p.batch.jobs {
+			if like.ended && like.last.Status != offer.Completed {
+				return true
+			}
+		}
+		return false
+	})
+}
 
 // accountRest is how long accounting is left alone in a watch that has asked
 // it accountFree times. sacct costs the database more than squeue costs
