@@ -45,11 +45,13 @@ func GoesOn(p *lang.Phase, job *state.Job, k int) bool {
 }
 
 // Worked is how long the last launch of a job ran, together with those whose work
-// it went on with.
+// it went on with: a launch between that failed leaves the checkpoints of those
+// before it. How much of its own time it kept nobody knows; none of it counts.
 func Worked(p *lang.Phase, job *state.Job) (d time.Duration) {
-	last := len(job.Attempts) - 1
-	for k := last; k >= 0 && (k == last || GoesOn(p, job, k)); k-- {
-		d += Elapsed(&job.Attempts[k])
+	for k := range job.Attempts {
+		if k == len(job.Attempts)-1 || GoesOn(p, job, k) {
+			d += Elapsed(&job.Attempts[k])
+		}
 	}
 	return d
 }

@@ -25,8 +25,8 @@ func TimesOf(p *lang.Phase, job *state.Job) (Times, bool) {
 	if last == nil || last.Ended.IsZero() {
 		return Times{}, false
 	}
-	t := Times{Run: Elapsed(last), Queue: Waited(&job.Attempts[0])}
-	if t.Run <= 0 {
+	t := Times{Run: Worked(p, job), Queue: Waited(&job.Attempts[0])}
+	if Elapsed(last) <= 0 {
 		return Times{}, false
 	}
 	from := -1 // the launch before that started
@@ -37,7 +37,7 @@ func TimesOf(p *lang.Phase, job *state.Job) (Times, bool) {
 		if from >= 0 {
 			ran, until := Elapsed(&job.Attempts[from]), max(0, job.Attempts[k].Started.Sub(job.Attempts[from].Started))
 			if GoesOn(p, job, from) {
-				t.Run, t.Queue = t.Run+ran, t.Queue+max(0, until-ran)
+				t.Queue += max(0, until-ran)
 			} else {
 				t.Retry += until
 			}

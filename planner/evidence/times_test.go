@@ -62,6 +62,9 @@ func TestSegmentsAreNoRetries(t *testing.T) {
 			if !ok || got != c.want {
 				t.Errorf("%+v, not %+v", got, c.want)
 			}
+			if worked := Worked(c.phase, &state.Job{Attempts: c.attempts}); worked != got.Run {
+				t.Errorf("worked %s, and ran %s", worked, got.Run)
+			}
 			if last := c.attempts[len(c.attempts)-1]; got.Total() != last.Ended.Sub(at(0)) {
 				t.Errorf("%v do not add up to the time from hand-over to end", got)
 			}

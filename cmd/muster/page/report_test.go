@@ -11,7 +11,8 @@ import (
 )
 
 // TestASegmentIsNoRetry: a report counts as retried and failed what came to
-// nothing, and not the segments of a chain, whose time is the job's.
+// nothing, and not the segments of a chain, whose time is the job's: also where a
+// launch between failed, for the checkpoint of the one before is still there.
 func TestASegmentIsNoRetry(t *testing.T) {
 	const src = `
 campaign "test" {}
@@ -36,7 +37,7 @@ phase "train" {
 		hours           float64
 	}{
 		{"segments", []state.Attempt{launch(0, "walltime"), launch(1, "walltime"), launch(2, "")}, 0, 0, 3},
-		{"a segment and a failure", []state.Attempt{launch(0, "walltime"), launch(1, "node_failure"), launch(2, "")}, 1, 1, 1},
+		{"a segment and a failure", []state.Attempt{launch(0, "walltime"), launch(1, "node_failure"), launch(2, "")}, 1, 1, 2},
 	} {
 		st := state.New("test")
 		address := c.Phases[0].Address(0)
