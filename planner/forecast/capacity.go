@@ -97,8 +97,10 @@ func poolCapacity(p offer.Pool, ours int64) capacity {
 	return c
 }
 
-// Held is what a job of a shape holds of a pool, as poolCapacity counts it.
+// Held is what a job of a shape holds of a pool, as poolCapacity counts it: what
+// its nodes give it.
 func Held(p offer.Pool, s offer.Shape) int64 {
+	s = s.Given()
 	if p.HasDevices() {
 		return int64(s.GPUs)
 	}

@@ -111,3 +111,16 @@ func given(cpus int, g Group) Group {
 	g.Decision.Price.CPUs = cpus
 	return g
 }
+
+// TestHeldAsGiven: two GPUs over three nodes are one of each, in what is charged
+// and in what the job holds.
+func TestHeldAsGiven(t *testing.T) {
+	t.Parallel()
+	s := offer.Shape{CPUs: 4, GPUs: 2, Nodes: 3}
+	if got := Held(offer.Pool{Word: "partition", GPUs: 1, Total: 6}, s); got != 3 {
+		t.Errorf("%d GPUs are held, not 3", got)
+	}
+	if got := Held(offer.Pool{Word: "partition", CPUs: 4, Total: 24}, s); got != 6 {
+		t.Errorf("%d cores are held, not 6", got)
+	}
+}
