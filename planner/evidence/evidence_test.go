@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -16,6 +17,19 @@ func took(pool string, minutes int) *state.Job {
 	return &state.Job{Status: state.Completed, Attempts: []state.Attempt{{
 		Backend: "slurm.x", Pool: pool, Started: began, Ended: began.Add(time.Duration(minutes) * time.Minute),
 	}}}
+}
+
+// TestHowFarAModelIsOff: a share of it as long as that is one, and a factor beyond.
+func TestHowFarAModelIsOff(t *testing.T) {
+	for factor, want := range map[float64]string{
+		1: "±0 %", 1.25: "±25 %", 1.99: "±99 %",
+		7.57: "a factor of 7.6 to either side, which its p90 counts up to the walltime: one run there, as a pilot, would tell more",
+		5e8:  "a factor of more than 100, so that nothing but the walltime bounds it: one run there, as a pilot, would tell more",
+	} {
+		if got := off(math.Log(factor)); got != want {
+			t.Errorf("%v: %q, not %q", factor, got, want)
+		}
+	}
 }
 
 // TestPace: a pool on which enough jobs ran is as fast as they were there; of

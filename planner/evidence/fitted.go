@@ -239,8 +239,24 @@ func (f *Fitted) name() {
 			most = max(most, s.unsure)
 		}
 	}
-	f.beyond = f.text + fmt.Sprintf("; %s, and there the model may be off by ±%.0f %%", strings.Join(beyond, ", "), percent(most))
+	f.beyond = f.text + fmt.Sprintf("; %s, and there the model may be off by %s", strings.Join(beyond, ", "), off(most))
 }
+
+// off is how far off a model may be, in words. What is off by more than all of it is
+// so to either side by a factor, and then a law says little: p90 counts that, and
+// no job lasts beyond its walltime.
+func off(deviation float64) string {
+	switch share := percent(deviation); {
+	case share < 100:
+		return fmt.Sprintf("±%.0f %%", share)
+	case share < mostFactor*100:
+		return fmt.Sprintf("a factor of %.1f to either side, which its p90 counts up to the walltime: one run there, as a pilot, would tell more", 1+share/100)
+	}
+	return fmt.Sprintf("a factor of more than %d, so that nothing but the walltime bounds it: one run there, as a pilot, would tell more", mostFactor)
+}
+
+// mostFactor is beyond what factor it does not matter how far a model is off.
+const mostFactor = 100
 
 // percent is what a standard deviation of log t makes.
 func percent(deviation float64) float64 { return 100 * (math.Exp(deviation) - 1) }
