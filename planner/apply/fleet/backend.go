@@ -36,6 +36,7 @@ type Backend struct {
 	Ord   int
 	Berth *freight.Berth // the same, for files
 	Down  string         // why it cannot be asked, "" when it can
+	mute  bool           // it says so itself, and until it says otherwise nothing else tells that it can
 	Full  string         // why nothing may start there until its volume has room
 
 	share   line.Load // of what may run at once

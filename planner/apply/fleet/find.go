@@ -80,7 +80,7 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 		return
 	}
 	b.silent, b.looking = 0, false
-	fl.Reachable(b)
+	fl.speaks(b)
 }
 
 // cannotSay is for jobs of which a backend that answered knows nothing for

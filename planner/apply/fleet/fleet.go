@@ -179,8 +179,20 @@ func (fl *Fleet) lose(c *Contact) {
 	}
 }
 
-// Reachable notes that it answered.
+// speaks is for a backend that says itself that it can be asked again, or has
+// said what its jobs do.
+func (fl *Fleet) speaks(b *Backend) {
+	b.mute = false
+	fl.Reachable(b)
+}
+
+// Reachable notes that it answered. What it answers beside its queue, as it takes
+// a file or a job, or tells what a job wrote down, is no news of a queue that it
+// says it cannot ask.
 func (fl *Fleet) Reachable(b *Backend) {
+	if b.mute {
+		return
+	}
 	if _, lost := fl.State.Away[b.FullName()]; lost { // by an earlier run, too
 		fl.Hear(Answered{b})
 	}

@@ -211,3 +211,36 @@ func TestLostSaysWhereItWasLookedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestAQueueThatSaysItIsMute: a backend that says that it cannot ask its queue
+// does not answer again as it takes jobs or tells what they wrote down
+// themselves, but when it says so, or what they do when it is asked.
+func TestAQueueThatSaysItIsMute(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(fl *Fleet, c *Contact, f *Flight){
+		"its own word": func(fl *Fleet, c *Contact, _ *Flight) {
+			fl.fold(c, providers.Batch{Notes: []providers.Note{{Kind: "reachable", Text: "Slurm answers again"}}})
+		},
+		"it was asked": func(fl *Fleet, c *Contact, f *Flight) {
+			fl.found(c.Lines[0], []*Flight{f}, []offer.Observation{{Token: "t", Presence: offer.Found, Status: offer.Running, Attempt: 1}}, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fl, _, f, _ := one(t, &script{})
+			var notes []string
+			fl.Note = func(_, text string, _ bool) { notes = append(notes, text) }
+			c := f.B.Contact
+			fl.fold(c, providers.Batch{Notes: []providers.Note{{Kind: "unreachable", Text: "squeue said 3 things that cannot be read"}}})
+			fl.fold(c, providers.Batch{Events: []offer.Observation{{Token: "t", Presence: offer.Found, Status: offer.Running, Attempt: 1}}})
+			fl.submitted(f.B, []*Flight{f}, []providers.Submitted{{Token: "t", Handle: "7"}}, nil)
+			if len(notes) != 1 || f.B.Down == "" {
+				t.Errorf("while nothing has changed: %q", notes)
+			}
+			ends(fl, c, f)
+			if len(notes) != 2 || notes[1] != "backend.lab.x answers again" || f.B.Down != "" {
+				t.Errorf("when it answers: %q", notes)
+			}
+		})
+	}
+}

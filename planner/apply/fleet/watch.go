@@ -16,6 +16,7 @@ func (fl *Fleet) watch(c *Contact) {
 		Broke: func(err error) {
 			fl.Post(func() {
 				if !c.Splits() {
+					c.Lines[0].mute = false // it says that anew
 					fl.Unreachable(c.Lines[0], err)
 				}
 				fl.lose(c)
@@ -70,13 +71,14 @@ func (fl *Fleet) noted(c *Contact, n providers.Note) {
 	case "unreachable":
 		if !c.Splits() {
 			fl.Unreachable(c.Lines[0], errors.New(n.Text))
+			c.Lines[0].mute = true
 			return
 		}
 		fl.Note("backend."+c.Name, "backend."+c.Name+": "+n.Text, true)
 		fl.lose(c)
 	case "reachable":
 		if !c.Splits() {
-			fl.Reachable(c.Lines[0])
+			fl.speaks(c.Lines[0])
 			return
 		}
 		fl.Note("backend."+c.Name, "backend."+c.Name+": "+n.Text, false)
