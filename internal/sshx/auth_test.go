@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/muster-run/muster/internal/sshx/sshtest"
 )
 
 // runAgent is an ssh agent that holds keys.
@@ -73,7 +75,7 @@ func locked(t *testing.T) (home, ssh.PublicKey, any) {
 }
 
 // knows points a home at a server as "box".
-func (h home) knows(s *testServer, hostKey ssh.PublicKey, more string) {
+func (h home) knows(s *sshtest.Server, hostKey ssh.PublicKey, more string) {
 	h.t.Helper()
 	h.write("config", more+boxConfig(s))
 	h.write("known_hosts", knownLine(s, hostKey))
@@ -106,7 +108,7 @@ func TestNamedKeysAreShownFirst(t *testing.T) {
 	h, pub, raw := locked(t)
 	hostKey := newKey(t)
 	s := serve(t, []ssh.Signer{hostKey}, pub)
-	s.set(func(c *ssh.ServerConfig) { c.MaxAuthTries = 2 })
+	s.Set(func(c *ssh.ServerConfig) { c.MaxAuthTries = 2 })
 	var others []any
 	for i := range 8 {
 		name := fmt.Sprintf("other%d", i)
@@ -138,7 +140,7 @@ func TestKeysThatCannotBeUsedAreTold(t *testing.T) {
 	wantError(t, connect(t, h, Target{}), Auth, "chmod 600 "+h.path("open"), h.path("broken"), "the ssh agent does not answer", "no key could be shown")
 	wantError(t, connect(t, h, Target{IdentityFile: "~/.ssh/absent"}), Config, "cannot read identity_file", "absent")
 
-	s.set(func(c *ssh.ServerConfig) {
+	s.Set(func(c *ssh.ServerConfig) {
 		c.KeyboardInteractiveCallback = func(_ ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
 			_, err := ask("", "", []string{"Code: "}, []bool{false})
 			return nil, err
@@ -195,7 +197,7 @@ func TestUserCertificates(t *testing.T) {
 	pub := h.key("id_ed25519", "")
 	s := serve(t, []ssh.Signer{hostKey})
 	checker := ssh.CertChecker{IsUserAuthority: func(k ssh.PublicKey) bool { return string(k.Marshal()) == string(authority.PublicKey().Marshal()) }}
-	s.set(func(c *ssh.ServerConfig) { c.PublicKeyCallback = checker.Authenticate })
+	s.Set(func(c *ssh.ServerConfig) { c.PublicKeyCallback = checker.Authenticate })
 	cert := &ssh.Certificate{Key: pub, CertType: ssh.UserCert, ValidPrincipals: []string{"someone"}, ValidBefore: ssh.CertTimeInfinity}
 	if err := cert.SignCert(rand.Reader, authority); err != nil {
 		t.Fatal(err)

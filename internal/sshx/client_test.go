@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/muster-run/muster/internal/sshx/sshtest"
 )
 
 // setting is a server and a client that knows it as "box".
-func setting(t *testing.T, extra string) (*testServer, *Client) {
+func setting(t *testing.T, extra string) (*sshtest.Server, *Client) {
 	t.Helper()
 	h, hostKey := newHome(t), newKey(t)
 	s := serve(t, []ssh.Signer{hostKey}, h.key("id_ed25519", ""))
@@ -26,12 +28,12 @@ func setting(t *testing.T, extra string) (*testServer, *Client) {
 	return s, c
 }
 
-func boxConfig(s *testServer) string {
-	return fmt.Sprintf("Host box\n HostName 127.0.0.1\n Port %d\n User someone\n", s.port())
+func boxConfig(s *sshtest.Server) string {
+	return fmt.Sprintf("Host box\n HostName 127.0.0.1\n Port %d\n User someone\n", s.Port())
 }
 
-func knownLine(s *testServer, key ssh.PublicKey) string {
-	return fmt.Sprintf("[127.0.0.1]:%d %s\n", s.port(), authorized(key))
+func knownLine(s *sshtest.Server, key ssh.PublicKey) string {
+	return fmt.Sprintf("[127.0.0.1]:%d %s\n", s.Port(), authorized(key))
 }
 
 func TestRun(t *testing.T) {
@@ -73,7 +75,7 @@ func (nil0) Read([]byte) (int, error) { select {} }
 
 func TestManyCommandsShareOneConnection(t *testing.T) {
 	s, c := setting(t, "")
-	s.maxSessions = 3
+	s.Sessions = 3
 	var work sync.WaitGroup
 	for i := range 40 {
 		work.Go(func() {
@@ -84,11 +86,11 @@ func TestManyCommandsShareOneConnection(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if n := s.connections.Load(); n != 1 {
+	if n := s.Connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
-	if s.peak.Load() > 3 || s.refused.Load() == 0 {
-		t.Errorf("peak %d, refused %d: the limit was not tried", s.peak.Load(), s.refused.Load())
+	if s.Peak.Load() > 3 || s.Refused.Load() == 0 {
+		t.Errorf("peak %d, refused %d: the limit was not tried", s.Peak.Load(), s.Refused.Load())
 	}
 }
 
@@ -97,7 +99,7 @@ func TestManyCommandsShareOneConnection(t *testing.T) {
 func TestCommandsThatGoOnTakeNoPlaces(t *testing.T) {
 	for _, places := range []int{1, maxSessions} {
 		s, c := setting(t, "")
-		s.maxSessions = places
+		s.Sessions = places
 		dir := t.TempDir()
 		for i := range places {
 			st, err := c.Open(context.Background(), fmt.Sprintf("trap '' PIPE; until [ -e %s/stop ]; do sleep 0.1; done; : >%s/%d", dir, dir, i))
@@ -110,23 +112,23 @@ func TestCommandsThatGoOnTakeNoPlaces(t *testing.T) {
 		if _, err := c.Run(context.Background(), "echo on", nil, &out); err != nil || out.String() != "on\n" {
 			t.Errorf("of %d: %q, %v", places, &out, err)
 		}
-		if n := s.connections.Load(); n != 2 {
+		if n := s.Connections.Load(); n != 2 {
 			t.Errorf("of %d: %d connections", places, n)
 		}
 		if err := os.WriteFile(dir+"/stop", nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c.Close()
-		s.stop() // when all of them have ended
+		s.Stop() // when all of them have ended
 	}
 }
 
 func TestAServerThatAllowsNoSession(t *testing.T) {
 	s, c := setting(t, "")
-	s.maxSessions = 0
+	s.Sessions = 0
 	_, err := c.Run(context.Background(), "true", nil, nil)
 	wantError(t, err, Config, "opens no session", "MaxSessions")
-	if n := s.connections.Load(); n != 1 {
+	if n := s.Connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
 }
@@ -138,7 +140,7 @@ func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.ReadFull(st, make([]byte, 6))
-	s.cut()
+	s.Cut()
 	if _, err := io.ReadAll(st); !isUnreachable(err) {
 		t.Errorf("read: %v", err)
 	}
@@ -148,7 +150,7 @@ func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
 	if _, err := c.Run(context.Background(), "true", nil, nil); err != nil {
 		t.Error(err)
 	}
-	if n := s.connections.Load(); n != 2 {
+	if n := s.Connections.Load(); n != 2 {
 		t.Errorf("%d connections", n)
 	}
 }

@@ -179,7 +179,7 @@ func TestAlgorithmList(t *testing.T) {
 func TestOldServers(t *testing.T) {
 	hostKey := newKey(t)
 	s, h := box(t, hostKey)
-	s.set(func(c *ssh.ServerConfig) {
+	s.Set(func(c *ssh.ServerConfig) {
 		c.Ciphers, c.KeyExchanges = []string{"aes128-cbc"}, []string{"diffie-hellman-group1-sha1"}
 	})
 	h.knows(s, hostKey.PublicKey(), "")

@@ -13,13 +13,14 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/sshx/sshtest"
 )
 
 func TestProxyJump(t *testing.T) {
 	h := newHome(t)
 	me := h.key("id_ed25519", "")
 	keys := []ssh.Signer{newKey(t), newKey(t), newKey(t)}
-	var servers []*testServer
+	var servers []*sshtest.Server
 	known := ""
 	for _, k := range keys {
 		s := serve(t, []ssh.Signer{k}, me)
@@ -27,7 +28,7 @@ func TestProxyJump(t *testing.T) {
 		known += knownLine(s, k.PublicKey())
 	}
 	h.write("known_hosts", known)
-	h.write("config", fmt.Sprintf("Host one\n HostName 127.0.0.1\n Port %d\nHost box\n ProxyJump one,someone@127.0.0.1:%d\n%s", servers[0].port(), servers[1].port(), boxConfig(servers[2])))
+	h.write("config", fmt.Sprintf("Host one\n HostName 127.0.0.1\n Port %d\nHost box\n ProxyJump one,someone@127.0.0.1:%d\n%s", servers[0].Port(), servers[1].Port(), boxConfig(servers[2])))
 	before := runtime.NumGoroutine()
 	c := New(Target{Host: "box"}, h.options())
 	var out bytes.Buffer
@@ -35,19 +36,19 @@ func TestProxyJump(t *testing.T) {
 		t.Fatalf("%q, %v", &out, err)
 	}
 	for i, s := range servers {
-		if s.connections.Load() != 1 {
-			t.Errorf("server %d took %d connections", i, s.connections.Load())
+		if s.Connections.Load() != 1 {
+			t.Errorf("server %d took %d connections", i, s.Connections.Load())
 		}
 	}
 	c.Close()
 	for _, s := range servers {
-		s.stop()
+		s.Stop()
 	}
 	settle(t, before)
 
 	h.write("config", "Host box\n ProxyJump other\nHost other\n ProxyJump box\n")
 	wantError(t, connect(t, h, Target{}), Config, "round in circles")
-	h.write("config", fmt.Sprintf("Host box\n ProxyJump 127.0.0.1:%d\n", servers[0].port()))
+	h.write("config", fmt.Sprintf("Host box\n ProxyJump 127.0.0.1:%d\n", servers[0].Port()))
 	wantError(t, connect(t, h, Target{}), Unreachable, "127.0.0.1")
 }
 
@@ -114,11 +115,11 @@ func TestASilentLinkIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deaf.Store(true)
+	s.Deaf.Store(true)
 	_, err = st.Wait()
 	wantError(t, err, Unreachable, "connection to box", "nothing was heard")
 	c.Close()
-	s.stop()
+	s.Stop()
 	settle(t, before)
 }
 
@@ -192,7 +193,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 	for range 5 {
 		wantError(t, c.Connect(context.Background()), Auth)
 	}
-	if n := s.connections.Load(); n != 1 {
+	if n := s.Connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
 }

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/muster-run/muster/internal/sshx/sshtest"
 )
 
 // box is a server with the given host keys and a home whose key it lets in.
-func box(t *testing.T, keys ...ssh.Signer) (*testServer, home) {
+func box(t *testing.T, keys ...ssh.Signer) (*sshtest.Server, home) {
 	t.Helper()
 	h := newHome(t)
 	s := serve(t, keys, h.key("id_ed25519", ""))
@@ -53,7 +55,7 @@ func TestAChangedKeyIsRefused(t *testing.T) {
 	h.write("known_hosts", "# comment\n\n"+knownLine(s, was.PublicKey()))
 	for _, accept := range []bool{false, true} {
 		wantError(t, connect(t, h, Target{AcceptNew: accept}), HostKey, "has changed", h.path("known_hosts")+":3",
-			ssh.FingerprintSHA256(was.PublicKey()), ssh.FingerprintSHA256(is.PublicKey()), "ssh-keygen -R '[127.0.0.1]:"+fmt.Sprint(s.port())+"'")
+			ssh.FingerprintSHA256(was.PublicKey()), ssh.FingerprintSHA256(is.PublicKey()), "ssh-keygen -R '[127.0.0.1]:"+fmt.Sprint(s.Port())+"'")
 	}
 }
 
@@ -120,7 +122,7 @@ func TestKnownHostsLines(t *testing.T) {
 	s, h := box(t, key)
 	salt := []byte("12345678901234567890")
 	k := authorized(key.PublicKey())
-	name := fmt.Sprintf("[127.0.0.1]:%d", s.port())
+	name := fmt.Sprintf("[127.0.0.1]:%d", s.Port())
 	for text, known := range map[string]bool{
 		"127.0.0.1 " + k:                  true, // as ssh: without a port, where none has it
 		"127.0.0.* " + k:                  true,

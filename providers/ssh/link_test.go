@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/muster-run/muster/internal/sshx/sshtest"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -32,15 +33,13 @@ func TestCutLink(t *testing.T) {
 		})
 	}()
 	<-watching
-	h.cut()
+	h.Cut()
 	wantFault(t, <-ended, providers.Unreachable, "runs on")
 	if _, err := s.Pools(t.Context(), b.Name); err != nil {
 		t.Error(err)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.dials != 2 {
-		t.Errorf("%d connections were made, want one and another", h.dials)
+	if n := h.Connections.Load(); n != 2 {
+		t.Errorf("%d connections were made, want one and another", n)
 	}
 }
 
@@ -54,27 +53,25 @@ func TestOneConnectionForAll(t *testing.T) {
 	if err := errors.Join(asked(t, s, b), asked(t, s, second)); err != nil {
 		t.Fatal(err)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.dials != 1 {
-		t.Errorf("%d connections for two backends on one host", h.dials)
+	if n := h.Connections.Load(); n != 1 {
+		t.Errorf("%d connections for two backends on one host", n)
 	}
 }
 
 func TestRefusedKey(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t)
-	h.mu.Lock()
-	h.config.NoClientAuth = false
-	h.config.PublicKeyCallback = func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) { return nil, errors.New("no") }
-	h.mu.Unlock()
+	h.Set(func(c *ssh.ServerConfig) {
+		c.NoClientAuth = false
+		c.PublicKeyCallback = func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) { return nil, errors.New("no") }
+	})
 	wantFault(t, asked(t, provider(t, h), backendOn(t, h, shared)), providers.Auth)
 }
 
 func TestChangedHostKey(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t)
-	other, _ := key(t)
+	other, _ := sshtest.Key(t, "")
 	h.writeHome(other.PublicKey())
 	wantFault(t, asked(t, provider(t, h), backendOn(t, h, shared)), providers.Auth, "known_hosts:1")
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/sshx/sshtest"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/providertest"
@@ -24,8 +25,8 @@ import (
 func newOpenSSH(t *testing.T, sshd string) *testHost {
 	t.Helper()
 	s := newTestHost(t)
-	s.stop() // the port is free now, and its own
-	hostKey, private := key(t)
+	s.Stop() // the port is free now, and its own
+	hostKey, private := sshtest.Key(t, "")
 	user, err := ssh.ParsePrivateKey(read(t, s.ours("id")))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func newOpenSSH(t *testing.T, sshd string) *testHost {
 			conf += " " + v
 		}
 	}
-	for name, text := range map[string][]byte{"host_key": private, "authorized_keys": ssh.MarshalAuthorizedKey(user.PublicKey()), "sshd_config": []byte(conf + "\n")} {
+	for name, text := range map[string][]byte{"host_key": []byte(private), "authorized_keys": ssh.MarshalAuthorizedKey(user.PublicKey()), "sshd_config": []byte(conf + "\n")} {
 		if err := os.WriteFile(s.ours(name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -240,8 +240,8 @@ func TestOneHostAway(t *testing.T) {
 		t.Errorf("with both: %v", got)
 	}
 	addr := hosts[1].addr
-	reopen := sync.OnceFunc(func() { hosts[1].listen(addr) })
-	hosts[1].stop()
+	reopen := sync.OnceFunc(func() { hosts[1].Listen(addr) })
+	hosts[1].Stop()
 	if got, why := presences(); got != [3]offer.Presence{offer.Found, offer.Unknown, offer.Unknown} || !strings.Contains(why, "h2") {
 		t.Errorf("without h2: %v, %q", got, why)
 	}
@@ -312,7 +312,7 @@ func TestAllHostsAway(t *testing.T) {
 	t.Parallel()
 	s, b, hosts := several(t, 2)
 	for _, h := range hosts {
-		h.stop()
+		h.Stop()
 	}
 	_, err := s.Find(t.Context(), b.Name, []string{tokenOf(b, 1)})
 	wantFault(t, err, providers.Unreachable)

@@ -104,7 +104,7 @@ func TestConformance(t *testing.T) {
 		Restart: func(t *testing.T, p providers.Provider) providers.Provider {
 			h := find(t)
 			hosttest.Kill(t, h.spool())
-			h.cut()
+			h.Cut()
 			_ = p.(*SSH).Close()
 			return provider(t, h)
 		},
