@@ -44,7 +44,10 @@ func (e *engine) continueApproval() {
 	if e.approval = approval.Open(e.st, e.Plan.Digest); e.approval != "" {
 		return
 	}
-	if e.Plan.Counts.Changes() {
+	switch c := e.Plan.Counts; {
+	case c.Watches():
+		e.halt(standing.Beyond, "") // nothing is; and nothing starts
+	case c.Changes():
 		e.halt(standing.Beyond, "the campaign as it is now was never approved: run muster apply")
 	}
 }

@@ -248,6 +248,22 @@ func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
 	}
 }
 
+// TestOnceWatchesWhatRunsAlready: where nothing is to be started, nothing is
+// beyond what was approved, however the campaign changed since; nor is anything
+// started then.
+func TestOnceWatchesWhatRunsAlready(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.result = func(providers.Job, int) result { return result{hang: true} }
+	s.conf = detached
+	s.must(t.Context())
+	s.write("campaign \"c\" {\n  max_parallel = 3\n}\n" + grid)
+	s.conf = once
+	if o := s.must(t.Context()); o.Stopped != standing.None || o.Why != "" || o.Next != "muster apply -once" || o.Running+o.Queued != 6 || o.Handed != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
 // brokenChain is a chain that was handed over, and of which one job has failed
 // since.
 func brokenChain(t *testing.T) *stage {

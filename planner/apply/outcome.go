@@ -30,7 +30,9 @@ func (e *engine) counts() standing.Outcome {
 // outcome is how the run ended.
 func (e *engine) outcome() standing.Outcome {
 	o := e.counts()
-	o.Stopped, o.Why = e.halted, e.why
+	if o.Stopped, o.Why = e.halted, e.why; o.Stopped == standing.Beyond && o.Why == "" {
+		o.Stopped = standing.None
+	}
 	o.Deleted, o.Undeleted = e.deletion.Gone, e.deletion.Left
 	o.Handed, o.First, o.Spent = e.fleet.Handed, e.first, e.budgets.Spent.Text()
 	if o.Stopped == standing.None {
