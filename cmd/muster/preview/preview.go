@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/place"
@@ -58,6 +59,9 @@ func Scripts(c *lang.Campaign, plan *planner.Plan, pools []offer.Pool) (string, 
 			if s.variant == lang.SmokeRun {
 				address = state.SmokeAddress(address)
 			}
+			if s.at.Backend == "" {
+				address += ", which has no place yet"
+			}
 			fmt.Fprintf(&b, "# %s\n%s\n", term.CleanLine(address), scriptText(r))
 		}
 	}
@@ -95,7 +99,9 @@ func inputPaths(p *lang.Phase, i int, name, workdir string) []string {
 
 func scriptText(r lang.Rendered) string {
 	var b strings.Builder
-	b.WriteString("cd " + r.Dir + "\n")
+	if r.Dir != "" {
+		b.WriteString("cd " + folder(r.Dir) + "\n")
+	}
 	for _, e := range r.Env {
 		b.WriteString("export " + e.Name + "=" + quoted(e.Value) + "\n")
 	}
@@ -111,6 +117,17 @@ func scriptText(r lang.Rendered) string {
 	}
 	b.WriteString(strings.TrimRight(r.Shell, "\n") + "\n")
 	return term.Clean(b.String())
+}
+
+// folder is a path as a POSIX shell takes it, whose ~ is a home.
+func folder(dir string) string {
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+		return "~/" + shell.Quote(rest)
+	}
+	if dir == "~" {
+		return dir
+	}
+	return shell.Quote(dir)
 }
 
 // quoted is a word as a POSIX shell takes it.

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -45,6 +46,42 @@ phase "say" {
 	out, err := exec.Command("sh", "-c", text).CombinedOutput()
 	if err != nil || string(out) != "it's|" {
 		t.Errorf("%v, printed %q, of\n%s", err, out, text)
+	}
+}
+
+// TestFoldersOfScripts: a workdir is a word of the shell whatever it holds, and a
+// job without a place, whose folder is not known, goes to none.
+func TestFoldersOfScripts(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for name, workdir := range map[string]string{
+		"plain": home + "/plain", "with spaces": home + "/my work; false", "with a quote": home + "/it's", "at home": "~/my work", "home": "~", "nowhere": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			full := strings.Replace(workdir, "~", home, 1)
+			at := place.Decision{Backend: "local.local"}
+			if workdir == "" {
+				at, full = place.Decision{}, home
+			}
+			if err := os.MkdirAll(full, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			c := campaign(t, "campaign \"c\" {}\nbackend \"local\" \"local\" { workdir = \""+workdir+"\" }\nphase \"p\" {\n  job { command = [\"pwd\", \"-P\"] }\n}\n")
+			pp := &planner.PhasePlan{Phase: c.Phases[0], Kind: []planner.Kind{planner.Run}, Placements: []place.Decision{{}, at}, Place: []uint16{1}}
+			text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}}, nil)
+			if err != nil || diags.HasErrors() {
+				t.Fatal(err, diags)
+			}
+			if workdir == "" && (strings.Contains(text, "cd ") || !strings.Contains(text, "no place yet")) {
+				t.Errorf("a job without a place:\n%s", text)
+			}
+			sh := exec.Command("sh", "-ec", text)
+			sh.Dir = home
+			out, err := sh.CombinedOutput()
+			if got := strings.TrimSpace(string(out)); err != nil || got != full {
+				t.Errorf("%v: it runs in %q, not %q\n%s", err, got, full, text)
+			}
+		})
 	}
 }
 
