@@ -5,6 +5,7 @@ package preview
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -51,7 +52,7 @@ func Scripts(c *lang.Campaign, plan *planner.Plan, pools []offer.Pool) (string, 
 			return b.String(), nil, err
 		}
 		for _, s := range list {
-			r, diags := pp.Phase.Render(s.cell, siteOfStart(c, pp, s))
+			r, diags := pp.Phase.Render(s.cell, siteOfStart(c, pp, s, pools))
 			if diags.HasErrors() {
 				return b.String(), diags, nil
 			}
@@ -68,12 +69,12 @@ func Scripts(c *lang.Campaign, plan *planner.Plan, pools []offer.Pool) (string, 
 	return b.String(), nil, nil
 }
 
-func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start) lang.Site {
+func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start, pools []offer.Pool) lang.Site {
 	d := at.at
 	s := lang.Site{Variant: at.variant, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
 	for _, b := range c.Backends {
 		if b.Address() == d.Backend {
-			s.Workdir = site.Workdir(c, b)
+			s.Workdir = workdir(c, b, pools, d.Pool)
 		}
 	}
 	if pp.Phase.Source != nil {
@@ -81,6 +82,12 @@ func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start) lang.Site {
 	}
 	s.Input = func(name string) []string { return inputPaths(pp.Phase, at.cell, name, s.Workdir) }
 	return s
+}
+
+// workdir is a backend's as the jobs of one of its pools are told it.
+func workdir(c *lang.Campaign, b *lang.Backend, pools []offer.Pool, pool string) string {
+	of := slices.DeleteFunc(slices.Clone(pools), func(p offer.Pool) bool { return p.Backend != b.Address() })
+	return site.AtHome(site.Workdir(c, b), of, pool)
 }
 
 // inputPaths is where an input's files lie when they lie in the same workdir.

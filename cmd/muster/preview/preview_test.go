@@ -85,6 +85,24 @@ func TestFoldersOfScripts(t *testing.T) {
 	}
 }
 
+// TestHomeIsThatOfThePlace: ~ is shown as the jobs of a pool are told it.
+func TestHomeIsThatOfThePlace(t *testing.T) {
+	t.Parallel()
+	c := campaign(t, "campaign \"c\" {}\nbackend \"local\" \"local\" { workdir = \"~/my work\" }\nphase \"p\" {\n  job { command = \"true\" }\n}\n")
+	pp := &planner.PhasePlan{Phase: c.Phases[0], Kind: []planner.Kind{planner.Run}, Placements: []place.Decision{{}, {Backend: "local.local", Pool: "b"}}, Place: []uint16{1}}
+	pools := []offer.Pool{{Backend: "local.other", Name: "b", Home: "/elsewhere"}, {Backend: "local.local", Name: "b", Home: "/home/ada"}}
+	text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}}, pools)
+	if err != nil || diags.HasErrors() || !strings.Contains(text, "cd '/home/ada/my work'\n") {
+		t.Errorf("%v %v: %s", err, diags, text)
+	}
+	d := pp.Placements[1]
+	d.Backend = "slurm.x"
+	c.Backends = append(c.Backends, &lang.Backend{Type: "slurm", Name: "x", Workdir: "~/my work"})
+	if got := likes(c, pp.Phase, []start{{0, lang.Run, d}}, []offer.Pool{{Backend: "slurm.x", Name: "b", Home: "/home/ada"}}); len(got) != 1 || got[0].job.Workdir != "/home/ada/my work" {
+		t.Errorf("its folder in an array: %+v", got)
+	}
+}
+
 // Element comes after like element only where each reads one, and no two the
 // same.
 func TestOneToOne(t *testing.T) {

@@ -40,7 +40,7 @@ func (l *likeJobs) what() string {
 // writeSlurm writes what sbatch would be given for a phase. Ids, and paths that
 // hold one, are known only then.
 func writeSlurm(b *strings.Builder, c *lang.Campaign, pp *planner.PhasePlan, list []start, pools []offer.Pool) error {
-	for _, like := range likes(c, pp.Phase, list) {
+	for _, like := range likes(c, pp.Phase, list, pools) {
 		var pool offer.Pool
 		for _, p := range pools {
 			if p.Backend == like.backend.Name && p.Name == like.job.Pool {
@@ -82,7 +82,7 @@ func (l *likeJobs) cut(sizes []int) string {
 }
 
 // likes gathers what would start on Slurm by what it has in common.
-func likes(c *lang.Campaign, p *lang.Phase, list []start) (out []*likeJobs) {
+func likes(c *lang.Campaign, p *lang.Phase, list []start, pools []offer.Pool) (out []*likeJobs) {
 	for _, s := range list {
 		if !strings.HasPrefix(s.at.Backend, "slurm.") {
 			continue
@@ -104,7 +104,7 @@ func likes(c *lang.Campaign, p *lang.Phase, list []start) (out []*likeJobs) {
 		for _, b := range c.Backends {
 			if b.Address() == d.Backend {
 				like := &likeJobs{backend: setting.Backend(c, b, ""), job: j, count: 1, apart: smoke && !p.Smoke.Parallel}
-				like.job.Workdir, like.job.Setup, like.job.After = setting.Workdir(c, b), []string{b.Setup}, after(p)
+				like.job.Workdir, like.job.Setup, like.job.After = workdir(c, b, pools, d.Pool), []string{b.Setup}, after(p)
 				if b.Setup == "" {
 					like.job.Setup = nil
 				}
