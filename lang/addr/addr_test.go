@@ -116,7 +116,7 @@ func TestSelect(t *testing.T) {
 		`phase.student`:             `did you mean "students"`,
 		`students`:                  `did you mean "phase.students"`,
 		`N=384`:                     "ambiguous",
-		`phase.students["N=384"]`:   "end with *",
+		`phase.students["N=384"]`:   "Where you leave axes out",
 		`phase.students["sed=1,*"]`: `there is no axis "sed"`,
 		`seed=9`:                    "No job matches",
 		`s42_N38`:                   `did you mean "s42_N384"`,
@@ -130,6 +130,53 @@ func TestSelect(t *testing.T) {
 				t.Errorf("got %v, want %s", ds.Err(), want)
 			}
 		})
+	}
+}
+
+// TestASelectionIsMendedByWhatItSays: what a message says to type instead is of as
+// many axes as the phase has, survives a shell, and selects what was meant.
+func TestASelectionIsMendedByWhatItSays(t *testing.T) {
+	t.Parallel()
+	all := append(jobs(), Candidate{Job{"short", "N=384"}, ""}, Candidate{Job{"short", "N=2"}, ""},
+		Candidate{Job{"named", `s="a b",z=1`}, ""}, Candidate{Job{"other", `s="a b"`}, ""}, Candidate{Job{"other", "s=\"it's\""}, ""})
+	for in, want := range map[string]struct {
+		say  string // between single quotes
+		hits int
+	}{
+		`N=38*`:                   {`phase.teachers["N=38*"]`, 1},
+		`s=a b`:                   {`phase.named["s=\"a b\",*"]`, 1},
+		`s="a b"`:                 {`phase.named["s=\"a b\",*"]`, 1},
+		`phase.students["N=384"]`: {`phase.students["N=384,*"]`, 3},
+		`phase.named["s=a b"]`:    {`phase.named["s=\"a b\",*"]`, 1},
+		`phase.short["N=7"]`:      {},
+		`phase.*["N=384,seed=7"]`: {},
+	} {
+		_, ds := Select([]string{in}, all)
+		if !ds.HasErrors() {
+			t.Errorf("%s selects", in)
+			continue
+		}
+		text := ds.Err().Error()
+		if want.say == "" {
+			if strings.Contains(text, "*\"]'") {
+				t.Errorf("%s: %s", in, text)
+			}
+			continue
+		}
+		if !strings.Contains(text, "'"+want.say+"'") {
+			t.Errorf("%s: %s", in, text)
+		}
+		if got, ds := Select([]string{want.say}, all); ds.HasErrors() || len(got) != want.hits {
+			t.Errorf("%s selects %d: %v", want.say, len(got), ds.Err())
+		}
+	}
+	one := []Candidate{{Job{"p", "i=1"}, ""}, {Job{"q", "i=1,j=1"}, ""}}
+	if _, ds := Select([]string{"i=*"}, one); !strings.Contains(ds.Err().Error(), `'phase.p["i=*"]'`) {
+		t.Error(ds.Err())
+	}
+	quoted := []Candidate{{Job{"p", `s="it's"`}, ""}, {Job{"q", `s="it's"`}, ""}}
+	if _, ds := Select([]string{"s=it's"}, quoted); !strings.Contains(ds.Err().Error(), `'phase.p["s=\"it'\''s\""]'`) {
+		t.Error(ds.Err())
 	}
 }
 

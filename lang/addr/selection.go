@@ -227,7 +227,7 @@ func Select(texts []string, jobs []Candidate) ([]int, diag.List) {
 			continue
 		case sel.Phase == "" && sel.Label == "":
 			if phases := phasesOf(jobs, hits); len(phases) > 1 {
-				ds.Errorf("The address is ambiguous", "%q selects jobs of %s. Say which phase: 'phase.%s[\"%s,*\"]'.", clip(text), strings.Join(phases, ", "), phases[0], clip(text))
+				ds.Errorf("The address is ambiguous", "%s selects jobs of %s. Say which phase: %s.", clip(text), strings.Join(phases, ", "), sel.within(phases[0], jobs))
 				continue
 			}
 		}
@@ -286,10 +286,41 @@ func (s Selection) unknown(jobs []Candidate) string {
 	if bad, axes := s.badAxis(jobs); bad != "" {
 		return fmt.Sprintf("%q: there is no axis %q%s", clip(s.Text), bad, hint(bad, axes, "", nil))
 	}
-	if !s.Open {
-		return fmt.Sprintf("No job has the address %q. If you leave axes out, end with *: phase.NAME[\"axis=value,*\"].", clip(s.Text))
+	open := s
+	open.Open = true
+	switch hits := open.hits(jobs); {
+	case s.Open:
+		return fmt.Sprintf("No job matches %s.", clip(s.Text))
+	case len(hits) > 0:
+		return fmt.Sprintf("No job has the address %s. Where you leave axes out, end with *: %s.", clip(s.Text), s.within(jobs[hits[0]].Phase, jobs))
 	}
-	return fmt.Sprintf("No job matches %q.", clip(s.Text))
+	return fmt.Sprintf("No job has the address %s.", clip(s.Text))
+}
+
+// within is what selects the same jobs of one phase, as a shell takes it: with a
+// * where the phase has further axes.
+func (s Selection) within(phase string, jobs []Candidate) string {
+	var key []byte
+	for _, m := range s.Pairs {
+		if len(key) > 0 {
+			key = append(key, ',')
+		}
+		if key = append(append(key, m.Axis...), '='); m.Glob {
+			key = append(key, m.Text...)
+		} else {
+			key = AppendKeyText(key, m.Text)
+		}
+	}
+	for _, j := range jobs {
+		if j.Phase != phase {
+			continue
+		}
+		if pairs, err := ParseKey(j.Key); err == nil && len(pairs) > len(s.Pairs) {
+			key = append(key, ",*"...)
+		}
+		break // all jobs of a phase have the same axes
+	}
+	return "'" + strings.ReplaceAll(Job{Phase: phase, Key: string(key)}.String(), "'", `'\''`) + "'"
 }
 
 // badAxis finds an axis that none of the phase's jobs has.
