@@ -45,7 +45,7 @@ type Decision struct {
 
 // How the reason of an attempt begins that is not where it was to go first.
 const (
-	FellBack = "fallback: "
+	fellBack = "fallback: "
 	Replaced = "re-placed"
 )
 
@@ -55,7 +55,7 @@ func (d Decision) Where() string { return strings.TrimSuffix(d.Backend+" "+d.Poo
 // Reason is what is recorded of why an attempt goes where it goes.
 func (d *Decision) Reason() string {
 	if d.Fallback != "" && !strings.HasPrefix(d.Why, Replaced) {
-		return FellBack + d.Fallback
+		return fellBack + d.Fallback
 	}
 	return d.Why
 }
@@ -63,7 +63,7 @@ func (d *Decision) Reason() string {
 // Elsewhere reports whether an attempt's recorded reason says that it did not
 // go where it was to go first, and why.
 func Elsewhere(reason string) (why string, ok bool) {
-	if why, ok = strings.CutPrefix(reason, FellBack); ok {
+	if why, ok = strings.CutPrefix(reason, fellBack); ok {
 		return why, true
 	}
 	why, ok = strings.CutPrefix(reason, Replaced)

@@ -86,7 +86,7 @@ type Writer struct {
 	rest []byte // the beginning of a line
 	out  bytes.Buffer
 
-	Printed bool
+	printed bool
 }
 
 // longestLine is where a line without an end is broken, in bytes, so that it
@@ -119,7 +119,7 @@ func (p *Writer) pass() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n, err := p.out.WriteTo(p.w)
-	p.Printed = p.Printed || n > 0
+	p.printed = p.printed || n > 0
 	return err
 }
 

@@ -72,8 +72,8 @@ func TestForeignTextIsHarmless(t *testing.T) {
 		if f.JSON {
 			text += "\xff"
 		}
-		if _, err := w.Write([]byte(text + "\n")); err != nil || !w.Printed {
-			t.Errorf("%v, printed: %v", err, w.Printed)
+		if _, err := w.Write([]byte(text + "\n")); err != nil || !w.printed {
+			t.Errorf("%v, printed: %v", err, w.printed)
 		}
 		if out.String() != want {
 			t.Errorf("got %q, want %q", out.String(), want)

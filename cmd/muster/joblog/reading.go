@@ -61,5 +61,5 @@ func (r Reading) one(ctx context.Context, j *state.Job, mu *sync.Mutex) (printed
 	w := r.Format.Writer(j, at, r.Out, mu)
 	err = p.Logs(ctx, providers.LogRequest{Backend: at.Backend, Token: at.Token, Handle: at.Handle, Attempt: at.N, Stderr: r.Format.Stderr, Lines: r.Lines, Follow: r.Follow}, w)
 	w.Flush()
-	return w.Printed, err
+	return w.printed, err
 }
