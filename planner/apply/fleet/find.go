@@ -23,8 +23,8 @@ func (fl *Fleet) lookFor(b *Backend, batch []*Flight) {
 			open = append(open, f)
 		}
 	}
-	if len(open) == 0 {
-		b.looking = false
+	if len(open) == 0 { // it told of them by itself; whether it can be asked, the next question says
+		b.looking, b.tries, b.quiet = false, 0, time.Time{}
 		return
 	}
 	asked := tokens(open)

@@ -244,3 +244,21 @@ func TestAQueueThatSaysItIsMute(t *testing.T) {
 		})
 	}
 }
+
+// TestAQuestionThatIsAnsweredOtherwise: a backend that could not be asked after its
+// jobs, and then told by itself how they ended, is one that may be asked again:
+// nobody else would try whether it answers.
+func TestAQuestionThatIsAnsweredOtherwise(t *testing.T) {
+	t.Parallel()
+	s := &script{find: func(string) (offer.Observation, error) {
+		return offer.Observation{}, providers.Errorf(providers.Unreachable, "it is away")
+	}}
+	fl, l, f, _ := one(t, s)
+	fl.lose(f.B.Contact)
+	l.until(func() bool { return f.B.tries == 1 })
+	fl.Land(f)
+	(<-l.in)() // it is to be asked again
+	if !f.B.Answers() || f.B.looking {
+		t.Errorf("%d tries, and nothing is left to ask", f.B.tries)
+	}
+}
