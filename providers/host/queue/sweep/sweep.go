@@ -15,6 +15,10 @@ import (
 // Grace is how long a process has between TERM and KILL.
 const Grace = 5 * time.Second
 
+// hopeless is how long one that was told to end is waited for: after KILL it ends
+// when the file server that it waits for answers again, and needs nobody for that.
+const hopeless = time.Minute
+
 // every is how long one sweep comes after another at least.
 const every = 2 * time.Second
 
@@ -36,7 +40,15 @@ func (s *Sweeper) Ended(token string, attempt int) {
 
 // Pending reports whether a sweep is due before the queue may end: the next
 // queue knows no more who has just ended.
-func (s *Sweeper) Pending() bool { return len(s.ended) > 0 || len(s.told) > 0 }
+func (s *Sweeper) Pending() bool {
+	now := boot.Uptime()
+	for _, since := range s.told {
+		if now-since < hopeless {
+			return true
+		}
+	}
+	return len(s.ended) > 0
+}
 
 // Sweep looks for processes that hold the token of a start that has ended; over
 // knows of those that ended earlier.

@@ -1,0 +1,33 @@
+package sweep
+
+import (
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/process"
+)
+
+// TestNobodyWaitsForTheUnkillable: a process that KILL does not end, as it waits
+// for a file server, does not keep its queue for ever.
+func TestNobodyWaitsForTheUnkillable(t *testing.T) {
+	t.Parallel()
+	now := boot.Uptime()
+	for name, c := range map[string]struct {
+		ended bool
+		told  time.Duration
+		want  bool
+	}{
+		"just told":              {false, now, true},
+		"told long ago":          {false, now - time.Hour, false},
+		"beside what just ended": {true, now - time.Hour, true},
+	} {
+		s := Sweeper{told: map[process.ID]time.Duration{{PID: 1 << 30}: c.told}}
+		if c.ended {
+			s.Ended("t", 1)
+		}
+		if got := s.Pending(); got != c.want {
+			t.Errorf("%s: pending is %v", name, got)
+		}
+	}
+}
