@@ -3,7 +3,9 @@ package apply
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/sheet"
@@ -120,7 +122,7 @@ func (e *engine) ridesAfter(p *phase, cell int32) string {
 			case from.At[m].Satisfied():
 				return fmt.Sprintf("files of phase.%s move between backends", from.Name)
 			case !e.on(from, int32(m), b):
-				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, from.Name)
+				return comesAfter(p, from, int32(m))
 			}
 		}
 	}
@@ -138,11 +140,31 @@ func (e *engine) ridesAfterPhases(p *phase, b *fleet.Backend) string {
 		from := e.phases[n.Ord]
 		for m := range int32(len(from.At)) {
 			if !from.At[m].Satisfied() && !e.on(from, m, b) {
-				return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, from.Name)
+				return comesAfter(p, from, int32(m))
 			}
 		}
 	}
 	return ""
+}
+
+// comesAfter says what keeps a phase from being queued behind a cell of another:
+// that is to come, or it did not end well and muster alone does nothing about it.
+func comesAfter(p, from *phase, cell int32) string {
+	var ends []string
+	for _, end := range []struct {
+		status cells.Status
+		word   string
+	}{{cells.Failed, "failed"}, {cells.Held, "held"}, {cells.Cancelled, "cancelled"}} {
+		if n := from.Counts[end.status]; n > 0 {
+			ends = append(ends, fmt.Sprintf("%d %s", n, end.word))
+		}
+	}
+	switch from.At[cell] {
+	case cells.Failed, cells.Held, cells.Cancelled:
+		return fmt.Sprintf("phase.%s comes after phase.%s, of whose %s %s: see `muster status`; when that is mended, `muster resume phase.%s` and `muster apply`",
+			p.Name, from.Name, units.Count(len(from.At), "job"), strings.Join(ends, ", "), from.Name)
+	}
+	return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, from.Name)
 }
 
 // on reports whether a cell is handed over to a backend.

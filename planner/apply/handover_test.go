@@ -208,6 +208,30 @@ func TestDetachAgainHandsOverWhatIsKept(t *testing.T) {
 	}
 }
 
+// TestWhatFailedIsNotWaitedFor: jobs that come after what failed wait for whoever
+// mends it, and not for muster to come by.
+func TestWhatFailedIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, chain)
+	s.world.result = func(j providers.Job, _ int) result {
+		r := result{takes: time.Millisecond}
+		if strings.HasPrefix(j.Address, "phase.a") && !strings.Contains(j.Address, "3") {
+			r.exit = 1
+		}
+		return r
+	}
+	s.conf = detached
+	s.must(t.Context())
+	s.world.settle(t)
+	s.conf = once
+	o := s.must(t.Context())
+	for _, says := range []string{"phase.b comes after phase.a, of whose 3 jobs 2 ", "`muster status`", "`muster resume phase.a`"} {
+		if !strings.Contains(o.First, says) {
+			t.Errorf("no %q in %q (%+v)", says, o.First, o)
+		}
+	}
+}
+
 func TestDetachStopsAtAGateOnExpectAndOnceCarriesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
