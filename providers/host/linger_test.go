@@ -2,6 +2,7 @@ package host
 
 import (
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,6 +76,38 @@ func TestLingeringProcessesAreReapedBeforeTheQueueGoes(t *testing.T) {
 				t.Error("the queue went, and what its job left behind did not")
 			}
 		})
+	}
+}
+
+// TestLingeringProcessesAreReapedByTheNextQueue: what left its job's session and
+// outlived the job is ended by the next queue, where the one that saw the job end
+// was killed over it. What holds a token that no queue here knows is left alone.
+func TestLingeringProcessesAreReapedByTheNextQueue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job(`setsid sh -c 'echo $$ > pid; trap "" TERM; while :; do sleep 0.1; done' & while [ ! -s pid ]; do sleep 0.01; done; echo > out`, "out")
+	w.submit(j)
+	if o := w.wait(j)[0]; o.Status != offer.Completed {
+		t.Fatalf("%+v", o)
+	}
+	w.kill() // before it comes to KILL
+	p := process.ID{PID: pidIn(t, w.path("pid"))}
+	if !p.Alive() {
+		t.Fatal("it is over without the next queue")
+	}
+	stranger := exec.Command("sleep", "1000")
+	stranger.Env = append(os.Environ(), "MUSTER_TOKEN=ffffffffffffffffffffffffffffffff", "MUSTER_ATTEMPT=1")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Wait()
+	defer stranger.Process.Kill()
+	if _, err := w.client.Find(t.Context(), w.place, []string{j.Token}); err != nil { // starts the next queue
+		t.Fatal(err)
+	}
+	p.Await()
+	if !(process.ID{PID: stranger.Process.Pid}).Alive() {
+		t.Error("a process of a token that nobody knows was ended")
 	}
 }
 

@@ -43,6 +43,9 @@ func (q *queue) adopt(lastBoot string) {
 		q.note(p, providers.Note{Kind: "reboot", Text: rebootText(q.host, n)})
 	}
 	q.clearFolders(keep)
+	if len(q.jobs)+len(q.graves) > 0 {
+		q.sweeper.Inherit()
+	}
 }
 
 func rebootText(host string, n int) string {

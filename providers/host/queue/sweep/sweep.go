@@ -25,6 +25,7 @@ const every = 2 * time.Second
 // A Sweeper knows what has ended since it last swept, and whom it has told to
 // end. The zero value has nothing to do; one goroutine owns it.
 type Sweeper struct {
+	heir  bool            // it may have been left processes by an earlier queue
 	last  time.Duration   // uptime of the last sweep
 	ended map[string]bool // token/attempt, since then
 	told  map[process.ID]time.Duration
@@ -38,6 +39,10 @@ func (s *Sweeper) Ended(token string, attempt int) {
 	s.ended[token+"/"+strconv.Itoa(attempt)] = true
 }
 
+// Inherit has the next sweep look for what an earlier queue, which may have been
+// killed over it, did not come to end.
+func (s *Sweeper) Inherit() { s.heir = true }
+
 // Pending reports whether a sweep is due before the queue may end: the next
 // queue knows no more who has just ended.
 func (s *Sweeper) Pending() bool {
@@ -47,7 +52,7 @@ func (s *Sweeper) Pending() bool {
 			return true
 		}
 	}
-	return len(s.ended) > 0
+	return s.heir || len(s.ended) > 0
 }
 
 // Sweep looks for processes that hold the token of a start that has ended; over
@@ -83,6 +88,6 @@ func (s *Sweeper) Sweep(over func(token, attempt string) bool) {
 		}
 		told[p] = since
 	}
-	s.told = told
+	s.told, s.heir = told, false
 	clear(s.ended)
 }
