@@ -165,6 +165,12 @@ func TestRules(t *testing.T) {
 		"a corner, and a retry that scales nothing": {
 			resources(`memory = "8GB"`), "  retry {\n    on = [\"oom\"]\n  }\n", corner,
 			[]string{`retry:  → scale "oom_host" { memory = 1.5 }`}, "1 of 20 launches", ""},
+		"a corner, and a retry on one line": {
+			resources(`memory = "8GB"`), "  retry { on = [\"oom\"] } # once\n", corner,
+			[]string{"retry: retry { on = [\"oom\"] } # once → retry {\n  on = [\"oom\"]\n  scale \"oom_host\" { memory = 1.5 }\n} # once"}, "", ""},
+		"a corner, and a retry of other failures on one line": {
+			resources(`memory = "8GB"`), "  retry { on = [\"preempted\"] }\n", corner,
+			[]string{"retry: retry { on = [\"preempted\"] } → retry {\n  on = [\"preempted\", \"oom\"]\n  scale \"oom_host\" { memory = 1.5 }\n}"}, "", ""},
 		"a corner, and a scale for what is not retried": {
 			resources(`memory = "8GB"`), "  retry {\n    on = [\"preempted\", ]\n    scale \"oom_host\" { memory = 2 }\n  }\n", corner,
 			[]string{`retry: on = ["preempted", ] → on = ["preempted", "oom"]`}, "1 of 20 launches", ""},

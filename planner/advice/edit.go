@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 // An Edit is one line of the campaign and what to make of it. A value that
 // depends on the cell has no line that is right for all: After is "" then, and
-// Value says what it should be there. Before is "" for a line to add.
+// Value says what it should be there. Before is "" for lines to add below that one.
 type Edit struct {
 	File   string
 	Line   int // 0 where nothing is to be edited
@@ -49,14 +50,39 @@ func (a *adviser) asked(g *group, name, value string) Edit {
 	if at, ok := g.phase.Asks[name]; ok {
 		return a.edit(at, value)
 	}
-	if at, ok := a.block(g.phase, "job", "resources"); ok {
-		return Edit{File: at.Filename, Line: at.Start.Line, After: name + " = " + value, Value: value}
+	if e, ok := a.into(g.phase, name+" = "+value, "job", "resources"); ok {
+		e.Value = value
+		return e
 	}
-	if at, ok := a.block(g.phase, "job"); ok {
-		line := "resources { " + name + " = " + value + " }"
-		return Edit{File: at.Filename, Line: at.Start.Line, After: line, Value: value}
+	if e, ok := a.into(g.phase, "resources { "+name+" = "+value+" }", "job"); ok {
+		e.Value = value
+		return e
 	}
 	return a.add(g.phase, name+" = "+value)
+}
+
+// into is a line to add to a block below a phase, right below the line on which it
+// begins. A block that stands on one line is taken apart.
+func (a *adviser) into(p *lang.Phase, line string, path ...string) (Edit, bool) {
+	b, ok := a.find(p, path...)
+	if !ok {
+		return Edit{}, false
+	}
+	at, open, end := b.TypeRange, b.OpenBraceRange, b.CloseBraceRange
+	e := Edit{File: at.Filename, Line: at.Start.Line, After: line, Value: line}
+	if open.Start.Line != end.End.Line {
+		return e, true
+	}
+	inner := a.text(hcl.Range{Filename: at.Filename, Start: open.End, End: end.Start})
+	head, tail, _ := strings.Cut(a.edit(hcl.RangeBetween(at, end), "").Before, inner+"}")
+	e.Before, e.After = head+inner+"}"+tail, head+"\n"
+	for _, l := range []string{strings.TrimSpace(inner), line} {
+		if l != "" {
+			e.After += "  " + l + "\n"
+		}
+	}
+	e.After += "}" + tail
+	return e, true
 }
 
 // add is a line to add to a phase.
@@ -96,40 +122,32 @@ func (a *adviser) body(p *lang.Phase) *hclsyntax.Body {
 	return nil
 }
 
-// block is where a block stands below a phase. A name with a space is a type
-// and a label.
-func (a *adviser) block(p *lang.Phase, path ...string) (hcl.Range, bool) {
-	at, _, ok := a.find(p, path...)
-	return at, ok
-}
-
-func (a *adviser) find(p *lang.Phase, path ...string) (at hcl.Range, body *hclsyntax.Body, ok bool) {
-	if body = a.body(p); body == nil {
-		return at, nil, false
-	}
+// find is a block below a phase. A name with a space is a type and a label.
+func (a *adviser) find(p *lang.Phase, path ...string) (found *hclsyntax.Block, ok bool) {
+	body := a.body(p)
 	for _, name := range path {
+		if body == nil {
+			return nil, false
+		}
 		typ, label, _ := strings.Cut(name, " ")
-		ok = false
-		for _, b := range body.Blocks {
-			if b.Type == typ && (label == "" || len(b.Labels) == 1 && b.Labels[0] == label) {
-				at, body, ok = b.TypeRange, b.Body, true
-				break
-			}
+		i := slices.IndexFunc(body.Blocks, func(b *hclsyntax.Block) bool {
+			return b.Type == typ && (label == "" || len(b.Labels) == 1 && b.Labels[0] == label)
+		})
+		if i < 0 {
+			return nil, false
 		}
-		if !ok {
-			return at, nil, false
-		}
+		found, body = body.Blocks[i], body.Blocks[i].Body
 	}
-	return at, body, true
+	return found, found != nil
 }
 
 // attr is where the value of an attribute of a block stands.
 func (a *adviser) attr(p *lang.Phase, name string, path ...string) (hcl.Range, bool) {
-	_, body, ok := a.find(p, path...)
-	if !ok || body.Attributes[name] == nil {
+	b, ok := a.find(p, path...)
+	if !ok || b.Body.Attributes[name] == nil {
 		return hcl.Range{}, false
 	}
-	return body.Attributes[name].Expr.Range(), true
+	return b.Body.Attributes[name].Expr.Range(), true
 }
 
 // quoted is a value as HCL text.

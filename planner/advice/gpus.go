@@ -141,12 +141,12 @@ func (a *adviser) moveTo(p *lang.Phase, here, there offer.Pool) Edit {
 		return a.edit(at, quoted(there.Name))
 	}
 	line := fmt.Sprintf("%s = %q", there.Word, there.Name)
-	if at, ok := a.block(p, "job", block); ok {
-		return Edit{File: at.Filename, Line: at.Start.Line, After: line, Value: line}
+	if e, ok := a.into(p, line, "job", block); ok {
+		return e
 	}
 	line = fmt.Sprintf("options %q { %s }", typ, line)
-	if at, ok := a.block(p, "job"); ok {
-		return Edit{File: at.Filename, Line: at.Start.Line, After: line, Value: line}
+	if e, ok := a.into(p, line, "job"); ok {
+		return e
 	}
 	return a.add(p, line)
 }

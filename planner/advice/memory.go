@@ -80,21 +80,25 @@ func (a *adviser) moreMemory(c *class, killed []launch, used float64) []Proposal
 func (a *adviser) scaleMemory(p *lang.Phase) (Edit, bool) {
 	const scale = `scale "oom_host" { memory = 1.5 }`
 	scales, retries := p.Retry.Scale[oomHost].Memory > 1, retried(p, oomHost)
-	at, written := a.block(p, "retry")
+	e, written := a.into(p, scale, "retry")
 	switch {
 	case scales && retries:
 		return Edit{}, false
 	case !written:
 		return a.add(p, "retry {\n  on = [\"oom\"]\n  "+scale+"\n}"), true
 	case retries:
-		return Edit{File: at.Filename, Line: at.Start.Line, After: scale}, true
+		return e, true
 	}
 	on, _ := a.attr(p, "on", "retry")
 	list, more := a.text(on), `concat(`+a.text(on)+`, ["oom"])`
 	if inner, ok := strings.CutPrefix(list, "["); ok {
 		more = "[" + strings.TrimRight(strings.TrimSuffix(inner, "]"), ", \n\t") + `, "oom"]`
 	}
-	e := a.edit(on, more)
+	if !scales && e.Before != "" { // a block on one line, which has room for one thing
+		e.After = strings.Replace(e.After, list, more, 1)
+		return e, true
+	}
+	e = a.edit(on, more)
 	e.After = strings.Replace(e.Before, list, more, 1)
 	if !scales {
 		e.After += "\n" + scale

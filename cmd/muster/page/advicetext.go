@@ -151,7 +151,11 @@ func editText(e advice.Edit) string {
 	if e.Line == 0 {
 		return ""
 	}
-	fmt.Fprintf(&b, "\n     %s:%d\n", term.CleanLine(e.File), e.Line)
+	at := ""
+	if e.Before == "" && e.After != "" {
+		at = "below "
+	}
+	fmt.Fprintf(&b, "\n     %s%s:%d\n", at, term.CleanLine(e.File), e.Line)
 	if e.Before != "" {
 		fmt.Fprintf(&b, "     - %s\n", term.CleanLine(e.Before))
 	}
