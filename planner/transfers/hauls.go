@@ -77,7 +77,7 @@ func tell(hauls []forecast.Haul) {
 		}
 	}
 	if first >= 0 {
-		hauls[first].Basis = units.Count(free, "output") + " that move between backends count as there at once: their size, or that of the link, is not known"
+		hauls[first].Basis = countedFree(free)
 	}
 }
 
@@ -132,4 +132,12 @@ func (c *Carrier) sized(maker string, t Transfer) (int64, string) {
 		}
 	}
 	return -1, ""
+}
+
+// countedFree says that the time of so many outputs that move is not counted.
+func countedFree(n int) string {
+	if n == 1 {
+		return "1 output that moves between backends counts as there at once: its size, or the speed of the link, is not known"
+	}
+	return units.Count(n, "output") + " that move between backends count as there at once: their size, or the speed of the link, is not known"
 }

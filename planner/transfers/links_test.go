@@ -73,7 +73,7 @@ func TestLoad(t *testing.T) {
 			phases["a"].Outputs[0].MinSize = 100 << 20
 		}, "a.o to ssh.lab 0,1,2 10s: a.o to ssh.lab: 3 outputs of at least 100MiB, at 10MiB a second (slurm.x, as assumed: none was measured)"},
 		"nobody knows how large": {func(phases map[string]*Phase) { phases["a"].goes("slurm.x") },
-			"a.o to ssh.lab 0,1,2 0s: 3 outputs that move between backends count as there at once: their size, or that of the link, is not known"},
+			"a.o to ssh.lab 0,1,2 0s: 3 outputs that move between backends count as there at once: their size, or the speed of the link, is not known"},
 		"nothing moves": {func(phases map[string]*Phase) { phases["a"].goes("ssh.lab") }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,5 +110,17 @@ func TestLoad(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestCountedFree(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		1: "1 output that moves between backends counts as there at once: its size, or the speed of the link, is not known",
+		2: "2 outputs that move between backends count as there at once: their size, or the speed of the link, is not known",
+	} {
+		if got := countedFree(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
 	}
 }
