@@ -157,7 +157,11 @@ func (s *Slurm) Preflight(ctx context.Context, name string, checks []providers.C
 	if err != nil {
 		return nil, err
 	}
-	return b.Preflight(ctx, checks)
+	list, err := b.Preflight(ctx, checks)
+	if err != nil || len(checks) == 0 || slices.ContainsFunc(checks, site.RoomOnly) { // these are asked while jobs run
+		return list, err
+	}
+	return append(list, b.strangers(ctx)...), nil
 }
 
 // opened is a backend with its spool read, locked; the caller unlocks.

@@ -27,7 +27,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 	}
 	var live *cluster.Facts
 	var err error
-	if len(checks) == 0 || !slices.ContainsFunc(checks, roomOnly) {
+	if len(checks) == 0 || !slices.ContainsFunc(checks, RoomOnly) {
 		live, err = b.Facts(ctx)
 	}
 	if err != nil {
@@ -68,9 +68,9 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 // claim, a folder of its id and of what it became.
 const filesOfJob = 2 + 4
 
-// roomOnly reports whether a check is about the volume of its workdir alone, at
+// RoomOnly reports whether a check is about the volume of its workdir alone, at
 // which an apply looks again and again: Slurm has no part in that.
-func roomOnly(c providers.Check) bool {
+func RoomOnly(c providers.Check) bool {
 	return reflect.DeepEqual(c, providers.Check{Workdir: c.Workdir, Pool: c.Pool})
 }
 
