@@ -403,6 +403,25 @@ func TestQuotes(t *testing.T) {
 	})
 }
 
+// TestAWaitThatWasSeenHasTheBoot: how long jobs waited is from when they were handed
+// over to when they ran; a boot that is counted beside it is taken out.
+func TestAWaitThatWasSeenHasTheBoot(t *testing.T) {
+	t.Parallel()
+	s := a100(9 * time.Hour)
+	for waited, want := range map[time.Duration]time.Duration{20 * time.Minute: 13 * time.Minute, time.Minute: 0} {
+		d, said := decide(t, Group{Shape: s, Candidates: []string{"slurm.alpine"}}, func(in *Input) {
+			for i := range in.Pools {
+				in.Pools[i].Wait = -1
+			}
+			in.Quotes = []Quoted{{Shape: s, Quote: offer.Quote{Backend: "slurm.alpine", Pool: "aa100", Fits: true, Wait: -1, Boot: 7 * time.Minute}}}
+			in.Waited = func(string, string) (time.Duration, bool) { return waited, true }
+		})
+		if d.Wait != want || !d.Waited || d.Boot != 7*time.Minute {
+			t.Errorf("%v waited: wait %v, seen %v, boot %v; %s", waited, d.Wait, d.Waited, d.Boot, said)
+		}
+	}
+}
+
 // TestAnUnknownPriceWinsNothing: a pool of which nobody knows what it charges is
 // no bargain, in money or in service units; money counts first.
 func TestAnUnknownPriceWinsNothing(t *testing.T) {

@@ -99,7 +99,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	}
 	if o.wait < 0 && in.Waited != nil {
 		if d, ok := in.Waited(p.Backend, p.Name); ok {
-			o.wait, o.waited = d, true
+			o.wait, o.waited = max(d-o.boot, 0), true // from the hand-over to the start, which has the boot
 		}
 	}
 	if o.bad == nil && g.Smoke {
