@@ -58,23 +58,48 @@ func repair(t *testing.T) {
 // accounting, too.
 func (c *cluster) wantSix(out string, err error) {
 	c.t.Helper()
-	if err != nil || !strings.Contains(out, "6 of 6 jobs done and verified") {
-		c.t.Errorf("apply: %v\n%s", err, out)
-	}
-	c.wantRan("job", 6)
+	c.wantSixDone(out, err)
+	var rows map[string][]string
+	defer func() {
+		if c.t.Failed() {
+			c.t.Logf("accounting: %v", rows)
+		}
+	}()
 	completed := func() (n int) {
-		rows, _ := exec.Command("sacct", "-n", "-P", "-X", "-D", "-S", "now-1hours", "-o", "State,WorkDir").Output()
-		for row := range strings.Lines(string(rows)) {
-			if state, dir, _ := strings.Cut(strings.TrimSpace(row), "|"); dir == c.workdir && state == "COMPLETED" {
-				n++
+		for _, states := range rows {
+			for _, s := range states {
+				if s == "COMPLETED" {
+					n++
+				}
 			}
 		}
 		return n
 	}
-	c.until("six rows in accounting", time.Minute, func() bool { return completed() >= 6 })
+	c.until("six rows in accounting", time.Minute, func() bool { rows, _ = c.accounted(); return completed() >= 6 })
 	if n := completed(); n != 6 {
 		c.t.Errorf("accounting has %d elements that completed, 6 should have", n)
 	}
+}
+
+func (c *cluster) wantSixDone(out string, err error) {
+	c.t.Helper()
+	if err != nil || !strings.Contains(out, "6 of 6 jobs done and verified") {
+		c.t.Errorf("apply: %v\n%s", err, out)
+	}
+	c.wantRan("job", 6)
+}
+
+// accounted is what accounting has of this campaign: the state of each launch,
+// by element.
+func (c *cluster) accounted() (map[string][]string, error) {
+	out, err := exec.Command("sacct", "-n", "-P", "-X", "-D", "-S", "now-1hours", "-o", "JobID,State,WorkDir").Output()
+	rows := map[string][]string{}
+	for row := range strings.Lines(string(out)) {
+		if f := strings.SplitN(strings.TrimSpace(row), "|", 3); len(f) == 3 && f[2] == c.workdir {
+			rows[f[0]] = append(rows[f[0]], f[1])
+		}
+	}
+	return rows, err
 }
 
 // slurmSbatchKilled: sbatch is killed while the controller, which it has asked
@@ -201,7 +226,19 @@ func slurmNoAccounting(t *testing.T) {
 	}
 	out, err := c.run0("apply", "-auto-approve")
 	repair(t)
-	c.wantSix(out, err)
+	c.wantSixDone(out, err)
+	// What a killed slurmdbd was being told may be missing for ever (sacctmgr(1),
+	// "runawayjobs"); what it has shows that nothing ran twice.
+	var rows map[string][]string
+	c.until("accounting that answers", time.Minute, func() bool { rows, err = c.accounted(); return err == nil && len(rows) > 0 })
+	for element, states := range rows {
+		if len(states) != 1 || states[0] != "COMPLETED" && states[0] != "RUNNING" && states[0] != "PENDING" {
+			t.Errorf("accounting has %q of %s", states, element)
+		}
+	}
+	if len(rows) > 6 {
+		t.Errorf("accounting has %d elements, 6 were submitted: %v", len(rows), rows)
+	}
 }
 
 // slurmHungLong: the controller hangs for longer than any command waits for
