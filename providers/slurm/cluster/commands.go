@@ -129,9 +129,9 @@ func (c *Commands) Account(ctx context.Context, ids []string) (rows []AccountRow
 	return rows, nil
 }
 
-// AccountNamed is what accounting has of a job name since five minutes before a
+// accountNamed is what accounting has of a job name since five minutes before a
 // time, as clocks differ. Rows that cannot be read are left out.
-func (c *Commands) AccountNamed(ctx context.Context, name string, since time.Time) ([]AccountRow, error) {
+func (c *Commands) accountNamed(ctx context.Context, name string, since time.Time) ([]AccountRow, error) {
 	rows, _, err := c.sacct(ctx, "-X", "--name="+name, "-S", since.Add(-5*time.Minute).Format(localTime), "-E", "now", "-s", allStates)
 	return rows, err
 }

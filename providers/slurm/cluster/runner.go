@@ -125,10 +125,10 @@ func isDir(path string) bool {
 // has it, and next to nothing that a person does.
 const Parsable = "--parsable"
 
-// Submitting reports whether an sbatch of a script still runs on this machine:
+// submitting reports whether an sbatch of a script still runs on this machine:
 // by what it was told, as many a site's sbatch is a script of its own that
 // starts Slurm's by its path.
-func Submitting(script string) bool {
+func submitting(script string) bool {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, l := range lines {
 		b, err := os.ReadFile(l)

@@ -37,14 +37,14 @@ func TestSubmitting(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			got := Submitting(script)
+			got := submitting(script)
 			w.Close()
 			if err := cmd.Wait(); got != c.want {
-				t.Errorf("Submitting = %v, want %v (%v)", got, c.want, err)
+				t.Errorf("submitting = %v, want %v (%v)", got, c.want, err)
 			}
 		})
 	}
-	if Submitting(script) {
+	if submitting(script) {
 		t.Error("what has ended is told to run")
 	}
 }

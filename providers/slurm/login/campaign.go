@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
+	"github.com/muster-run/muster/providers/slurm/events"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -33,11 +33,9 @@ type campaign struct {
 	loaded  bool
 	batches []*batch
 	jobs    map[string]*job // by token
-	events  []told          // all that was told, in order
-	journal *os.File
-	bell    chan struct{}   // closed at the next event
-	seen    map[string]bool // records read, "starts/TOKEN.N"
-	dirs    map[string]folderSeen
+	log     *events.Log     // all that was told, in order
+	records node.Records    // that were read
+	stopped map[string]bool // phases, as far as it was told; see stops
 	held    bool
 	pace    cluster.Pace
 
@@ -58,15 +56,8 @@ type campaign struct {
 	rowsAt  time.Time
 }
 
-// told is one event with its number.
-type told struct {
-	Seq  int               `json:"seq"`
-	Seen offer.Observation `json:"seen"`
-	Note *providers.Note   `json:"note,omitempty"`
-}
-
 func newCampaign(spool string, c *cluster.Commands) *campaign {
-	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, bell: make(chan struct{}), seen: map[string]bool{}, dirs: map[string]folderSeen{},
+	return &campaign{spool: spool, cluster: c, jobs: map[string]*job{}, log: events.In(spool), stopped: map[string]bool{},
 		owing: map[string]*job{}, heirs: map[string]string{}, unpointed: map[string]bool{}}
 }
 
@@ -123,8 +114,11 @@ func (c *campaign) load() error {
 	}
 	c.held = exists(c.path("hold"))
 	c.loadHeirs()
-	if err := c.replay(); err != nil {
+	if err := c.log.Load(); err != nil {
 		return err
+	}
+	for _, e := range c.log.All() {
+		c.apply(&e.Seen)
 	}
 	c.loaded = true
 	return nil
@@ -167,35 +161,6 @@ func (c *campaign) make() error {
 	return nil
 }
 
-// replay takes in what was told before. A last line that was cut short was
-// never told.
-func (c *campaign) replay() error {
-	b, err := os.ReadFile(c.path("events"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the spool's events: %w", err)
-	}
-	whole := 0
-	for line := range strings.Lines(string(b)) {
-		var t told
-		if !strings.HasSuffix(line, "\n") {
-			break
-		}
-		if err := json.Unmarshal([]byte(line), &t); err != nil {
-			return fmt.Errorf("read the spool's events: line %d: %w", len(c.events)+1, err)
-		}
-		whole += len(line)
-		c.events = append(c.events, t)
-		c.apply(&t.Seen)
-	}
-	if whole < len(b) {
-		return os.Truncate(c.path("events"), int64(whole))
-	}
-	return nil
-}
-
 // apply moves a job to what is told of it.
 func (c *campaign) apply(o *offer.Observation) {
 	j := c.jobs[o.Token]
@@ -228,17 +193,7 @@ func (c *campaign) tell(list ...offer.Observation) error {
 
 // tellNow is tell for what waits for nothing.
 func (c *campaign) tellNow(list ...offer.Observation) error {
-	var lines []byte
-	add := func(t told) error {
-		t.Seq = len(c.events) + 1
-		text, err := json.Marshal(t)
-		if err != nil {
-			return err
-		}
-		lines = append(append(lines, text...), '\n')
-		c.events = append(c.events, t)
-		return nil
-	}
+	var told []events.Event
 	for _, o := range list {
 		j := c.jobs[o.Token]
 		if j == nil || j.ended {
@@ -255,11 +210,9 @@ func (c *campaign) tellNow(list ...offer.Observation) error {
 			o.Handle = j.elementID()
 		}
 		c.apply(&o)
-		if err := add(told{Seen: o}); err != nil {
-			return err
-		}
+		told = append(told, events.Event{Seen: o})
 	}
-	return c.append(lines)
+	return c.log.Add(told...)
 }
 
 // notRun makes an end that of a later launch: Slurm put the job back, its policy
@@ -269,47 +222,8 @@ func notRun(o *offer.Observation) {
 	o.Exit, o.Signal, o.Node, o.GPUs = nil, "", "", nil
 }
 
-// note journals something that is not about one job.
-func (c *campaign) note(n providers.Note) error {
-	t := told{Seq: len(c.events) + 1, Note: &n}
-	text, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	c.events = append(c.events, t)
-	return c.append(append(text, '\n'))
-}
-
-func (c *campaign) append(lines []byte) error {
-	if len(lines) == 0 {
-		return nil
-	}
-	if c.journal == nil {
-		f, err := os.OpenFile(c.path("events"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-		if err != nil {
-			return fmt.Errorf("write the spool's events: %w", err)
-		}
-		c.journal = f
-	}
-	if err := c.write(lines); err != nil && (c.watched || !attempt.NoSpace(err)) {
-		return fmt.Errorf("write the spool's events: %w", err) // who asks once reads on a full disk, too
-	}
-	close(c.bell)
-	c.bell = make(chan struct{})
-	return nil
-}
-
-// write appends lines to the journal: all of them, or none where the disk is full.
-func (c *campaign) write(lines []byte) error {
-	fi, err := c.journal.Stat()
-	if err != nil {
-		return err
-	}
-	if _, err := c.journal.Write(lines); err != nil {
-		return errors.Join(err, c.journal.Truncate(fi.Size()))
-	}
-	return nil
-}
+// note tells something that is not about one job.
+func (c *campaign) note(n providers.Note) error { return c.log.Add(events.Event{Note: &n}) }
 
 // fence refuses a muster that another one has followed.
 func (c *campaign) fence(n uint64, holder string) error {

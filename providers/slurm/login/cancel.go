@@ -193,7 +193,7 @@ func (s *Slurm) Control(ctx context.Context, r providers.ControlRequest) error {
 		if err := errors.Join(os.RemoveAll(c.path("stop."+phase)), node.Spool(c.spool).Forget(phase)); err != nil {
 			return fmt.Errorf("close the breaker of %s: %w", phase, err)
 		}
-		delete(c.seen, "stop."+phase)
+		delete(c.stopped, phase)
 	}
 	if r.Hold != nil {
 		if err := s.hold(ctx, b, *r.Hold, r.Tokens); err != nil {

@@ -114,9 +114,7 @@ func (s *Slurm) Clean(ctx context.Context, name string) (removed []string, err e
 		}
 		removed = append(removed, dir)
 	}
-	if c.journal != nil {
-		c.journal.Close()
-	}
+	c.log.Close()
 	b.campaign = newCampaign(c.spool, c.cluster)
 	more, err := programs.Remove(b.Workdir)
 	return append(removed, more...), err

@@ -2,8 +2,6 @@ package login
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -18,7 +16,7 @@ import (
 func (c *campaign) scan() error {
 	spool := node.Spool(c.spool)
 	var list []offer.Observation
-	err := c.records("ends", func(j *job, restart int) error {
+	err := c.each("ends", func(j *job, restart int) error {
 		e, err := spool.ReadEnd(j.token, restart)
 		if j.owes(restart) {
 			return nil // settle tells it
@@ -44,7 +42,7 @@ func (c *campaign) scan() error {
 		return err
 	}
 	list = nil
-	err = c.records("starts", func(j *job, restart int) error {
+	err = c.each("starts", func(j *job, restart int) error {
 		if b, err := spool.ReadBegin(j.token, restart); err == nil && (j.last.Attempt < j.base+restart || j.last.Status == offer.Queued) {
 			list = append(list, c.began(j, b)...)
 		}
@@ -53,10 +51,10 @@ func (c *campaign) scan() error {
 	return errors.Join(err, c.tell(list...), c.stops())
 }
 
-// records hands on the records of a folder that are new, of jobs that have
+// each hands on the records of a folder that are new, of jobs that have
 // not ended.
-func (c *campaign) records(folder string, take func(j *job, restart int) error) error {
-	names, err := c.fresh(folder)
+func (c *campaign) each(folder string, take func(j *job, restart int) error) error {
+	names, err := c.records.Fresh(node.Spool(c.spool), folder)
 	if err != nil {
 		return err
 	}
@@ -93,66 +91,22 @@ func (c *campaign) began(j *job, b node.Begin) (list []offer.Observation) {
 	return append(list, offer.Observation{Token: j.token, Handle: b.ID, Status: offer.Running, Attempt: attempt, Started: b.At, Node: b.Node, GPUs: b.GPUs, Pool: b.Pool})
 }
 
-// A folderSeen is when a folder had changed at the last look, since when it was
-// seen so, and whether it has been read long enough after that.
-type folderSeen struct {
-	changed, since time.Time
-	read           bool
-}
-
-// fresh are the names in a folder that were not there at the last look.
-func (c *campaign) fresh(folder string) (names []string, err error) {
-	fi, err := os.Stat(c.path(folder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look at the spool: %w", err)
-	}
-	// A folder that changed this very moment may change again within its
-	// timestamp's tick. Which moment that is, is the file server's to say: it is
-	// read once more when it has had that time for a while here.
-	d := c.dirs[folder]
-	switch {
-	case !fi.ModTime().Equal(d.changed):
-		d = folderSeen{changed: fi.ModTime(), since: time.Now()}
-	case d.read:
-		return nil, nil
-	default:
-		d.read = time.Since(d.since) > time.Second
-	}
-	entries, err := os.ReadDir(c.path(folder))
-	if err != nil {
-		return nil, fmt.Errorf("look at the spool: %w", err)
-	}
-	c.dirs[folder] = d
-	for _, e := range entries {
-		key := folder + "/" + e.Name()
-		if e.Name()[0] != '.' && !c.seen[key] {
-			c.seen[key] = true
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
 // stops tells of phases that their wrappers have stopped.
 func (c *campaign) stops() error {
 	looked := map[string]bool{}
 	for _, b := range c.batches {
-		key := "stop." + b.Phase
-		if c.seen[key] || looked[key] {
+		if c.stopped[b.Phase] || looked[b.Phase] {
 			continue
 		}
-		looked[key] = true
+		looked[b.Phase] = true
 		why := ""
-		if text, err := os.ReadFile(c.path(key)); err == nil {
+		if text, err := os.ReadFile(c.path("stop." + b.Phase)); err == nil {
 			why = strings.TrimSpace(string(text))
 		}
 		if why == "" {
 			continue
 		}
-		c.seen[key] = true
+		c.stopped[b.Phase] = true
 		if err := c.note(providers.Note{Kind: "breaker", Phase: b.Phase, Text: "stopped: " + why}); err != nil {
 			return err
 		}

@@ -7,58 +7,19 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
-
-// settled is how long after an sbatch that did not say what became of it a
-// look that does not find the job means that there is none: accounting lags,
-// and a controller that hung takes in what it was sent. Should it come even
-// later, its claim comes too late as well.
-const settled = 15 * time.Second
 
 // lookFresh is how old a look at the queue may be that answers for another
 // one: many tokens are asked about in several calls.
 const lookFresh = 3 * time.Second
-
-// search finds out whether Slurm has a batch whose sbatch did not say.
-func (c *campaign) search(ctx context.Context, k *batch) (id string, where offer.Presence, err error) {
-	rows, err := c.cluster.Queue(ctx)
-	if err != nil {
-		return "", offer.Unknown, err
-	}
-	for _, r := range rows {
-		if r.Name == k.Name {
-			return r.Array, offer.Found, nil
-		}
-	}
-	since := k.tried
-	if t, err := time.Parse(time.RFC3339Nano, k.dir.Noted("failed")); err == nil {
-		since = t
-	} else if cluster.Submitting(string(k.dir) + "/script.sh") {
-		return "", offer.Unknown, nil
-	}
-	if wait := settled - time.Since(since); wait > 0 {
-		return "", offer.Unknown, nil
-	}
-	old, err := c.cluster.AccountNamed(ctx, k.Name, k.tried)
-	if err != nil {
-		return "", offer.Unknown, err
-	}
-	for _, r := range old {
-		// A refused sbatch may burn an id and leave a row of a job that never was.
-		if r.Name == k.Name && r.Step == "" && !r.Submit.Before(k.tried.Add(-time.Minute)) && !(cluster.StateWord(r.State) == "FAILED" && r.Start.IsZero()) {
-			return r.Array, offer.Found, nil
-		}
-	}
-	return "", offer.Absent, nil
-}
 
 // resolve finds out what became of a batch whose sbatch did not say. One that
 // Slurm does not have waits on the spool again, as if it had not been sent: the
 // next hand-over sends it. It stays ours: whoever were told that it is absent
 // would submit its jobs again, under other tokens, beside it.
 func (c *campaign) resolve(ctx context.Context, k *batch) (offer.Presence, error) {
-	id, where, err := c.search(ctx, k)
+	failed, _ := time.Parse(time.RFC3339Nano, k.dir.Noted("failed"))
+	id, where, err := c.cluster.Search(ctx, k.Name, string(k.dir)+"/script.sh", k.tried, failed)
 	switch {
 	case err != nil:
 		return offer.Unknown, err
@@ -153,7 +114,7 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 // earlier are, by token, the ends that were told of launches before a job's last.
 func (c *campaign) earlier() map[string][]offer.Observation {
 	ends := map[string][]offer.Observation{}
-	for _, t := range c.events {
+	for _, t := range c.log.All() {
 		o := t.Seen
 		if j := c.jobs[o.Token]; j != nil && o.Status == offer.Waiting && o.Attempt < j.last.Attempt {
 			ends[o.Token] = append(ends[o.Token], o)

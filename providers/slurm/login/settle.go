@@ -39,7 +39,7 @@ func (c *campaign) owe(j *job, restart int, since time.Time) {
 		first++
 	}
 	for n := max(first, 0); n < restart; n++ {
-		if j.owes(n) || c.seen["ends/"+node.RecordName(j.token, n)] && c.hasOwnWord(j, n) {
+		if j.owes(n) || c.records.Read("ends", node.RecordName(j.token, n)) && c.hasOwnWord(j, n) {
 			continue // what it wrote itself is told as it is read
 		}
 		j.owed = append(j.owed, debt{restart: n, since: since})

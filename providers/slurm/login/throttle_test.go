@@ -124,7 +124,7 @@ func TestThrottleAskedSeldom(t *testing.T) {
 	if asked != 1 || told != 1 {
 		t.Errorf("Slurm is asked %d times and told %d times", asked, told)
 	}
-	for _, e := range k.s.backends[k.b.Name].campaign.events {
+	for _, e := range k.s.backends[k.b.Name].campaign.log.All() {
 		if e.Note != nil && e.Note.Kind == "unreachable" {
 			t.Errorf("it is unreachable: %s", e.Note.Text)
 		}

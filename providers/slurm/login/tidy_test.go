@@ -70,7 +70,8 @@ func TestCancelForgotten(t *testing.T) {
 		k := cancelled(t)
 		k.watch()
 		c := k.s.backends[k.b.Name].campaign
-		if last := c.events[len(c.events)-1].Note; !taken(k) || last == nil || !strings.HasPrefix(last.Text, told) {
+		all := c.log.All()
+		if last := all[len(all)-1].Note; !taken(k) || last == nil || !strings.HasPrefix(last.Text, told) {
 			t.Errorf("Slurm is told %q, and muster %+v", k.f.told(), last)
 		}
 	})

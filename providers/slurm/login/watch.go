@@ -2,10 +2,8 @@ package login
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -87,7 +85,7 @@ func (w *watch) start(r providers.WatchRequest) error {
 	c := w.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watched, c.rest = true, accountRest
+	c.watched, c.log.Strict, c.rest = true, true, accountRest
 	if w.s.options.Floor > 0 {
 		c.rest = w.s.options.Floor
 	}
@@ -95,17 +93,9 @@ func (w *watch) start(r providers.WatchRequest) error {
 		return err
 	}
 	if r.Ack != "" && exists(c.spool) {
-		if err := os.WriteFile(c.path("acked.new"), []byte(r.Ack+"\n"), 0o600); err == nil {
-			os.Rename(c.path("acked.new"), c.path("acked"))
-		}
+		c.log.Ack(r.Ack)
 	}
-	from := r.Cursor
-	if from == "" {
-		text, _ := os.ReadFile(c.path("acked"))
-		from = strings.TrimSpace(string(text))
-	}
-	w.at, _ = strconv.Atoi(from)
-	w.at = min(max(w.at, 0), len(c.events))
+	w.at = c.log.From(r.Cursor)
 	return nil
 }
 
@@ -152,7 +142,8 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 		}
 		w.failed = err
 	}
-	return c.bell, c.settle(ctx)
+	err := c.settle(ctx)
+	return c.log.Bell(), err
 }
 
 // roomLooks is how many times the floor goes by before room that a job has left
@@ -208,9 +199,10 @@ func (w *watch) interval() time.Duration {
 func (w *watch) tell(fn func(providers.Batch) error) (more bool, err error) {
 	c := w.c
 	c.mu.Lock()
-	end := min(len(c.events), w.at+toldMost)
+	all := c.log.All()
+	end := min(len(all), w.at+toldMost)
 	batch := providers.Batch{Cursor: strconv.Itoa(end)}
-	for _, t := range c.events[w.at:end] {
+	for _, t := range all[w.at:end] {
 		switch {
 		case t.Note != nil:
 			batch.Notes = append(batch.Notes, *t.Note)
@@ -218,7 +210,7 @@ func (w *watch) tell(fn func(providers.Batch) error) (more bool, err error) {
 			batch.Events = append(batch.Events, t.Seen)
 		}
 	}
-	more = end < len(c.events)
+	more = end < len(all)
 	moved := end > w.at
 	c.mu.Unlock()
 	if !moved {

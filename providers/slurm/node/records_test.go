@@ -1,4 +1,4 @@
-package login
+package node
 
 import (
 	"os"
@@ -11,8 +11,9 @@ import (
 // tick of a file server whose clock is behind, is seen by the next one.
 func TestRecordsOfOneTickAreSeen(t *testing.T) {
 	t.Parallel()
-	c := &campaign{spool: t.TempDir(), seen: map[string]bool{}, dirs: map[string]folderSeen{}}
-	dir := filepath.Join(c.spool, "ends")
+	var r Records
+	spool := t.TempDir()
+	dir := filepath.Join(spool, "ends")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func TestRecordsOfOneTickAreSeen(t *testing.T) {
 		if err := os.Chtimes(dir, tick, tick); err != nil {
 			t.Fatal(err)
 		}
-		if names, err := c.fresh("ends"); err != nil || len(names) != 1 || names[0] != name {
+		if names, err := r.Fresh(Spool(spool), "ends"); err != nil || len(names) != 1 || names[0] != name {
 			t.Errorf("new are %q, %v; want %q", names, err, name)
 		}
 	}
