@@ -247,7 +247,7 @@ type Entry struct {
 	// Unpriced are units in which it may have been billed, by a place that states
 	// no price in them: nothing of them stands in Spent.
 	Unpriced []string `json:"unpriced,omitempty"`
-	// Estimated says that money and service units in Spent are by rates of a profile,
+	// Estimated says that money and service units in Spent are by rates that a provider guesses,
 	// and not by those of who bills.
 	Estimated bool `json:"estimated,omitempty"`
 }

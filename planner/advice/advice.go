@@ -102,7 +102,7 @@ type Saving struct {
 	Amount string // decimal
 	Of     string // "of the 30 jobs left", "of the 10 jobs that ran"
 	AtMost bool   // off the ceiling that is approved, not off what is likely spent
-	// Estimated: by a price of a profile, and not of who bills.
+	// Estimated: by a price that is its provider's guess.
 	Estimated bool
 }
 

@@ -340,9 +340,9 @@ func TestWhatNobodyPricedSavesNothing(t *testing.T) {
 		to    string
 		saves string
 	}{
-		"no other":     {[]offer.Pool{{Name: "bare"}}, "bare", ""},
-		"one other":    {[]offer.Pool{{Name: "bare"}, {Name: "cpu", Price: offer.Price{SUPerCPUHour: "0.5"}}}, "cpu", "service_units 12 of the 6 jobs left"},
-		"by a profile": {[]offer.Pool{{Name: "bare"}, {Name: "cpu", Price: offer.Price{SUPerCPUHour: "0.5", Estimated: true}}}, "cpu", "service_units 12 of the 6 jobs left *"},
+		"no other":   {[]offer.Pool{{Name: "bare"}}, "bare", ""},
+		"one other":  {[]offer.Pool{{Name: "bare"}, {Name: "cpu", Price: offer.Price{SUPerCPUHour: "0.5"}}}, "cpu", "service_units 12 of the 6 jobs left"},
+		"by a guess": {[]offer.Pool{{Name: "bare"}, {Name: "cpu", Price: offer.Price{SUPerCPUHour: "0.5", Estimated: true}}}, "cpu", "service_units 12 of the 6 jobs left *"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := load(t, phase("train", resources("cpus = 4", `walltime = "2h"`), ""))

@@ -64,7 +64,7 @@ func basis(in Input) []string {
 		}
 	})
 	if len(guessed) > 0 {
-		out = append(out, "what "+strings.Join(guessed, " and ")+" charges is estimated: its rates come from a profile, and not from who bills")
+		out = append(out, "what "+strings.Join(guessed, " and ")+" charges is estimated: its rates are the provider's guess, and not stated by who bills")
 	}
 	for _, h := range in.Hauls {
 		if h.Basis != "" {

@@ -120,7 +120,7 @@ func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Dura
 }
 
 // Guessed reports whether what a price charges in a unit is an estimate: its rates
-// come from a profile and not from who bills. Hours are counted, whatever is asked
+// are the provider's guess, and not stated by who bills. Hours are counted, whatever is asked
 // for them.
 func Guessed(p offer.Price, unit string) bool {
 	return p.Estimated && (unit == USD || unit == ServiceUnits)

@@ -127,7 +127,7 @@ type Price struct {
 	USDPerGBOut      string        // money for each 10^9 bytes that leave the backend
 	Granularity      time.Duration // what is billed is a multiple of it
 	Minimum          time.Duration // the least that is billed of a launch
-	Estimated        bool          // from a profile or history rather than a quote
+	Estimated        bool          // the provider's guess, and no rate that who bills states
 	BillsWhileQueued bool
 	// CPUs and GPUs are how many one job is given in all, and holds, where a
 	// scheduler gives it more than it asks for; 0 = what it asks for.

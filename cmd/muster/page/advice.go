@@ -68,7 +68,7 @@ type savingReport struct {
 	Amount string `json:"amount"`
 	Of     string `json:"of"`
 	AtMost bool   `json:"at_most,omitempty"` // off the ceiling of a plan, not off what is likely spent
-	// Estimated: by a price of a profile, and not of who bills.
+	// Estimated: by a price that is its provider's guess.
 	Estimated bool `json:"estimated,omitempty"`
 }
 

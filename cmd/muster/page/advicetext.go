@@ -174,7 +174,7 @@ func savingText(s advice.Saving) string {
 		text = map[string]string{advice.WaitHours: "waits of ", advice.RunHours: "runs of "}[s.Unit] + hoursText(s.Amount)
 	}
 	if s.Estimated {
-		text += " (estimated, by a price of a profile)"
+		text += " (estimated, by a guessed price)"
 	}
 	if s.AtMost {
 		text = "the most that a plan allows falls by " + text

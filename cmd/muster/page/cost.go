@@ -37,10 +37,10 @@ type Cost struct {
 	Billed        []billing                `json:"billed"` // what runs now
 	Approvals     []state.Approval         `json:"approvals"`
 
-	Estimated int `json:"estimated"` // entries by rates of a profile
+	Estimated int `json:"estimated"` // entries by rates that are a guess
 
 	more    map[string]bool // rows, and units in which they took more than is known
-	guessed map[string]bool // rows, and units of which a part is by rates of a profile
+	guessed map[string]bool // rows, and units of which a part is by rates that are a guess
 }
 
 // A budgetSpent is a budget and what of the ledger counts in it.
@@ -127,7 +127,7 @@ func (r Cost) Text(width int) string {
 		fmt.Fprintf(&b, "  %s billed at an amount that is not known; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
 	}
 	if r.Estimated > 0 {
-		b.WriteString("  * estimated: by the rates of a profile, and not by those of who bills\n")
+		b.WriteString("  * estimated: by rates that are the provider's guess, and not stated by who bills\n")
 	}
 	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
 		fmt.Fprintf(&b, "  What %s took in %s is in no figure: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))

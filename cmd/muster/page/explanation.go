@@ -29,7 +29,7 @@ type Explanation struct {
 	Candidates    []explainPlaces  `json:"candidates"`
 	Ceiling       state.Amounts    `json:"ceiling,omitempty"`
 	Priced        bool             `json:"priced"`
-	Guessed       []string         `json:"estimated,omitempty"` // units of the ceiling that stand on a price of a profile
+	Guessed       []string         `json:"estimated,omitempty"` // units of the ceiling that stand on a price that is a guess
 	Launches      int              `json:"launches"`            // at most
 	Waits         []explainWaiting `json:"waits"`
 	Barred        []string         `json:"barred,omitempty"` // what else keeps it from starting
@@ -53,7 +53,7 @@ type explainPlaces struct {
 	Would   string            `json:"would,omitempty"`
 	Cost    map[string]string `json:"cost,omitempty"`
 	Unknown []string          `json:"unknown,omitempty"`   // units in which its price is not known
-	Guessed []string          `json:"estimated,omitempty"` // units of cost that stand on a price of a profile
+	Guessed []string          `json:"estimated,omitempty"` // units of cost that stand on a price that is a guess
 	Wait    float64           `json:"wait_seconds"`        // -1 = unknown
 }
 

@@ -189,7 +189,7 @@ func byProfile(x explain.Job) string {
 	if len(guessedCeiling(x)) == 0 {
 		return ""
 	}
-	return "; estimated, by a price of a profile"
+	return "; estimated, by a guessed price"
 }
 
 // unpriced says which units the most that a job may take leaves out, or counts of

@@ -14,9 +14,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// TestWhatStandsOnAProfileIsMarked: an amount by rates of a profile is told as an
+// TestWhatStandsOnAGuessIsMarked: an amount by rates that a provider guesses is told as an
 // estimate on every page that shows it, and one by rates of who bills is not.
-func TestWhatStandsOnAProfileIsMarked(t *testing.T) {
+func TestWhatStandsOnAGuessIsMarked(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, guessed := range []bool{true, false} {
 		cost := CostOf(&lang.Campaign{Name: "c"}, &state.State{Ledger: []state.Entry{
@@ -34,8 +34,8 @@ func TestWhatStandsOnAProfileIsMarked(t *testing.T) {
 		}{
 			"cost":    {cost.Text(100), "125 service units *", cost, `"estimated":1`},
 			"explain": {ExplanationText(x, "", 100), "120 service units (estimated), 2.0 GPU-hours", ExplanationOf(x), `"estimated":["service_units"]`},
-			"ceiling": {ExplanationText(x, "", 100), "1 launch; estimated, by a price of a profile", ExplanationOf(x), `"priced":true,"estimated":["service_units"]`},
-			"advise":  {AdviceText(advice.Report{Proposals: []advice.Proposal{{Saves: saving}}}, 100), "8.0 service units (estimated, by a price of a profile) of the 2 jobs left", AdviceOf("c", advice.Report{Proposals: []advice.Proposal{{Saves: saving}}}), `"estimated":true`},
+			"ceiling": {ExplanationText(x, "", 100), "1 launch; estimated, by a guessed price", ExplanationOf(x), `"priced":true,"estimated":["service_units"]`},
+			"advise":  {AdviceText(advice.Report{Proposals: []advice.Proposal{{Saves: saving}}}, 100), "8.0 service units (estimated, by a guessed price) of the 2 jobs left", AdviceOf("c", advice.Report{Proposals: []advice.Proposal{{Saves: saving}}}), `"estimated":true`},
 		} {
 			data, err := json.Marshal(p.data)
 			if err != nil {

@@ -57,17 +57,17 @@ func TestWhatNoPriceIsKnownOf(t *testing.T) {
 		unpriced, units string
 		estimated       bool
 	}{
-		"all is known":                  {offer.Price{Known: true, USDPerHour: "2"}, time.Hour, "", false, "", "", false},
-		"no price in service units":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "", false, "service_units", "", false},
-		"it took no time":               {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, 0, "", false, "", "", false},
-		"the backend said how many":     {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "12 service_units", false, "", "12", false},
-		"the backend said the money":    {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "2 usd", false, "service_units", "", false},
-		"no price in money":             {offer.Price{SUPerNodeHour: "3"}, time.Hour, "", true, "", "3", false},
-		"no price at all":               {offer.Price{UnknownSU: true}, time.Hour, "", true, "service_units", "", false},
-		"no price, and the bill for it": {offer.Price{UnknownSU: true}, time.Hour, "2", false, "service_units", "", false},
-		"by a profile":                  {offer.Price{Known: true, Estimated: true, SUPerNodeHour: "3"}, time.Hour, "", false, "", "3", true},
-		"by a profile, for nothing":     {offer.Price{Known: true, Estimated: true}, time.Hour, "", false, "", "", false},
-		"the backend said how many, whatever the profile says": {offer.Price{Known: true, Estimated: true, SUPerNodeHour: "3"}, time.Hour, "12 service_units", false, "", "12", false},
+		"all is known":                                    {offer.Price{Known: true, USDPerHour: "2"}, time.Hour, "", false, "", "", false},
+		"no price in service units":                       {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "", false, "service_units", "", false},
+		"it took no time":                                 {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, 0, "", false, "", "", false},
+		"the backend said how many":                       {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "12 service_units", false, "", "12", false},
+		"the backend said the money":                      {offer.Price{Known: true, USDPerHour: "2", UnknownSU: true}, time.Hour, "2 usd", false, "service_units", "", false},
+		"no price in money":                               {offer.Price{SUPerNodeHour: "3"}, time.Hour, "", true, "", "3", false},
+		"no price at all":                                 {offer.Price{UnknownSU: true}, time.Hour, "", true, "service_units", "", false},
+		"no price, and the bill for it":                   {offer.Price{UnknownSU: true}, time.Hour, "2", false, "service_units", "", false},
+		"by a guess":                                      {offer.Price{Known: true, Estimated: true, SUPerNodeHour: "3"}, time.Hour, "", false, "", "3", true},
+		"by a guess, for nothing":                         {offer.Price{Known: true, Estimated: true}, time.Hour, "", false, "", "", false},
+		"the backend said how many, whatever was guessed": {offer.Price{Known: true, Estimated: true, SUPerNodeHour: "3"}, time.Hour, "12 service_units", false, "", "12", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ func TestAlpine(t *testing.T) {
 	want := offer.Pool{
 		Backend: "slurm.alpine", Name: "aa100", Word: "partition", GPUs: 3, GPUModel: "A100", GPUClass: "A100", GPUMem: 40 << 30,
 		MaxNodes: 11, MinNodes: 1, MaxTime: 24 * time.Hour, Arrays: true, Idle: -1, Total: 33, Wait: -1,
-		Price:    offer.Price{Known: true, SUPerGPUHour: "108.2", Estimated: true},
+		Price:    offer.Price{Known: true, SUPerGPUHour: "108.2"},
 		Verified: "2026-05", Source: "profile cu-alpine", Notes: []string{"long waits at times; al40 takes the overflow"},
 		Clocks: []offer.Clock{{What: "files on /scratch/alpine are purged", After: 90 * 24 * time.Hour}},
 	}

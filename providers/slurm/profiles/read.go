@@ -164,7 +164,7 @@ func (r *reader) pool(to *Profile, b partition, names []string) offer.Pool {
 
 func (r *reader) price(to *Profile, b partition, p *offer.Pool, in func(string) string) {
 	rate := func(name string, e hcl.Expression) string { return r.amount(in("price: "+name), e) }
-	p.Price = offer.Price{Known: true, Estimated: true, SUPerGPUHour: rate("service_units_per_gpu_hour", b.Price.PerGPUHour),
+	p.Price = offer.Price{Known: true, SUPerGPUHour: rate("service_units_per_gpu_hour", b.Price.PerGPUHour),
 		SUPerNodeHour: rate("service_units_per_node_hour", b.Price.PerNodeHour), SUPerCPUHour: rate("service_units_per_cpu_hour", b.Price.PerCPUHour)}
 	p.WholeNode = b.Price.WholeNode
 	if unit := rate("service_units_per_billing_hour", b.Price.PerBillingHour); unit != "" {

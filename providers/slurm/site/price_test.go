@@ -62,7 +62,7 @@ func TestPricesOfASite(t *testing.T) {
 	node := part("paid", "service_units_per_node_hour = 4")
 	live := &cluster.Facts{Partitions: []cluster.Partition{{Name: "paid", Up: true, CPUs: 8}, {Name: "bare", Up: true, CPUs: 8}, {Name: "new", Up: true, CPUs: 8}}}
 	unknown, free := offer.Price{Known: true, UnknownSU: true}, offer.Price{Known: true}
-	four := offer.Price{Known: true, Estimated: true, SUPerNodeHour: "4"}
+	four := offer.Price{Known: true, SUPerNodeHour: "4"}
 	for name, c := range map[string]struct {
 		profile         string // "" = none
 		block           offer.Price
@@ -71,9 +71,9 @@ func TestPricesOfASite(t *testing.T) {
 		"no profile":                        {"", offer.Price{}, free, free, free},
 		"nothing is charged":                {head + bare + "partition \"paid\" {\n  max_time = \"1h\"\n}\n", offer.Price{}, free, free, free},
 		"one is charged":                    {head + node + bare, offer.Price{}, four, unknown, unknown},
-		"by what only the cluster reckons":  {head + part("paid", "service_units_per_billing_hour = 4") + bare, offer.Price{}, offer.Price{Known: true, Estimated: true, UnknownSU: true}, unknown, unknown},
-		"whole nodes of no price":           {head + node + part("bare", "whole_node = true"), offer.Price{}, four, offer.Price{Known: true, Estimated: true, UnknownSU: true}, unknown},
-		"the other is said to be free":      {head + node + part("bare", "service_units_per_node_hour = 0"), offer.Price{}, four, offer.Price{Known: true, Estimated: true, SUPerNodeHour: "0"}, unknown},
+		"by what only the cluster reckons":  {head + part("paid", "service_units_per_billing_hour = 4") + bare, offer.Price{}, offer.Price{Known: true, UnknownSU: true}, unknown, unknown},
+		"whole nodes of no price":           {head + node + part("bare", "whole_node = true"), offer.Price{}, four, offer.Price{Known: true, UnknownSU: true}, unknown},
+		"the other is said to be free":      {head + node + part("bare", "service_units_per_node_hour = 0"), offer.Price{}, four, offer.Price{Known: true, SUPerNodeHour: "0"}, unknown},
 		"the block says what all charge":    {head + node + bare, offer.Price{Known: true, SUPerCPUHour: "2"}, offer.Price{Known: true, SUPerCPUHour: "2"}, offer.Price{Known: true, SUPerCPUHour: "2"}, offer.Price{Known: true, SUPerCPUHour: "2"}},
 		"the block says that all are free":  {head + node + bare, offer.Price{Known: true, SUPerCPUHour: "0"}, offer.Price{Known: true, SUPerCPUHour: "0"}, offer.Price{Known: true, SUPerCPUHour: "0"}, offer.Price{Known: true, SUPerCPUHour: "0"}},
 		"the block says what money charges": {head + node + bare, offer.Price{Known: true, USDPerHour: "1"}, offer.Price{Known: true, USDPerHour: "1", SUPerNodeHour: "4"}, offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}, offer.Price{Known: true, USDPerHour: "1", UnknownSU: true}},
