@@ -194,7 +194,8 @@ phase "a" {
 		c.Time = now
 		c.Event = func(ev state.Event) {
 			if _, ok := ev.(state.Submitted); ok {
-				if n++; n == 2 {
+				if n++; n == 2 { // before the engine looks again: the least wait is beyond what is approved
+					now.by.Store(int64(15 * time.Minute))
 					close(queued)
 				}
 			}
@@ -203,7 +204,6 @@ phase "a" {
 	go func() { over <- s.must(t.Context()) }()
 	<-queued
 	// An hour each is approved, and what one has waited in vain leaves it to the other.
-	now.by.Store(int64(15 * time.Minute))
 	for o := (standing.Outcome{}); o.Total == 0; {
 		s.world.mu.Lock()
 		for _, token := range s.world.order { // any news has the engine look
