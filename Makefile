@@ -17,19 +17,22 @@ hosts: ## build what muster puts on hosts, for linux/amd64 and linux/arm64
 demo: build ## plan and apply a real teacher/student campaign on this machine
 	./examples/distill/demo.sh $(abspath $(BIN))
 
-test: ## every hermetic test (under 10 minutes)
+test: ## every hermetic test (under 4 minutes)
 	$(GO) test -timeout 9m $(PKGS)
 
-race: ## the tests under the race detector, the long ones shortened
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -short -timeout 20m $(PKGS)
+race: ## packages with goroutines under the race detector, the long tests shortened
+	./.ci/race
 
-test-system: build ## bring up the real components and run the system tests
-	./.ci/system
+test-system: $(if $(BUILT),,build) ## bring up the real components and run the system tests (PARTS="slurm others")
+	./.ci/system $(PARTS)
+
+nightly: build ## what takes hours: storms of kills, random users, long fuzzing, all tests under the race detector
+	./.ci/nightly
 
 bench: build ## print plan speed, memory and job throughput
 	./.ci/bench
 
-fuzz: ## run each fuzz target briefly
+fuzz: ## fuzz each target for a few seconds
 	./.ci/fuzz
 
 lint: ## gofmt, vet, staticcheck
@@ -49,4 +52,4 @@ clean: ## remove what was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: build hosts demo test race test-system bench fuzz lint generate clean help
+.PHONY: build hosts demo test race test-system nightly bench fuzz lint generate clean help

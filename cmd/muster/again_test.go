@@ -47,6 +47,9 @@ phase "p" {
 // that it follows from is as it was; whatever changed, a plan is made, and
 // where a plan does not follow from what changed, it says the same.
 func TestAgainOnlyWhileAllIsTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plans a hundred times; make test does")
+	}
 	t.Parallel()
 	needs.Program(t, "sh")
 	dir := t.TempDir()
@@ -177,6 +180,9 @@ budget "b" {
 // TestAgainOfJobsThatStopped: what a plan says of jobs that failed, are held or
 // were cancelled is shown again, too, while nothing makes it another.
 func TestAgainOfJobsThatStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plans a hundred times; make test does")
+	}
 	t.Parallel()
 	needs.Program(t, "sh")
 	dir := t.TempDir()
@@ -247,6 +253,9 @@ func TestAgainOfJobsThatStopped(t *testing.T) {
 // form, whether it was made of the whole state, of a glance at it, or is shown
 // again; and for machines it says anew where the source was committed.
 func TestAgainInEveryForm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plans a hundred times; make test does")
+	}
 	t.Parallel()
 	needs.Program(t, "sh")
 	needs.Program(t, "git")

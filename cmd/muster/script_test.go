@@ -19,11 +19,26 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"muster": func() { os.Exit(Main()) }})
 }
 
+// concurrentStories are the sessions that `make race` runs (-short): in them
+// engine, provider, queue and signals work at the same time. The other stories
+// would repeat what these exercise, at ten times the cost.
+var concurrentStories = []string{
+	"cancelled", "engine_exits", "engine_pull", "events", "external", "failing", "gates", "hold", "interrupted", "retry", "secret",
+}
+
 // TestScript runs sessions: each reads as a story from top to bottom.
 func TestScript(t *testing.T) {
 	t.Parallel()
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		for _, name := range concurrentStories {
+			files = append(files, filepath.Join(dir, name+".txt"))
+		}
+		dir = ""
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: false,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {

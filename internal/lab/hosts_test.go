@@ -29,7 +29,7 @@ func mustSSH(t *testing.T, h *Host, command string) string {
 }
 
 // TestHosts holds that hosts are what the tests take them for.
-func TestHosts(t *testing.T) {
+func TestSystemHosts(t *testing.T) {
 	all := Hosts(t, 2)
 	a, b := all[0], all[1]
 	if got := mustSSH(t, a, "whoami; hostname; echo $HOME; touch mark /var/tmp/mark /tmp/mark"); got != "alice\nh1\n/home/alice" {
@@ -71,7 +71,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-func TestGPUs(t *testing.T) {
+func TestSystemGPUs(t *testing.T) {
 	h := Hosts(t, 1)[0]
 	h.GPUs(2)
 	pid, release := h.Hold(1, 9000)

@@ -1,7 +1,10 @@
 // Package needs is for tests that want what a machine may lack: a program,
-// root, a file system of a kind, minutes. In `make test` such a test is skipped
-// with the reason; under MUSTER_SYSTEM_TESTS=1, which `make test-system` sets
-// after it has installed what tests want, what is absent fails the test.
+// root, a kind of file system, minutes. `make test` skips such a test with the
+// reason. `make test-system`, which sets MUSTER_SYSTEM_TESTS=1 after it has
+// installed what tests want, fails it.
+//
+// `make test-system` runs the tests whose names begin with TestSystem, and no
+// others, so that each test runs once. System holds tests to that name.
 package needs
 
 import (
@@ -16,11 +19,27 @@ import (
 func Here() bool { return os.Getenv("MUSTER_SYSTEM_TESTS") == "1" }
 
 // System skips a test that only `make test-system` runs; why says what it does
-// that other runs are to be spared.
+// that other runs are spared. It fails a test that `make test-system` would not
+// find, because its name does not begin with TestSystem.
 func System(t testing.TB, why string) {
 	t.Helper()
+	if !strings.HasPrefix(t.Name(), "TestSystem") && !strings.HasPrefix(t.Name(), "TestNightly") {
+		t.Fatal("only make test-system runs this test: its name must begin with TestSystem")
+	}
 	if !Here() {
 		t.Skip(why + ": make test-system runs it")
+	}
+}
+
+// Nightly skips a test that only `make nightly` runs. Its name begins with
+// TestNightly.
+func Nightly(t testing.TB, why string) {
+	t.Helper()
+	if !strings.HasPrefix(t.Name(), "TestNightly") {
+		t.Fatal("only make nightly runs this test: its name must begin with TestNightly")
+	}
+	if os.Getenv("MUSTER_NIGHTLY") != "1" {
+		t.Skip(why + ": make nightly runs it")
 	}
 }
 

@@ -38,9 +38,9 @@ func says(t *testing.T, c *Client, command string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// TestOpenSSH is the transport against the real server: many commands over one
+// TestSystemOpenSSH is the transport against the real server: many commands over one
 // connection that allows few at once, and every way to lose it.
-func TestOpenSSH(t *testing.T) {
+func TestSystemOpenSSH(t *testing.T) {
 	hosts := lab.Hosts(t, 2, "LAB_MAXSESSIONS=2")
 	a, b := hosts[0], hosts[1]
 	c := over(t, a, "")

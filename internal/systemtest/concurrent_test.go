@@ -7,7 +7,7 @@ import (
 )
 
 // Of applies that run at once one drives; the others say who does, and exit 5.
-func TestTwoAppliesAtOnce(t *testing.T) {
+func TestSystemTwoAppliesAtOnce(t *testing.T) {
 	w := newWorld(t, jobs(12, "sleep 0.3"))
 	a, b := w.start("apply", "-auto-approve"), w.start("apply", "-auto-approve")
 	outA, codeA := a.end()
@@ -22,7 +22,7 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 
 // While an apply drives, a hold from a second terminal stops what has not
 // started, and resume lets it go on.
-func TestHoldFromASecondTerminal(t *testing.T) {
+func TestSystemHoldFromASecondTerminal(t *testing.T) {
 	w := newWorld(t, jobs(16, untilGo))
 	d := w.start("apply", "-auto-approve")
 	w.started(2)
@@ -41,7 +41,7 @@ func TestHoldFromASecondTerminal(t *testing.T) {
 
 // A queue that stopped a phase goes on after resume, whether or not anything
 // of the phase was left in it.
-func TestResumeReachesAnIdleQueue(t *testing.T) {
+func TestSystemResumeReachesAnIdleQueue(t *testing.T) {
 	w := newWorld(t, jobs(20, "test ${cell.i} -lt 9 -o -e mended || exit 1"))
 	w.want(3, "same error 3 times in a row: unknown", "apply", "-auto-approve")
 	w.want(3, "muster resume muster apply", "apply", "-auto-approve")
@@ -51,7 +51,7 @@ func TestResumeReachesAnIdleQueue(t *testing.T) {
 	w.want(0, "Nothing to do", "plan", "-detailed-exitcode")
 }
 
-func TestHoldWithNothingLeftToStart(t *testing.T) {
+func TestSystemHoldWithNothingLeftToStart(t *testing.T) {
 	w := newWorld(t, jobs(4, untilGo))
 	d := w.start("apply", "-auto-approve")
 	w.started(4)

@@ -14,7 +14,7 @@ const samples = 12
 // Each file of a state that a kill left behind is cut off and flipped at
 // sampled bytes: plan gives the plan of the whole state, or an error that
 // names the file and says what to run.
-func TestDamagedStateThroughTheCommandLine(t *testing.T) {
+func TestSystemDamagedStateThroughTheCommandLine(t *testing.T) {
 	w := newWorld(t, jobs(8, "true"))
 	w.want(0, "8 of 8", "apply", "-auto-approve")
 	w.write("campaign.muster.hcl", strings.Replace(w.campaign(), "range(8)", "range(16)", 1))
@@ -93,7 +93,7 @@ func (w *world) damaged(name string, b []byte, right, how string) {
 
 // An output that nobody reads, gone or cut by others, is told by the plan and
 // made again when asked for.
-func TestOutputsAreTouched(t *testing.T) {
+func TestSystemOutputsAreTouched(t *testing.T) {
 	for name, touch := range map[string]func(path string) error{
 		"deleted":   os.Remove,
 		"truncated": func(path string) error { return os.Truncate(path, 0) },
@@ -113,7 +113,7 @@ func TestOutputsAreTouched(t *testing.T) {
 
 // A backup in the snapshot's place is no older truth: what was folded since
 // comes back from the history.
-func TestBackupInTheSnapshotsPlace(t *testing.T) {
+func TestSystemBackupInTheSnapshotsPlace(t *testing.T) {
 	w := newWorld(t, jobs(4, "true"))
 	w.want(0, "4 of 4", "apply", "-auto-approve")
 	path := filepath.Join(w.dir, "muster.state.json")

@@ -18,7 +18,7 @@ func (w *world) campaign() string {
 	return string(b)
 }
 
-func TestDiskOfTheStateFills(t *testing.T) {
+func TestSystemDiskOfTheStateFills(t *testing.T) {
 	const n = 200
 	w := newWorld(t, jobs(n, "true"))
 	text := strings.Replace(w.campaign(), "cpus = 4", "cpus = 4\n workdir = \""+filepath.Dir(w.dir)+"/w\"\n", 1)
@@ -33,7 +33,7 @@ func TestDiskOfTheStateFills(t *testing.T) {
 	w.ranOnce(n)
 }
 
-func TestDiskOfTheSpoolFills(t *testing.T) {
+func TestSystemDiskOfTheSpoolFills(t *testing.T) {
 	const n = 60
 	w := newWorld(t, jobs(n, "true"))
 	small(t, w.spool, "100k")
@@ -50,7 +50,7 @@ func TestDiskOfTheSpoolFills(t *testing.T) {
 	w.ranOnce(n)
 }
 
-func TestDiskOfTheOutputsFills(t *testing.T) {
+func TestSystemDiskOfTheOutputsFills(t *testing.T) {
 	const n = 30
 	w := newWorld(t, strings.Replace(jobs(n, "true"), "echo ${cell.i} >", "head -c 60000 /dev/zero >", 1))
 	out := filepath.Join(w.dir, "out")

@@ -9,7 +9,7 @@ import (
 
 // Axis values of every nasty kind are addresses, environment and paths, and
 // never commands.
-func TestHostileAxisValues(t *testing.T) {
+func TestSystemHostileAxisValues(t *testing.T) {
 	w := newWorld(t, `
 campaign "hostile" {}
 backend "local" "local" { cpus = 4 }
@@ -49,7 +49,7 @@ phase "p" {
 }
 
 // Jobs that misbehave end all the same, by name, and leave nothing behind.
-func TestHostileJobs(t *testing.T) {
+func TestSystemHostileJobs(t *testing.T) {
 	for _, c := range []struct {
 		name, command, walltime string
 		code                    int

@@ -10,7 +10,7 @@ func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }
 
 // Whatever politely ends muster: jobs go on, it says so, and the same command
 // finishes the campaign.
-func TestInterrupted(t *testing.T) {
+func TestSystemInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		signals []syscall.Signal
@@ -41,7 +41,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestDetachedAndOnce(t *testing.T) {
+func TestSystemDetachedAndOnce(t *testing.T) {
 	w := newWorld(t, jobs(6, untilGo))
 	w.want(0, "muster apply -once", "apply", "-auto-approve", "-detach")
 	w.want(0, "One pass made", "apply", "-once")
@@ -51,7 +51,7 @@ func TestDetachedAndOnce(t *testing.T) {
 	w.ranOnce(6)
 }
 
-func TestNobodyToAsk(t *testing.T) {
+func TestSystemNobodyToAsk(t *testing.T) {
 	w := newWorld(t, jobs(2, "true"))
 	w.want(1, "-auto-approve", "apply")
 	w.started(0)

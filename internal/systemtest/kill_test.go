@@ -81,7 +81,7 @@ const (
 	leastKills = 50
 )
 
-func TestKilledAtRandomInstants(t *testing.T) {
+func TestSystemKilledAtRandomInstants(t *testing.T) {
 	seed := time.Now().UnixNano()
 	if s := os.Getenv("MUSTER_TEST_SEED"); s != "" {
 		seed, _ = strconv.ParseInt(s, 10, 64)

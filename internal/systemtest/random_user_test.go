@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/lab"
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/internal/program"
 )
 
@@ -21,7 +22,7 @@ import (
 // a way that is not documented, no launch starts twice, and two of the same work
 // never run at once; and a person who then resumes and applies has everything
 // done, as the campaign says now.
-func TestRandomUser(t *testing.T) {
+func TestSystemRandomUser(t *testing.T) {
 	stories(t, func(t *testing.T, r *rand.Rand) {
 		u := &randomUser{world: newWorld(t, ""), r: r, campaign: newRandomCampaign(r)}
 		u.root = func(int) string { return u.dir }
@@ -35,7 +36,7 @@ func TestRandomUser(t *testing.T) {
 
 // TestSSHRandomUser: the same on two hosts that crash, freeze, and lose their
 // links and their queues.
-func TestSSHRandomUser(t *testing.T) {
+func TestSystemSSHRandomUser(t *testing.T) {
 	hosts := lab.Hosts(t, 2)
 	stories(t, func(t *testing.T, r *rand.Rand) {
 		n := 1 + r.Intn(2)
@@ -57,6 +58,7 @@ func TestSSHRandomUser(t *testing.T) {
 // has a seed of its own, from 1 on or from MUSTER_TEST_SEED: a change is judged by
 // the same stories as the one before it, and who looks for new ones names a seed.
 func stories(t *testing.T, play func(*testing.T, *rand.Rand)) {
+	needs.System(t, "plays a user for a minute")
 	seed, length := int64(1), time.Minute
 	if s := os.Getenv("MUSTER_TEST_SEED"); s != "" {
 		seed, _ = strconv.ParseInt(s, 10, 64)

@@ -44,7 +44,7 @@ phase "goes" {
 // TestVolumeAt99PercentOfInodes, and at few of its bytes: what works there waits
 // for room, the rest goes on, the plan and the status say so, and it goes on by
 // itself.
-func TestVolumeAt99PercentOfInodes(t *testing.T) {
+func TestSystemVolumeAt99PercentOfInodes(t *testing.T) {
 	w := newWorld(t, "campaign \"roomy\" {}\n")
 	w.write("campaign.muster.hcl", strings.ReplaceAll(roomy, "FOLDER", w.dir))
 	tight := filepath.Join(w.dir, "tight")
@@ -77,7 +77,7 @@ func TestVolumeAt99PercentOfInodes(t *testing.T) {
 }
 
 // TestSSHVolumeAt99PercentOfInodes is the same on another machine.
-func TestSSHVolumeAt99PercentOfInodes(t *testing.T) {
+func TestSystemSSHVolumeAt99PercentOfInodes(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(3, 3))
 	h.Exec(r.paths("mkdir -p FOLDER/work; mount -t tmpfs -o size=64m,nr_inodes=1000,mode=777 tmpfs FOLDER/work; cd FOLDER/work; for i in $(seq 990); do : > f$i; done"))

@@ -14,54 +14,84 @@ import (
 	"github.com/muster-run/muster/internal/needs"
 )
 
-// TestSlurm holds the slurm backend against a real Slurm, brought up on this
-// machine: slurmctld, slurmd, slurmdbd, MariaDB and munge.
-func TestSlurm(t *testing.T) {
+// TestSystemSlurm holds the slurm backend against a real Slurm, brought up on
+// this machine: slurmctld, slurmd, slurmdbd, MariaDB and munge.
+func TestSystemSlurm(t *testing.T) {
+	runOnSlurm(t, []slurmPart{
+		{"conformance", slurmConforms},
+		{"starter", slurmStarter},
+		{"detached", slurmDetached},
+		{"held back", slurmHeldBack},
+		{"preempted and requeued", slurmRequeued},
+		{"node that dies", slurmNodeDies},
+		{"not launched", slurmNotLaunched},
+		{"volume that fills", slurmFull},
+		{"one element of an array", slurmElement},
+		{"from a smoke to an array", slurmPipeline},
+		{"back under a new id", slurmReturns},
+		{"room for a few", slurmRoom},
+		{"runaway chain", slurmRunaway},
+		{"stopped with muster off", slurmStops},
+		{"own sbatch", slurmOwnSbatch},
+		{"one mail", slurmMail},
+		{"forecast", slurmForecast},
+		{"ends told apart", slurmEnds},
+		{"over ssh", slurmOverSSH},
+		{"line to the login node cut", slurmLinkCut},
+	})
+}
+
+// TestSystemSlurmTimers has the parts that wait for Slurm's timers, and then those
+// that end, stop or deceive its daemons. It has a cluster of its own, so that it
+// runs in another process beside TestSystemSlurm.
+func TestSystemSlurmTimers(t *testing.T) {
+	runOnSlurm(t, []slurmPart{
+		{"ceiling of equal errors", slurmCeiling},
+		{"walltime", slurmSegments},
+		{"chained to the end", slurmChainedToTheEnd},
+		// What ends or stops the controller comes last.
+		{"killed after sbatch", slurmKilled},
+		{"killed before each is told its own", slurmKilledUntold},
+		{"sbatch of a hung controller", slurmHung},
+		{"sbatch killed while it waits", slurmSbatchKilled},
+		{"sbatch killed before it has submitted", slurmNotSubmitted},
+		{"sbatch fails and has submitted", slurmSbatchLies},
+		{"an array that Slurm has twice", slurmSentTwice},
+		{"controller restarted", slurmRestarted},
+		{"controller forgets a release", slurmReleaseForgotten},
+		{"controller forgets a limit", slurmThrottleForgotten},
+		{"controller forgets a cancel", slurmCancelForgotten},
+		{"controller hung for long", slurmHungLong},
+		{"munge dead", slurmNoMunge},
+		{"accounting dead", slurmNoAccounting},
+		{"ids given out again", slurmForgotten},
+	})
+}
+
+// TestNightlySlurm has what takes a cluster's whole attention.
+func TestNightlySlurm(t *testing.T) {
+	needs.Nightly(t, "submits 5,000 jobs")
+	runOnSlurm(t, []slurmPart{
+		{"5000 jobs", slurm5000},
+	})
+}
+
+// A slurmPart is one subtest on a cluster that others have used before it.
+type slurmPart struct {
+	name string
+	run  func(*testing.T)
+}
+
+// runOnSlurm brings a cluster up and runs the parts on it one after another.
+func runOnSlurm(t *testing.T, parts []slurmPart) {
 	needs.System(t, "brings up a Slurm cluster as root and takes minutes")
 	if os.Getenv("MUSTER_BINARY") == "" {
 		t.Fatal("MUSTER_BINARY must name the muster binary; make test-system sets it")
 	}
 	slurmLab(t)
-	t.Run("conformance", slurmConforms)
-	t.Run("starter", slurmStarter)
-	t.Run("detached", slurmDetached)
-	t.Run("held back", slurmHeldBack)
-	t.Run("preempted and requeued", slurmRequeued)
-	t.Run("node that dies", slurmNodeDies)
-	t.Run("not launched", slurmNotLaunched)
-	t.Run("volume that fills", slurmFull)
-	t.Run("one element of an array", slurmElement)
-	t.Run("from a smoke to an array", slurmPipeline)
-	t.Run("back under a new id", slurmReturns)
-	t.Run("room for a few", slurmRoom)
-	t.Run("runaway chain", slurmRunaway)
-	t.Run("ceiling of equal errors", slurmCeiling)
-	t.Run("stopped with muster off", slurmStops)
-	t.Run("own sbatch", slurmOwnSbatch)
-	t.Run("5000 jobs", slurm5000)
-	t.Run("walltime", slurmSegments)
-	t.Run("chained to the end", slurmChainedToTheEnd)
-	t.Run("one mail", slurmMail)
-	t.Run("forecast", slurmForecast)
-	t.Run("ends told apart", slurmEnds)
-	t.Run("over ssh", slurmOverSSH)
-	t.Run("line to the login node cut", slurmLinkCut)
-	// What ends or stops the controller comes last, one after the other.
-	t.Run("killed after sbatch", slurmKilled)
-	t.Run("killed before each is told its own", slurmKilledUntold)
-	t.Run("sbatch of a hung controller", slurmHung)
-	t.Run("sbatch killed while it waits", slurmSbatchKilled)
-	t.Run("sbatch killed before it has submitted", slurmNotSubmitted)
-	t.Run("sbatch fails and has submitted", slurmSbatchLies)
-	t.Run("an array that Slurm has twice", slurmSentTwice)
-	t.Run("controller restarted", slurmRestarted)
-	t.Run("controller forgets a release", slurmReleaseForgotten)
-	t.Run("controller forgets a limit", slurmThrottleForgotten)
-	t.Run("controller forgets a cancel", slurmCancelForgotten)
-	t.Run("controller hung for long", slurmHungLong)
-	t.Run("munge dead", slurmNoMunge)
-	t.Run("accounting dead", slurmNoAccounting)
-	t.Run("ids given out again", slurmForgotten)
+	for _, p := range parts {
+		t.Run(p.name, p.run)
+	}
 }
 
 // slurmNodesThatNeverBoot are powered down, and in no partition until a test

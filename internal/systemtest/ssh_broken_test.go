@@ -118,7 +118,7 @@ func (r *remote) done(d *follower, n int) {
 // TestSSHBroken breaks what lies between muster and jobs that run, in every
 // way there is: nothing is run again, nothing is lost, and the same apply or
 // the next one carries on.
-func TestSSHBroken(t *testing.T) {
+func TestSystemSSHBroken(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	const many = 50
 
@@ -191,7 +191,7 @@ var inDays = regexp.MustCompile(`[0-9]d `)
 
 // TestSSHCrashed: a power cut ends what ran, and only that runs again, once
 // the host is back; that it booted is told.
-func TestSSHCrashed(t *testing.T) {
+func TestSystemSSHCrashed(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	const n, quick = 12, 4
 	r, f := gate(t, h, n, quick)
@@ -216,7 +216,7 @@ func TestSSHCrashed(t *testing.T) {
 }
 
 // TestSSHChangedHostKey: somebody else may be answering.
-func TestSSHChangedHostKey(t *testing.T) {
+func TestSystemSSHChangedHostKey(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(1, 1))
 	h.NewKey()
@@ -230,7 +230,7 @@ func TestSSHChangedHostKey(t *testing.T) {
 
 // TestSSHDiskFull: what did not fit is held and said, what did stays, and
 // with more room only the rest runs.
-func TestSSHDiskFull(t *testing.T) {
+func TestSystemSSHDiskFull(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, strings.ReplaceAll(gated(4, 4), "echo ${cell.i} > ${output.x};", "head -c 100k /dev/zero > ${output.x} &&"))
 	h.Exec(r.paths("mkdir FOLDER/work && mount -t tmpfs -o size=256k,mode=777 tmpfs FOLDER/work"))

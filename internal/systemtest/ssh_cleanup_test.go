@@ -10,7 +10,7 @@ import (
 // TestSSHCleanup: -cleanup leaves nothing of muster's on a host but results,
 // says what it took away, and touches nothing while a job of whatever campaign
 // of the user runs there.
-func TestSSHCleanup(t *testing.T) {
+func TestSystemSSHCleanup(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r, f := gate(t, h, 2, 1)
 	other := newWorld(t, r.paths(`
@@ -58,7 +58,7 @@ phase "p" {
 
 // TestSSHFoldersThatDoNotTakeIt: what keeps muster's program off a host is said
 // in words, with the way out, which works.
-func TestSSHFoldersThatDoNotTakeIt(t *testing.T) {
+func TestSystemSSHFoldersThatDoNotTakeIt(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(1, 1))
 	h.Exec("mkdir /home/alice/.cache; chown alice: /home/alice/.cache")

@@ -101,7 +101,7 @@ phase "rewritten" {
 // job runs once; limits and delays last as long as they are to; what was
 // written is told from what was not; and every time that muster tells is a
 // time at which it happened.
-func TestSSHClock(t *testing.T) {
+func TestSystemSSHClock(t *testing.T) {
 	m := vm.Boot(t, vm.Options{Name: "vm", Arch: "amd64", Skew: -3 * day})
 	for _, c := range []struct {
 		name string

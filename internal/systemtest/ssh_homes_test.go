@@ -11,7 +11,7 @@ import (
 
 // TestSSHHomesThatDiffer: `~` is each host's own. Jobs, the files that others
 // read, preconditions, a second plan and what is pulled keep them apart.
-func TestSSHHomesThatDiffer(t *testing.T) {
+func TestSystemSSHHomesThatDiffer(t *testing.T) {
 	hosts := lab.Hosts(t, 2)
 	r := newRemote(t, hosts, `
 campaign "homes" {}

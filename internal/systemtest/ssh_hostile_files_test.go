@@ -50,7 +50,7 @@ phase "moved" {
 // TestSSHHostileFiles: files of the source, outputs that move between hosts
 // and that are pulled, and what a backend sets, with names that ask for
 // trouble: each arrives whole, and none of them runs.
-func TestSSHHostileFiles(t *testing.T) {
+func TestSystemSSHHostileFiles(t *testing.T) {
 	hosts := lab.Hosts(t, 2)
 	r := newRemote(t, hosts, hostileFilesCampaign)
 	var all []string

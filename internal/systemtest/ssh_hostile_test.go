@@ -73,7 +73,7 @@ phase "names" {
 
 // TestSSHHostileValues: names of jobs, values of cells, paths and variables
 // arrive in the job exactly as they were written, and none of them runs.
-func TestSSHHostileValues(t *testing.T) {
+func TestSystemSSHHostileValues(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, hostileCampaign)
 	var values []string

@@ -13,7 +13,7 @@ import (
 // TestSSHSeveralHosts: jobs spread over the hosts of a backend. One whose link
 // is cut leaves its jobs unknown: the other carries on, and nothing of the
 // first is started there a second time.
-func TestSSHSeveralHosts(t *testing.T) {
+func TestSystemSSHSeveralHosts(t *testing.T) {
 	hosts := lab.Hosts(t, 2)
 	const n = 24
 	r := newRemote(t, hosts, strings.Replace(gated(n, 0), `host    = "h1"`, `hosts   = ["h1", "h2"]`, 1))
@@ -57,7 +57,7 @@ func TestSSHSeveralHosts(t *testing.T) {
 // TestSSHLidClosed: handed over with -detach, a host's queue alone starts what
 // waited for something, tries again what ran out of memory, and verifies. What
 // waits for a job that failed does not start, and nothing else waits with it.
-func TestSSHLidClosed(t *testing.T) {
+func TestSystemSSHLidClosed(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, `
 campaign "lid" {}
@@ -114,7 +114,7 @@ phase "second" {
 
 // TestSSHFirstContact: what stands between a new user and a host is said with
 // what to type.
-func TestSSHFirstContact(t *testing.T) {
+func TestSystemSSHFirstContact(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(1, 1))
 	config := os.Getenv("HOME") + "/.ssh/config"

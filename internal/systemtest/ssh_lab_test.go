@@ -11,7 +11,7 @@ import (
 
 // TestSSHTenMinutes: what docs/guide/ssh.md has a new user type, word for word,
 // from nothing to results that are here and checked.
-func TestSSHTenMinutes(t *testing.T) {
+func TestSystemSSHTenMinutes(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, `campaign "none" {}`)
 	r.dir = filepath.Join(r.dir, "sweep")
@@ -33,7 +33,7 @@ func TestSSHTenMinutes(t *testing.T) {
 
 // TestSSHLabExample: examples/ssh-lab runs as it is on a host, with GPUs of
 // which one is somebody else's, and its results come here.
-func TestSSHLabExample(t *testing.T) {
+func TestSystemSSHLabExample(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	h.GPUs(3)
 	h.Hold(2, 9000)

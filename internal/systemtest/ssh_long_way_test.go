@@ -28,7 +28,7 @@ func (r *remote) through(relay *lab.Relay) {
 // TestSSHLongWay: 150 ms each way, a narrow line, connections reset at random,
 // the first copy of the host's program included. The campaign is done, each
 // job ran once, and status answers meanwhile.
-func TestSSHLongWay(t *testing.T) {
+func TestSystemSSHLongWay(t *testing.T) {
 	const (
 		latency = 150 * time.Millisecond
 		rate    = 1 << 20 // bytes per second; the program is several seconds

@@ -22,7 +22,7 @@ const mostMemory = 512 << 20
 
 // TestSSHManyShortJobs runs them over one connection, and prints how fast and
 // in how much memory.
-func TestSSHManyShortJobs(t *testing.T) {
+func TestSystemSSHManyShortJobs(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, fmt.Sprintf(`
 campaign "many" {}

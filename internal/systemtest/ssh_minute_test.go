@@ -13,7 +13,7 @@ import (
 // whole minute, the laptop's side is killed, and sshd is restarted. Half of the
 // jobs end meanwhile, the others later. An apply that begins while the host is
 // silent carries on when it answers: nothing runs again, nothing is lost.
-func TestSSHAwayForAMinute(t *testing.T) {
+func TestSystemSSHAwayForAMinute(t *testing.T) {
 	const (
 		many = 50
 		away = time.Minute

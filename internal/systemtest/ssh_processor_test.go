@@ -62,7 +62,7 @@ phase "after" {
 // TestSSHArm64: a host with another processor than this machine's is sent the
 // program for it, whole or again, and its queue runs a campaign while muster
 // is killed: wrapper, claims, retries, and outputs that are opened there.
-func TestSSHArm64(t *testing.T) {
+func TestSystemSSHArm64(t *testing.T) {
 	m := vm.Boot(t, vm.Options{Name: "vm", Arch: "arm64"})
 	r := onMachine(t, m, onArm)
 	r.want(0, "slots free", "backends")

@@ -135,7 +135,7 @@ phase "logged" {
 }
 `
 
-func TestQueueDefects(t *testing.T) {
+func TestSystemQueueDefects(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	h.GPUs(4)
 	r := newRemote(t, []*lab.Host{h}, defectsCampaign)
@@ -235,7 +235,7 @@ phase "new" {
 // TestQueueRetriesElsewhere: on a host where nothing else runs the first free
 // device is always the same one, so that only a memory of those that failed
 // leads a retry to another.
-func TestQueueRetriesElsewhere(t *testing.T) {
+func TestSystemQueueRetriesElsewhere(t *testing.T) {
 	const gpus = 4
 	h := lab.Hosts(t, 1)[0]
 	h.GPUs(gpus)
@@ -327,7 +327,7 @@ phases:
 
 // TestQueueManifestRuns converts a manifest and runs what comes of it as it
 // is.
-func TestQueueManifestRuns(t *testing.T) {
+func TestSystemQueueManifestRuns(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	h.GPUs(2)
 	r := newRemote(t, []*lab.Host{h}, "")
@@ -362,7 +362,7 @@ func TestQueueManifestRuns(t *testing.T) {
 }
 
 // TestQueueManifestsThatAreRefused: what the script dropped without a word.
-func TestQueueManifestsThatAreRefused(t *testing.T) {
+func TestSystemQueueManifestsThatAreRefused(t *testing.T) {
 	w := newWorld(t, "")
 	w.write("flat.yaml", "project: flat\ncwd: /tmp\nssh: h1\ngpus: [0]\njobs:\n"+
 		"  - {id: a, cmd: echo a > a, expected_output: a}\n  - {id: b, cmd: echo b > b, expected_output: b}\n")

@@ -10,7 +10,7 @@ import (
 // TestSSHNoRoom: a disk without the room that jobs declare, and a home where
 // nothing can be kept are told before anything starts, and what is said to do
 // about it is enough.
-func TestSSHNoRoom(t *testing.T) {
+func TestSystemSSHNoRoom(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	same := strings.NewReplacer()
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 // TestSSHSharedHome: two hosts with one home, as on NFS. Each has a queue of
 // its own in it, one copy of muster's program serves both, and files are seen
 // where they are made: nothing moves. A crash of one ends its own jobs only.
-func TestSSHSharedHome(t *testing.T) {
+func TestSystemSSHSharedHome(t *testing.T) {
 	const n = 16
 	hosts := lab.Hosts(t, 2)
 	text := strings.Replace(gated(n, 0), `host    = "h1"`, "hosts     = [\"h1\", \"h2\"]\n  shared_fs = \"home\"", 1) + `

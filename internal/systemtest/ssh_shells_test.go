@@ -15,7 +15,7 @@ import (
 // TestSSHLoginShells: a user of the host may have any login shell, one that
 // talks a lot included. Values arrive in jobs as they were written, jobs have
 // the shell's environment, and nothing but jobs is run by it.
-func TestSSHLoginShells(t *testing.T) {
+func TestSystemSSHLoginShells(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	for name, files := range map[string]map[string]string{
 		"fish": {".config/fish/config.fish": "set -gx FROM_SHELL 'fish says $(touch owned)'\necho welcome; echo 'noise' >&2\n"},

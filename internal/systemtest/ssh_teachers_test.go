@@ -91,7 +91,7 @@ var injections = map[string]string{
 	"student-64-1-17": "once", "student-64-2-19": "always", "student-128-1-6": "hang", "teacher-256": "silent",
 }
 
-func TestSSHTeachersAndStudents(t *testing.T) {
+func TestSystemSSHTeachersAndStudents(t *testing.T) {
 	hosts := lab.Hosts(t, 1)
 	h := hosts[0]
 	h.GPUs(8)

@@ -82,7 +82,7 @@ func (r *remote) smokedOnce() {
 // TestSSHOvertaken: a muster that slept while its lease was cleared and another
 // took over, on the same state, does nothing more when it wakes: the jobs are
 // the other's, and each runs once.
-func TestSSHOvertaken(t *testing.T) {
+func TestSystemSSHOvertaken(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, smoked)
 	h.Exec("mkfifo -m 666 " + r.folder + "/gate")
@@ -109,7 +109,7 @@ func TestSSHOvertaken(t *testing.T) {
 // TestSSHOvertakenByACopy: a copy of the campaign's folder, state and all, is
 // taken further on another machine. The host itself refuses what the original
 // still sends: it can neither submit nor cancel.
-func TestSSHOvertakenByACopy(t *testing.T) {
+func TestSystemSSHOvertakenByACopy(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, smoked)
 	h.Exec("mkfifo -m 666 " + r.folder + "/gate")
@@ -178,7 +178,7 @@ rmdir $mine
 // TestSSHSharedByTwo: two campaigns of one user, driven from two places, and
 // one of another user share a host of two GPUs. No GPU has two jobs; each sees
 // in status who holds what it waits for; one user's campaigns take turns.
-func TestSSHSharedByTwo(t *testing.T) {
+func TestSystemSSHSharedByTwo(t *testing.T) {
 	const many, few = 24, 6
 	h := lab.Hosts(t, 1)[0]
 	h.GPUs(2)

@@ -61,8 +61,8 @@ func TestLoginShellsThatGoAstray(t *testing.T) {
 	}
 }
 
-// TestRealShells asks the shells of this machine, with rc files of their own.
-func TestRealShells(t *testing.T) {
+// TestSystemRealShells asks the shells of this machine, with rc files of their own.
+func TestSystemRealShells(t *testing.T) {
 	for _, c := range []struct{ shell, file, text string }{
 		{"/bin/bash", ".bash_profile", "echo hello; export DATA=/d\n"},
 		{"/bin/sh", ".profile", "DATA=/d; export DATA\n"},

@@ -42,7 +42,7 @@ func fill(t *testing.T, path string) {
 
 // A job whose log lies on the disk that it has filled cannot say why it
 // failed: the disk says it.
-func TestFullWorkdir(t *testing.T) {
+func TestSystemFullWorkdir(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	smallDisk(t, w.place.Workdir, "1024")
@@ -55,7 +55,7 @@ func TestFullWorkdir(t *testing.T) {
 
 // With muster off: on a full volume nothing more is started, whichever queue it
 // is that looks; when there is room it goes on.
-func TestAloneFullWorkdir(t *testing.T) {
+func TestSystemAloneFullWorkdir(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.place.CPUs = 1
@@ -88,7 +88,7 @@ func TestAloneFullWorkdir(t *testing.T) {
 }
 
 // Who waits because the spool is full is told so, and goes on when it is not.
-func TestFullSpoolIsTold(t *testing.T) {
+func TestSystemFullSpoolIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	smallDisk(t, w.client.Spool, "2048")

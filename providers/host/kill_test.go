@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/wire"
@@ -23,7 +22,7 @@ import (
 // TestKilledAtRandom kills the queue, and in the second case wrappers, too,
 // at random instants while short jobs run, and compares what the jobs
 // themselves wrote down with what the queue says of them. With
-// MUSTER_SYSTEM_TESTS=1 it does so at length.
+// MUSTER_NIGHTLY=1 it does so at length.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -34,8 +33,8 @@ func TestKilledAtRandom(t *testing.T) {
 			t.Parallel()
 			kills := int64(25)
 			switch {
-			case needs.Here():
-				kills = 110
+			case os.Getenv("MUSTER_NIGHTLY") == "1":
+				kills = 1000
 			case testing.Short():
 				kills = 15
 			}

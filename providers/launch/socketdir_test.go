@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/internal/procid"
 )
 
-func TestPrivateFolder(t *testing.T) {
+func TestSystemPrivateFolder(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		make func(path string) error

@@ -14,7 +14,7 @@ import (
 )
 
 // A file system without inodes is full, however much room it has.
-func TestRoom(t *testing.T) {
+func TestSystemRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := unix.Mount("muster-test", dir, "tmpfs", 0, "size=1m,nr_inodes=100"); err != nil {
@@ -64,7 +64,7 @@ func TestRoom(t *testing.T) {
 
 // A plan counts the files that its jobs will leave, and ours of each, as it does
 // their bytes: a volume of many bytes and few inodes is found before it is full.
-func TestInodes(t *testing.T) {
+func TestSystemInodes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := unix.Mount("muster-test", dir, "tmpfs", 0, "size=8m,nr_inodes=41"); err != nil {

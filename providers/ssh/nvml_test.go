@@ -14,9 +14,9 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu/gputest"
 )
 
-// TestHostAsksNVML holds that the program that is put on hosts, which is
+// TestSystemHostAsksNVML holds that the program that is put on hosts, which is
 // static, asks NVML there, and nvidia-smi where NVML does not load.
-func TestHostAsksNVML(t *testing.T) {
+func TestSystemHostAsksNVML(t *testing.T) {
 	needs.System(t, "builds what is put on hosts, and runs OpenSSH's server")
 	bin := t.TempDir()
 	build := exec.Command("go", "run", "../../cmd/muster-host/pack", bin, runtime.GOARCH)

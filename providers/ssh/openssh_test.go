@@ -95,8 +95,8 @@ func (s *testHost) runSSHD(sshd string) {
 	}
 }
 
-// TestConformanceOpenSSH holds the provider to the suite over real sshd.
-func TestConformanceOpenSSH(t *testing.T) {
+// TestSystemConformanceOpenSSH holds the provider to the suite over real sshd.
+func TestSystemConformanceOpenSSH(t *testing.T) {
 	needs.System(t, "runs OpenSSH's server, as root")
 	sshd := needs.Program(t, "/usr/sbin/sshd")
 	if os.Getuid() != 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/muster-run/muster/internal/needs"
 )
 
-// TestShells runs the scripts as hosts do whose sh is another one.
-func TestShells(t *testing.T) {
+// TestSystemShells runs the scripts as hosts do whose sh is another one.
+func TestSystemShells(t *testing.T) {
 	t.Parallel()
 	b, err := ourselves().of(runtime.GOARCH)
 	if err != nil {
@@ -74,8 +74,8 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// TestUsersShells: whichever shell the user has, it hands the command on.
-func TestUsersShells(t *testing.T) {
+// TestSystemUsersShells: whichever shell the user has, it hands the command on.
+func TestSystemUsersShells(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bash", "zsh", "fish", "tcsh", "csh", "ksh"} {
 		t.Run(name, func(t *testing.T) {

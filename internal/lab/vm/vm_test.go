@@ -6,7 +6,7 @@ import (
 )
 
 // TestBoot: each processor, and clocks that are wrong.
-func TestBoot(t *testing.T) {
+func TestSystemBoot(t *testing.T) {
 	for arch, want := range map[string]string{"amd64": "x86_64", "arm64": "aarch64"} {
 		t.Run(arch, func(t *testing.T) {
 			began := time.Now()

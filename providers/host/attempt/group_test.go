@@ -12,10 +12,10 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// TestMembersInAContainer: what was started into a container from outside, as a
+// TestSystemMembersInAContainer: what was started into a container from outside, as a
 // scheduler's step is, belongs to a session whose id reads 0 there. A process of
 // it that holds the token is a member all the same, and no other one is.
-func TestMembersInAContainer(t *testing.T) {
+func TestSystemMembersInAContainer(t *testing.T) {
 	if os.Getenv("MUSTER_TEST_INSIDE") == "" {
 		outside(t)
 		return

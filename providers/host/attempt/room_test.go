@@ -22,7 +22,7 @@ func small(t *testing.T) string {
 	return dir
 }
 
-func TestFull(t *testing.T) {
+func TestSystemFull(t *testing.T) {
 	dir := small(t)
 	if got := Full(dir); got != "" {
 		t.Errorf("an empty disk: %q", got)

@@ -97,9 +97,9 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestKernel uses a real cgroup v2 as far as this machine gives one: a process
+// TestSystemKernel uses a real cgroup v2 as far as this machine gives one: a process
 // is started in a group, counted there, and seen among its members.
-func TestKernel(t *testing.T) {
+func TestSystemKernel(t *testing.T) {
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	own, _ := os.ReadFile("/proc/self/cgroup")
 	dir, err := find(string(mounts), string(own))

@@ -78,7 +78,7 @@ func TestJournalFlippedAnywhere(t *testing.T) {
 	}
 }
 
-func TestJournalWithoutRoom(t *testing.T) {
+func TestSystemJournalWithoutRoom(t *testing.T) {
 	t.Parallel()
 	path, whole := writeLog(t, 2)
 	j, err := Open(path, func(note) error { return nil })

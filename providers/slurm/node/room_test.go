@@ -16,9 +16,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// TestNoRoom: on a full volume nothing begins: the job goes back into the queue,
+// TestSystemNoRoom: on a full volume nothing begins: the job goes back into the queue,
 // for later, with all of its array, and it costs none of its launches.
-func TestNoRoom(t *testing.T) {
+func TestSystemNoRoom(t *testing.T) {
 	w := newWorld(t)
 	if err := unix.Mount("muster-test", w.dir, "tmpfs", 0, "size=1m"); err != nil {
 		needs.Absent(t, "mount: ", err)

@@ -41,10 +41,10 @@ func TestImagesAreLookedFor(t *testing.T) {
 	}
 }
 
-// TestVolumesAreLookedAt on the login node: a workdir without room for what jobs
+// TestSystemVolumesAreLookedAt on the login node: a workdir without room for what jobs
 // need is an error, one that is full lets launches wait, and an apply that looks
 // again for room runs none of Slurm's commands.
-func TestVolumesAreLookedAt(t *testing.T) {
+func TestSystemVolumesAreLookedAt(t *testing.T) {
 	k := newBench(t)
 	full := t.TempDir()
 	if err := unix.Mount("muster-test", full, "tmpfs", 0, "size=1m"); err != nil {

@@ -118,7 +118,7 @@ func TestBackupIsTheSnapshot(t *testing.T) {
 	}
 }
 
-func TestHowAHolderLooks(t *testing.T) {
+func TestSystemHowAHolderLooks(t *testing.T) {
 	t.Parallel()
 	me := self()
 	if me.boot == "" {
