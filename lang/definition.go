@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/muster-run/muster/lang/fields"
 	"github.com/muster-run/muster/lang/value"
@@ -32,15 +33,23 @@ type storedDefinition struct {
 // storedPolicy is what the state keeps of a phase's policy, for people who
 // look back. Jobs that were handed over under one definition are under one cap.
 type storedPolicy struct {
-	Candidates []string   `json:"candidates,omitempty"`
-	Overflow   []string   `json:"overflow,omitempty"`
-	Prefer     string     `json:"prefer,omitempty"`
-	Retry      Retry      `json:"retry"`
-	Breaker    Breaker    `json:"breaker"`
-	Lifecycle  Lifecycle  `json:"lifecycle"`
-	Outputs    []string   `json:"outputs,omitempty"`
-	Inputs     [][]string `json:"inputs,omitempty"`
-	Cap        int        `json:"max_parallel,omitempty"` // 0 = none
+	Candidates []string    `json:"candidates,omitempty"`
+	Overflow   []string    `json:"overflow,omitempty"`
+	Prefer     string      `json:"prefer,omitempty"`
+	Retry      storedRetry `json:"retry"`
+	Breaker    Breaker     `json:"breaker"`
+	Lifecycle  Lifecycle   `json:"lifecycle"`
+	Outputs    []string    `json:"outputs,omitempty"`
+	Inputs     [][]string  `json:"inputs,omitempty"`
+	Cap        int         `json:"max_parallel,omitempty"` // 0 = none
+}
+
+// storedRetry is a retry policy in the form in which the state keeps it.
+type storedRetry struct {
+	On          []string
+	MaxAttempts int
+	Delay       time.Duration
+	Scale       map[string]Scale
 }
 
 // Definition is the phase as stored in the state.
@@ -51,7 +60,7 @@ func (p *Phase) define() Definition {
 	if p.job.form[SmokeRun] != p.job.form[Run] {
 		d.Smoke = p.stored(SmokeRun)
 	}
-	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: p.Retry, Breaker: p.Breaker, Lifecycle: p.Lifecycle, Cap: p.MaxParallel}
+	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: storedRetry{p.Retry.On, p.Retry.Max, p.Retry.Delay, p.Retry.Scale}, Breaker: p.Breaker, Lifecycle: p.Lifecycle, Cap: p.MaxParallel}
 	for _, o := range p.Outputs {
 		policy.Outputs = append(policy.Outputs, o.Name)
 	}

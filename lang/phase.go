@@ -95,6 +95,7 @@ func (l *loader) phaseHead(p *phaseBuild) {
 	p.Retry = l.rerun.Retry(p.b.One("retry"))
 	p.Breaker = l.rerun.Breaker(p.b.One("breaker"))
 	p.Checkpoint = l.rerun.Checkpoint(p.b.One("checkpoint"))
+	p.Retry.Resumes = p.Checkpoint != nil
 	p.Lifecycle = l.rerun.Lifecycle(p.b.One("lifecycle"))
 	if b := p.b.One("pilot"); b != nil {
 		p.Pilot = cells.Pick(l.Reader, p.cells(), b)

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
 
@@ -63,7 +64,10 @@ func TestBudget(t *testing.T) {
 			b := c.budget
 			b.Name = "paper"
 			camp := load(t, func(c *lang.Campaign) { c.Budgets = []lang.Budget{b} },
-				phaseSpec{name: "a", seeds: []int{1, 2, 3, 4}, lr: "1", gpus: 1, mod: func(p *lang.Phase) { p.Retry.MaxAttempts = 2; p.Candidates = []string{"local.local"} }})
+				phaseSpec{name: "a", seeds: []int{1, 2, 3, 4}, lr: "1", gpus: 1, mod: func(p *lang.Phase) {
+					p.Retry = lang.Retry{Policy: retry.Policy{On: []string{"killed"}, Max: 2}}
+					p.Candidates = []string{"local.local"}
+				}})
 			in := rented(input(camp, &state.State{}), c.price)
 			if price := &in.Pools[0].Price; c.units == "?" {
 				price.UnknownSU = true
@@ -205,7 +209,7 @@ func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 	t.Parallel()
 	c := load(t, func(c *lang.Campaign) { c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab"}) },
 		phaseSpec{name: "a", lr: "1", gpus: 1, wall: "2h", mod: func(p *lang.Phase) {
-			p.Candidates, p.Retry.MaxAttempts = []string{"local.local", "ssh.lab"}, 3
+			p.Candidates, p.Retry = []string{"local.local", "ssh.lab"}, lang.Retry{Policy: retry.Policy{On: []string{"killed"}, Max: 3}}
 		}})
 	in := rented(input(c, nil), "1")
 	in.Pools = append(in.Pools, offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 8, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "2.5"}})

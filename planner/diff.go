@@ -269,7 +269,7 @@ func (m *maker) retries(p *lang.Phase, f observed.Fact) bool {
 	if at := f.Job.Last(); at != nil {
 		n = max(at.N, 1)
 	}
-	if n >= max(p.Retry.MaxAttempts, 1) {
+	if n >= p.Retry.Launches() {
 		return false
 	}
 	for _, c := range m.in.Campaign.Failures {
@@ -277,12 +277,7 @@ func (m *maker) retries(p *lang.Phase, f observed.Fact) bool {
 			return c.Action == "retry"
 		}
 	}
-	for _, on := range p.Retry.On {
-		if on == f.Class || strings.HasPrefix(f.Class, on+"_") && on == "oom" {
-			return true
-		}
-	}
-	return false
+	return p.Retry.Covers(f.Class)
 }
 
 func orElse(s, other string) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
 
@@ -83,7 +84,7 @@ var table = []tableRow{
 	}, want: HeldKind, text: "node_failure"},
 	{name: "lost and node_failure is retried: retry", status: state.Running, edit: func(x *scene) {
 		x.see(offer.Observation{Presence: offer.Absent, Status: offer.Lost})
-		x.phase().Retry = lang.Retry{On: []string{"node_failure"}, MaxAttempts: 2}
+		x.phase().Retry = lang.Retry{Policy: retry.Policy{On: []string{"node_failure"}, Max: 2}}
 	}, want: Retry, field: "class"},
 	{name: "held by muster hold, not started: held, by whom", edit: func(x *scene) { x.in.State.Holds = []state.Hold{{Who: "ada", Reason: "look first"}} }, want: HeldKind, text: "ada"},
 	{name: "held by muster hold, queued: held", status: state.Queued, edit: func(x *scene) { x.in.State.Holds = []state.Hold{{Address: `phase.a["seed=1"]`, Who: "ada"}} }, want: HeldKind, text: "resume phase.a"},
@@ -112,11 +113,11 @@ var table = []tableRow{
 	}, want: Run, field: "status"},
 	{name: "failed, class in retry.on, attempts left: retry", status: state.Failed, edit: func(x *scene) {
 		x.job.Class = "oom_gpu"
-		x.phase().Retry = lang.Retry{On: []string{"oom"}, MaxAttempts: 2}
+		x.phase().Retry = lang.Retry{Policy: retry.Policy{On: []string{"oom"}, Max: 2}}
 	}, want: Retry, field: "class"},
 	{name: "failed, class in retry.on, attempts used up: held", status: state.Failed, edit: func(x *scene) {
 		x.job.Class = "oom_gpu"
-		x.phase().Retry = lang.Retry{On: []string{"oom"}, MaxAttempts: 1}
+		x.phase().Retry = lang.Retry{Policy: retry.Policy{On: []string{"oom"}, Max: 1}}
 	}, want: HeldKind, text: "oom_gpu"},
 	{name: "failed otherwise: held, class and last lines of the log", status: state.Failed, edit: func(x *scene) {
 		x.job.Class, x.job.Attempts[0].Tail = "missing_module", []string{"no module named torch"}

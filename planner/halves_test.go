@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
 
@@ -13,7 +14,7 @@ func (x *scene) hold()  { x.in.State.Holds = []state.Hold{{Who: "ada"}} }
 func (x *scene) rerun() { x.in.Options.Rerun = []string{`phase.a["seed=1"]`} }
 
 func (x *scene) retry(most int, on ...string) {
-	x.phase().Retry = lang.Retry{On: on, MaxAttempts: most}
+	x.phase().Retry = lang.Retry{Policy: retry.Policy{On: on, Max: most}}
 }
 
 func (x *scene) otherRequest() { x.job.Request = Hash{1}.String() }

@@ -83,7 +83,7 @@ func (m *maker) withoutHistory() (out []remarks.Run) {
 			continue
 		}
 		r := w.p.Retry
-		again := r.MaxAttempts >= 2 && slices.Contains(r.On, "node_failure")
+		again := r.Launches() > 1 && r.Covers("node_failure")
 		for at, n := range w.groupJobs() {
 			if d := w.pp.Placements[at]; n > 0 && d.Backend != "" {
 				out = append(out, remarks.Run{Phase: w.p.Name, Jobs: n, Machines: max(d.Shape.Nodes, 1), Each: m.evidence(w).OnPool(d).Expected, Again: again})

@@ -84,7 +84,7 @@ func (m *maker) forecastGroup(w *work, d place.Decision) forecast.Group {
 	}
 	return forecast.Group{
 		Launch: evidence.Launch(w.p, d), Again: again, Decision: d, Dearer: m.dearer(d, w.p.Retry), Runtime: ev.OnPool(d), Shapes: launches.Of(d, w.p.Retry, m.in.Pools),
-		Launches: attempts(w.p), Failing: ev.Failing, Lost: ev.Lost, Delay: retryDelay(w.p, ev, d, turn.Each), Turn: turn.Each, TurnP90: turn.Late, WaitSpread: turn.Spread,
+		Launches: launches.MostOf(d, w.p.Retry, m.in.Pools) - max(d.Segments, 1) + 1, Failing: ev.Failing, Lost: ev.Lost, Delay: retryDelay(w.p, ev, d, turn.Each), Turn: turn.Each, TurnP90: turn.Late, WaitSpread: turn.Spread,
 	}
 }
 
@@ -215,6 +215,3 @@ func (w *work) groupJobs() []int {
 	}
 	return out
 }
-
-// attempts is the most launches of one job.
-func attempts(p *lang.Phase) int { return max(p.Retry.MaxAttempts, 1) }

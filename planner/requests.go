@@ -75,7 +75,7 @@ func (m *maker) tooShort(w *work) {
 		d, launched := w.pp.Decision(i), 0
 		asked := m.askedToEnd(d, limit)
 		if evidence.Launch(w.p, d) > 0 { // it goes on from its checkpoint
-			limit, launched = evidence.Longest(w.p, d), launches.Most(w.p.Retry, d.Segments)
+			limit, launched = evidence.Longest(w.p, d), launches.Chained(w.p.Retry, d.Segments)
 			asked = limit
 		}
 		if limit <= 0 || takes <= asked {

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
 
@@ -120,7 +121,7 @@ func TestWorkOverAllLaunches(t *testing.T) {
 			t.Parallel()
 			in := history(t, "1h", func(*offer.Shape) {}, func(int) state.Usage { return state.Usage{Elapsed: 1800} })
 			p := in.Campaign.Phases[0]
-			p.Checkpoint, p.Retry = &lang.Checkpoint{}, lang.Retry{On: []string{"walltime"}, MaxAttempts: c.attempts}
+			p.Checkpoint, p.Retry = &lang.Checkpoint{}, lang.Retry{Policy: retry.Policy{On: []string{"walltime"}, Max: c.attempts}}
 			for _, job := range in.State.Jobs {
 				whole := job.Attempts[0]
 				whole.Class, whole.Usage = "walltime", &state.Usage{Elapsed: 3600}

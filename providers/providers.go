@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 )
 
 // A Provider knows one type of backend and serves every configured backend
@@ -227,18 +228,11 @@ type Checkpoint struct {
 	Grace    time.Duration `json:"grace,omitempty"`
 }
 
-// Retry is the retry policy of a job.
-type Retry struct {
-	On    []string         `json:"on,omitempty"`
-	Max   int              `json:"max,omitempty"` // launches in all, the first included; 0 = 1
-	Delay time.Duration    `json:"delay,omitempty"`
-	Scale map[string]Scale `json:"scale,omitempty"`
-}
-
-// Scale multiplies resources after a failure class.
-type Scale struct {
-	Memory, CPUs, GPUs, Walltime, Disk float64
-}
+// Retry is the retry policy of a job, and Scale what it multiplies.
+type (
+	Retry = retry.Policy
+	Scale = retry.Scale
+)
 
 // Breaker is the breaker of the job's phase.
 type Breaker struct {

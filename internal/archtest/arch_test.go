@@ -24,12 +24,15 @@ var rules = []struct {
 }{
 	{"internal/", []string{"internal/"}},
 	{"lang/addr", []string{"internal/"}},
-	{"lang", []string{"lang", "providers/offer", "internal/"}},
+	{"lang", []string{"lang", "providers/offer", "providers/failure", "providers/retry", "internal/"}},
 	{"state", []string{"state", "lang/addr", "internal/"}},
 	{"providers/offer", nil},
+	{"providers/failure/breaker", []string{"providers/failure"}},
+	{"providers/failure", nil},
+	{"providers/retry", []string{"providers/offer", "providers/failure"}},
 	{"providers", []string{"providers", "internal/"}},
 	{"planner/apply", []string{"planner", "lang", "state", "providers", "internal/"}},
-	{"planner", []string{"planner", "lang", "state", "providers/offer", "internal/"}},
+	{"planner", []string{"planner", "lang", "state", "providers/offer", "providers/failure", "providers/retry", "internal/"}},
 	{"cmd/", []string{"planner", "lang", "state", "providers", "internal/", "cmd/"}},
 	{"examples/", []string{"providers", "internal/"}},
 }
@@ -128,6 +131,7 @@ var pure = []string{
 	"planner/faster", "planner/fit", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/launches", "planner/moved", "planner/observed",
 	"planner/overflow", "planner/place", "planner/plan", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/stuck",
 	"planner/transfers",
+	"providers/failure", "providers/retry",
 }
 
 // TestPureRooms holds that planning, and wording what was found, read no clock

@@ -14,12 +14,14 @@ import (
 	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/wording"
+	"github.com/muster-run/muster/providers/failure"
 )
 
 // A Reader reads the blocks of one campaign, whose failure classes it knows.
 type Reader struct {
 	*decode.Reader
 	classes []string // muster's and the campaign's own
+	retried []string // of failure blocks with action = "retry"
 }
 
 // A Failure is an entry of the project's own failure catalogue.
@@ -35,10 +37,7 @@ type Failure struct {
 
 // knownClasses are the failure classes that muster tells apart by itself; oom
 // stands for oom_gpu, oom_host and oom_sched.
-var knownClasses = []string{
-	"oom", "oom_gpu", "oom_host", "oom_sched", "walltime", "preempted", "node_failure", "gpu_lost", "transport", "disk_full", "no_inodes",
-	"missing_module", "missing_file", "bad_output", "nan", "nccl_hang", "killed", "cancelled_outside", "unknown",
-}
+var knownClasses = append([]string{failure.OOM}, failure.Known()...)
 
 // New reads the failure blocks: the campaign's own catalogue, whose classes
 // all other blocks may name.
@@ -55,6 +54,9 @@ func New(r *decode.Reader, blocks []*syntax.Block) (*Reader, []Failure) {
 			l.Sure.Errorat(b.Range, "A failure needs a sign", "Write match = \"…\", a regular expression on the log's last lines, or exit_codes = […].")
 		}
 		out = append(out, f)
+		if f.Action == "retry" {
+			l.retried = append(l.retried, f.Class)
+		}
 		if !slices.Contains(l.classes, f.Class) {
 			l.classes = append(l.classes, f.Class)
 		}

@@ -48,11 +48,11 @@ func TestWithoutBlocks(t *testing.T) {
 	if len(p.said) > 0 {
 		t.Fatal(p.said.Err())
 	}
-	if p.retry.MaxAttempts != 1 || len(p.retry.On) > 0 || p.breaker != (Breaker{SameError: 3, Share: 0.15}) || p.checkpoint != nil || p.lifecycle.PreventRerunSet || len(p.failures) > 0 {
+	if p.retry.Max != 1 || len(p.retry.On) > 0 || p.breaker != (Breaker{SameError: 3, Share: 0.15}) || p.checkpoint != nil || p.lifecycle.PreventRerunSet || len(p.failures) > 0 {
 		t.Errorf("%+v", p)
 	}
 	p = read(t, "retry { on = [\"oom\"] }\n breaker {}\n checkpoint { path = \"ck\" }\n lifecycle {}")
-	if len(p.said) > 0 || p.retry.MaxAttempts != 3 || p.breaker != (Breaker{SameError: 3, Share: 0.15}) || p.checkpoint.Every() != 0 || p.checkpoint.Signal != "" || p.lifecycle.PreventRerun {
+	if len(p.said) > 0 || p.retry.Max != 3 || p.breaker != (Breaker{SameError: 3, Share: 0.15}) || p.checkpoint.Every() != 0 || p.checkpoint.Signal != "" || p.lifecycle.PreventRerun {
 		t.Errorf("with empty blocks: %+v", p)
 	}
 }

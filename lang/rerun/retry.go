@@ -2,25 +2,19 @@ package rerun
 
 import (
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/retry"
 )
 
-// Retry says which failures are tried again.
-type Retry struct {
-	On          []string      // failure classes
-	MaxAttempts int           // launches, the first included; 1 without a block
-	Delay       time.Duration // before the next launch
-	Scale       map[string]Scale
-}
-
-// Scale multiplies resources for the next launch after a failure class.
-type Scale struct {
-	Memory, CPUs, GPUs, Walltime, Disk float64 // factors; 0 = unchanged
-}
+// Retry says which failures are tried again, and Scale what the next launch asks
+// for.
+type (
+	Retry = retry.Phase
+	Scale = retry.Scale
+)
 
 // Breaker stops starting when everything fails alike.
 type Breaker struct {
@@ -41,9 +35,9 @@ const retryAttempts = 3
 // Retry reads a retry block.
 func (l *Reader) Retry(b *syntax.Block) Retry {
 	if b == nil {
-		return Retry{MaxAttempts: 1}
+		return Retry{Policy: retry.Policy{Max: 1}}
 	}
-	r := Retry{On: l.Texts(b, "on"), MaxAttempts: l.Integer(b, "max_attempts", 1, retryAttempts), Delay: l.Duration(b, "delay", 0)}
+	r := Retry{Sometimes: l.retried, Policy: retry.Policy{On: l.Texts(b, "on"), Max: l.Integer(b, "max_attempts", 1, retryAttempts), Delay: l.Duration(b, "delay", 0)}}
 	if e := b.Expr("on"); e != nil && len(r.On) == 0 {
 		if v, ok := l.Peek(e, nil); ok && value.IsList(v) && v.LengthInt() == 0 {
 			l.Wrong(e, "on", "The list is empty, so nothing would be tried again. Name failure classes such as \"oom\", or leave retry out.")
@@ -58,7 +52,7 @@ func (l *Reader) Retry(b *syntax.Block) Retry {
 		}
 		class := s.Name()
 		l.classAt(s.Syntax.LabelRanges[0], "scale", class)
-		if !covered(r.On, class) && slices.Contains(l.classes, class) && b.Expr("on") != nil && len(r.On) > 0 {
+		if !reached(r, class) && slices.Contains(l.classes, class) && b.Expr("on") != nil && len(r.On) > 0 {
 			l.Sure.Warnat(s.Range, "This scale is never used", "The class %q is not in retry.on, so no launch follows such a failure.", class)
 		}
 		factor := func(name string) float64 { return l.Number(s, name, 0.01, 1000, 0) }
@@ -67,14 +61,10 @@ func (l *Reader) Retry(b *syntax.Block) Retry {
 	return r
 }
 
-// covered reports whether a class is in a list, by itself or by its family.
-func covered(on []string, class string) bool {
-	for _, c := range on {
-		if c == class || strings.HasPrefix(class, c+"_") || strings.HasPrefix(c, class+"_") {
-			return true
-		}
-	}
-	return false
+// reached reports whether a class that is retried takes the scale of a name,
+// which may be a family's.
+func reached(r Retry, name string) bool {
+	return r.Covers(name) || slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(on, name) })
 }
 
 // Breaker reads a breaker block.

@@ -2,7 +2,6 @@ package advice
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/units"
@@ -79,7 +78,8 @@ func (a *adviser) moreMemory(c *class, killed []launch, used float64) []Proposal
 // retried would be none.
 func (a *adviser) scaleMemory(p *lang.Phase) (Edit, bool) {
 	const scale = `scale "oom_host" { memory = 1.5 }`
-	scales, retries := p.Retry.Scale[oomHost].Memory > 1, retried(p, oomHost)
+	by, _ := p.Retry.ScaleFor(oomHost)
+	scales, retries := by.Memory > 1, p.Retry.Covers(oomHost)
 	e, written := a.into(p, scale, "retry")
 	switch {
 	case scales && retries:
@@ -104,11 +104,6 @@ func (a *adviser) scaleMemory(p *lang.Phase) (Edit, bool) {
 		e.After += "\n" + scale
 	}
 	return e, true
-}
-
-// retried reports whether a phase launches a job again that failed with a class.
-func retried(p *lang.Phase, class string) bool {
-	return slices.ContainsFunc(p.Retry.On, func(on string) bool { return on == class || on == "oom" && strings.HasPrefix(class, "oom_") })
 }
 
 // at says where in the grid launches are, "" where that is everywhere.

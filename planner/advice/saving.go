@@ -110,7 +110,7 @@ func (a *adviser) ceiling(c *class, walltime time.Duration) []Saving {
 	if n == 0 {
 		n, of = c.jobs, "of "+count(c.jobs, "job", "jobs")
 	}
-	times := decimal.NewFromInt(int64(n * max(c.phase.Retry.MaxAttempts, 1)))
+	times := decimal.NewFromInt(int64(n * max(c.phase.Retry.Max, 1)))
 	if len(c.launches) == 0 {
 		return nil
 	}

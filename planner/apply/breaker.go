@@ -32,7 +32,7 @@ func (e *engine) countAgain(f *flight, o *offer.Observation) {
 		e.openBreaker(f.p, o.Class, why, f.p.Breaker.SameError)
 		return
 	}
-	if !relaunch.Scales(f.policy(), o.Class) {
+	if _, ok := f.policy().ScaleFor(o.Class); !ok {
 		e.heed(f.p, f.p.breaker.Again(e.failure(f, o), f.p.Breaker), "")
 	}
 }

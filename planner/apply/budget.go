@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
-	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -64,7 +64,7 @@ func (e *engine) openTab(f *flight) {
 // from its placement.
 func (e *engine) setAside(f *flight, recorded state.Amounts) {
 	e.openTab(f)
-	a := ledger.Ask{Where: f.where, Recorded: recorded, Charged: f.charged, Now: f.asked, Before: f.First - 1, Pool: f.B.Pools[f.Pool]}
+	a := ledger.Ask{Where: f.where, Recorded: recorded, Charged: f.charged, Now: f.asked, Before: f.First - 1, Pool: f.pool()}
 	if f.tab.Paid < f.N {
 		a.Left = 1
 	}
@@ -72,11 +72,11 @@ func (e *engine) setAside(f *flight, recorded state.Amounts) {
 		a.Left = max(0, f.max-max(f.tab.Paid, f.First-1))
 	}
 	if f.where != nil {
-		a.Planned = relaunch.Segment(f.where.Shape, f.segments())
+		a.Planned = launches.Segment(f.where.Shape, f.segments())
 	}
 	if f.p != nil && f.rides() {
-		a.Retry = f.p.Retry
-		a.Retry.MaxAttempts = f.max
+		a.Retry = f.policy()
+		a.Retry.Max = f.max
 	}
 	f.tab.Dues = e.prices.Dues(a)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/apply/wish"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -112,7 +113,7 @@ func (e *engine) scaled(f *flight, s offer.Shape) offer.Shape {
 		return s
 	}
 	if f.where != nil {
-		s = relaunch.Segment(s, f.where.Segments)
+		s = launches.Segment(s, f.where.Segments)
 	}
 	return e.grown(f, s, 1, f.N)
 }
@@ -123,9 +124,14 @@ func (e *engine) grown(f *flight, s offer.Shape, from, n int) offer.Shape {
 	if f.p == nil || f.smoke || rec == nil {
 		return s
 	}
+	return relaunch.Shape(s, f.p.Retry, rec.Attempts, from, n, f.pool())
+}
+
+// pool is where a flight goes, as it is for jobs like this one.
+func (f *flight) pool() offer.Pool {
 	pool := f.B.Pools[f.Pool]
 	if f.where != nil {
 		pool = f.where.Limits.On(pool)
 	}
-	return relaunch.Shape(s, f.p.Retry, rec.Attempts, from, n, pool)
+	return pool
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/line"
-	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/place"
@@ -115,7 +114,7 @@ func (e *engine) loadFlights() {
 					f.where = e.whereItWas(f)
 				}
 				if !f.smoke {
-					f.max = max(a.N, relaunch.Launches(p.Retry, f.segments()))
+					f.max = max(a.N, f.most())
 				}
 				e.plannedEnd(f)
 				if !f.smoke && approval.Holds(e.st, e.approval, wish.Kind(p.plan, f.cell)) {

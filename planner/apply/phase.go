@@ -10,7 +10,6 @@ import (
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/placing"
-	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/evidence"
@@ -156,5 +155,5 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 		}
 		return cells.Skipped
 	}
-	return cells.RestsAs(rec, rec != nil && e.attemptsLeft(p, rec) > 0 && relaunch.Covers(p.Retry, rec.Class))
+	return cells.RestsAs(rec, rec != nil && e.attemptsLeft(p, rec) > 0 && p.Retry.Covers(rec.Class))
 }

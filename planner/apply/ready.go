@@ -283,7 +283,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 // from 1 again.
 func (e *engine) number(f *flight) (fresh bool) {
 	if f.max = 1; !f.smoke {
-		f.max = relaunch.Launches(f.p.Retry, f.segments())
+		f.max = f.most()
 	}
 	kind := wish.Kind(f.p.plan, f.cell)
 	next := relaunch.Next(e.st.Jobs[f.Key], e.approval, f.p.resultText(f.cell, f.smoke), kind == planner.Run, kind == planner.Retry || approval.Holds(e.st, e.approval, kind))

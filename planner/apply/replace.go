@@ -39,6 +39,7 @@ func (e *engine) takes(p *phase, cell int32, c *place.Candidate, d *place.Decisi
 // can. Nothing of it was handed over, so it runs once.
 func (e *engine) evade(p *phase, cell int32, d *place.Decision) bool {
 	f := &flight{Flight: fleet.Flight{Key: p.Address(int(cell)), Addr: p.Address(int(cell))}, p: p, cell: cell, where: d, plan: e.approval}
+	f.B, f.Pool = e.fleet.At(d.Backend, d.Pool), d.Pool
 	e.number(f)
 	return e.elsewhere(f, e.fleet.At(d.Backend, d.Pool).Title()+" cannot be reached")
 }
@@ -76,6 +77,9 @@ func (e *engine) elsewhere(f *flight, why string) bool {
 func (e *engine) coveredAt(f *flight, at *place.Decision) bool {
 	there := flight{Flight: fleet.Flight{Addr: f.Addr, N: f.N, First: f.First, B: e.fleet.At(at.Backend, at.Pool), Pool: at.Pool},
 		p: f.p, cell: f.cell, plan: f.plan, max: f.max, where: at}
+	if !f.smoke {
+		there.max = max(there.most(), f.N)
+	}
 	e.setAside(&there, nil)
 	var here *ledger.Tab
 	if e.flights[f.Token] == f {

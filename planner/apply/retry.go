@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/source"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -84,7 +85,16 @@ func (f *flight) segments() int {
 }
 
 // policy is the retry policy of a flight's job.
-func (f *flight) policy() lang.Retry { return relaunch.Policy(f.p.Retry, f.segments()) }
+func (f *flight) policy() lang.Retry { return f.p.Retry.InSegments(f.segments()) }
+
+// most is how many launches the policy allows a flight's job in all, where it is
+// placed.
+func (f *flight) most() int {
+	if f.where == nil {
+		return f.p.Retry.Launches()
+	}
+	return launches.Most(f.where.Shape, f.p.Retry, f.segments(), f.pool())
+}
 
 // rides reports whether the flight's queue retries by itself.
 func (f *flight) rides() bool { return !f.smoke && (f.B.Can.HostQueue || f.B.Can.Retries) }
@@ -95,7 +105,7 @@ func (e *engine) attemptsLeft(p *phase, rec *state.Job) int {
 	if a := rec.Last(); a != nil {
 		n = a.N
 	}
-	return max(1, p.Retry.MaxAttempts) - n
+	return max(1, p.Retry.Max) - n
 }
 
 // failedAttempt folds a launch that failed for good as its queue sees it, and
@@ -131,7 +141,7 @@ func (e *engine) verdict(f *flight, o *offer.Observation) relaunch.Action {
 	// of something, or lost its place in the queue, is ours to launch.
 	rides := f.rides() && f.B.Can.HostQueue
 	c := relaunch.Case{Class: o.Class, Launch: f.N, Most: f.max, Smoke: f.smoke, Rides: rides, Paid: e.paid(f),
-		Policy: f.policy(), Checkpoint: f.p.Checkpoint != nil}
+		Policy: f.policy().Policy, Checkpoint: f.p.Checkpoint != nil}
 	if rec := e.st.Jobs[f.Key]; rec != nil {
 		c.Before = rec.Attempts
 	}

@@ -170,8 +170,8 @@ func idLogged(f *phase) (bool, string) {
 // failurePlan says what follows a failure.
 func failurePlan(f *phase) (bool, string) {
 	var parts []string
-	if r := f.Phase.Retry; r.MaxAttempts > 1 {
-		parts = append(parts, fmt.Sprintf("retry on %s, %d launches at most", orElse(strings.Join(r.On, ", "), "nothing"), r.MaxAttempts))
+	if r := f.Phase.Retry; r.Max > 1 {
+		parts = append(parts, fmt.Sprintf("retry on %s, %d launches at most", orElse(strings.Join(r.On, ", "), "nothing"), r.Max))
 	}
 	if n := len(f.in.Campaign.Failures); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s (%s)", plural(n, "failure block"), f.catalogue()))

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"slices"
 	"time"
 
 	"github.com/muster-run/muster/lang"
@@ -17,7 +16,7 @@ const endedByTime = "walltime"
 // when one is ended at its walltime: where its pool cuts it into segments, or its
 // policy retries that.
 func chained(p *lang.Phase, segments int) bool {
-	return p.Checkpoint != nil && (segments > 1 || slices.Contains(p.Retry.On, endedByTime))
+	return p.Checkpoint != nil && (segments > 1 || p.Retry.Covers(endedByTime))
 }
 
 // Launch is how long one launch of a decision's jobs may last where the next goes
@@ -33,7 +32,7 @@ func Launch(p *lang.Phase, d place.Decision) time.Duration {
 // launches together.
 func Longest(p *lang.Phase, d place.Decision) time.Duration {
 	if each := Launch(p, d); each > 0 {
-		return each * time.Duration(launches.Most(p.Retry, d.Segments))
+		return each * time.Duration(launches.Chained(p.Retry, d.Segments))
 	}
 	return d.Shape.Walltime
 }

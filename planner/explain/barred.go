@@ -38,7 +38,7 @@ func uncovered(in planner.Input, phase string, x Job) (out []string) {
 	if !x.Goes || in.State == nil {
 		return nil
 	}
-	each, _ := launches.Ceiling(x.Decision, lang.Retry{MaxAttempts: 1}, in.Pools)
+	each, _ := launches.Ceiling(x.Decision, lang.Retry{}, in.Pools)
 	for _, b := range in.Campaign.Budgets {
 		if b.Counts(phase, x.Decision.Backend) {
 			out = append(out, budget.Uncovered(in.State, b, amount.Texts(each))...)

@@ -64,7 +64,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	}
 	most, priced := launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Ceiling, x.Priced = amount.Texts(most), priced
-	x.Attempts = launches.Most(pp.Phase.Retry, x.Decision.Segments)
+	x.Attempts = launches.MostOf(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Protected = pp.Phase.Lifecycle.PreventRerun || in.State != nil && in.State.Protected[phase]
 	for _, name := range pp.Phase.DependsOn {
 		if from := p.Phase(name); from != nil {

@@ -20,9 +20,10 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 		return out, place.Known{}
 	}
 	take := func(backend, pool string, p offer.Price, wholeNode bool, segments int, around, hold time.Duration) (all place.Known) {
-		shapes := every(d.Shape, r, segments, Pool(pools, backend, pool))
-		for len(shapes) < max(r.MaxAttempts, 1) {
-			shapes = append(shapes, d.Shape)
+		there := Pool(pools, backend, pool)
+		shapes := every(d.Shape, r, segments, there)
+		if shapes == nil {
+			shapes = slices.Repeat([]offer.Shape{d.Shape}, Most(d.Shape, r, segments, there))
 		}
 		sum := map[string]decimal.Decimal{}
 		all = place.Known{USD: true, ServiceUnits: true}

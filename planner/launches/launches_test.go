@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 )
 
 // TestScaledLaunches: at most counts each later launch as large as retries
@@ -18,7 +19,7 @@ import (
 func TestScaledLaunches(t *testing.T) {
 	t.Parallel()
 	s := offer.Shape{CPUs: 2, Memory: 1 << 30, Walltime: time.Hour}
-	r := lang.Retry{MaxAttempts: 4, Scale: map[string]lang.Scale{"walltime": {Walltime: 2}, "oom": {Memory: 1.5, Walltime: 0.5}}}
+	r := lang.Retry{Policy: retry.Policy{On: []string{"walltime", "oom"}, Max: 4, Scale: map[string]lang.Scale{"walltime": {Walltime: 2}, "oom": {Memory: 1.5, Walltime: 0.5}}}}
 	got := Shapes(s, r, offer.Pool{MaxTime: 3 * time.Hour})
 	var hours []float64
 	for _, l := range got {
@@ -32,7 +33,7 @@ func TestScaledLaunches(t *testing.T) {
 	if got := Shapes(longer, r, offer.Pool{MaxTime: 3 * time.Hour}); got[3].Walltime != longer.Walltime {
 		t.Errorf("a walltime that fits is cut: %+v", got)
 	}
-	if Shapes(s, lang.Retry{MaxAttempts: 3}, offer.Pool{}) != nil || Shapes(s, lang.Retry{MaxAttempts: 1, Scale: r.Scale}, offer.Pool{}) != nil {
+	if Shapes(s, lang.Retry{Policy: retry.Policy{On: r.On, Max: 3}}, offer.Pool{}) != nil || Shapes(s, lang.Retry{Policy: retry.Policy{On: r.On, Max: 1, Scale: r.Scale}}, offer.Pool{}) != nil {
 		t.Error("without scaling or a second launch there is nothing to list")
 	}
 	d := place.Decision{Backend: "b", Shape: s, Price: offer.Price{Known: true, USDPerHour: "1"}}
@@ -91,7 +92,7 @@ func TestSegmentsCeiling(t *testing.T) {
 	t.Parallel()
 	d := place.Decision{Backend: "b", Segments: 7, Shape: offer.Shape{CPUs: 1, Walltime: 100 * time.Hour}, Price: offer.Price{Known: true, USDPerHour: "1"}}
 	for most, want := range map[int]string{1: "100.1", 2: "114.4", 3: "128.7"} {
-		r := lang.Retry{MaxAttempts: most}
+		r := lang.Retry{Policy: retry.Policy{Max: most}}
 		out, _ := Ceiling(d, r, nil)
 		if out[place.USD].String() != want {
 			t.Errorf("%d attempts: $%s, not $%s", most, out[place.USD], want)
@@ -104,7 +105,19 @@ func TestSegmentsCeiling(t *testing.T) {
 		}
 	}
 	d.Segments, d.Boot, d.Shape.Walltime = 1, 30*time.Minute, time.Hour
-	if out, _ := Ceiling(d, lang.Retry{MaxAttempts: 2}, nil); out[place.USD].String() != "3" || out[place.CPUHours].String() != "2" {
+	if out, _ := Ceiling(d, lang.Retry{Policy: retry.Policy{On: []string{"killed"}, Max: 2}}, nil); out[place.USD].String() != "3" || out[place.CPUHours].String() != "2" {
 		t.Errorf("two launches of an hour with half an hour of boot each: %v", out)
+	}
+}
+
+func TestSegmentsAddUpToTheWalltime(t *testing.T) {
+	t.Parallel()
+	for walltime, want := range map[time.Duration]time.Duration{30 * time.Hour: 15 * time.Hour, 25 * time.Hour: 12*time.Hour + 30*time.Minute, 61 * time.Minute: 31 * time.Minute} {
+		if got := Segment(offer.Shape{Walltime: walltime}, 2).Walltime; got != want {
+			t.Errorf("half of %s is %s, want %s", walltime, got, want)
+		}
+	}
+	if got := Segment(offer.Shape{Walltime: time.Hour}, 1).Walltime; got != time.Hour {
+		t.Errorf("one segment is %s", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 )
 
 const h = time.Hour
@@ -81,7 +82,7 @@ func afford(most int, bound string) func(*Case) {
 // TestAfford: a launch of 4 hours at $0.35 may cost $1.40; where a budget is
 // strict every launch that a retry allows counts.
 func TestAfford(t *testing.T) {
-	phase := &lang.Phase{Name: "a", Retry: lang.Retry{MaxAttempts: 2, On: []string{"oom"}}}
+	phase := &lang.Phase{Name: "a", Retry: lang.Retry{Policy: retry.Policy{Max: 2, On: []string{"oom"}}}}
 	usd := func(limit string) lang.Budget { return lang.Budget{Name: "b", Limits: map[string]string{"usd": limit}} }
 	strict, other := usd("14"), usd("1")
 	strict.Strict, other.AppliesTo = true, []string{"phase.other"}

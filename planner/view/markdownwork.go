@@ -61,7 +61,7 @@ func markdownJobs(pp *planner.PhasePlan, first int) string {
 	if len(kinds) == 1 {
 		text += kinds[0].text(pp, n > 1)
 	}
-	if most := pp.Phase.Retry.MaxAttempts; most > 1 {
+	if most := pp.Phase.Retry.Max; most > 1 {
 		text += fmt.Sprintf(", launched up to %d times where it fails", most)
 	}
 	if len(kinds) == 1 {

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 )
 
 // A job is one submission, through all its launches.
@@ -106,13 +107,14 @@ func (w *world) end(j *job) {
 		o.Exit, o.Tail = &one, []string{"simulated: " + class}
 	}
 	w.keep(j)
-	if !w.retries(j, class) {
+	next := w.follows(j, class)
+	if !next.Again {
 		w.decide(j, o)
 		return
 	}
 	o.Status, o.Expected = offer.Waiting, w.now.Add(j.Retry.Delay)
 	w.tell(j, o)
-	j.grow(class)
+	j.Shape = next.Shape
 	j.launch++
 	j.status = offer.Waiting
 	w.foresee(o.Expected, itsRetry, j)
@@ -127,27 +129,14 @@ func (w *world) keep(j *job) {
 	w.touched[absolute(j.Workdir, j.Checkpoint.Path)] = w.now
 }
 
-// retries reports whether the site launches a job again by itself.
-func (w *world) retries(j *job, class string) bool {
-	return w.site.Can.Retries && !j.Smoke && j.launch < j.Retry.Max && (class != failure.Walltime || j.Checkpoint.Path != "") &&
-		slices.ContainsFunc(j.Retry.On, func(on string) bool { return failure.Is(class, on) })
-}
-
-// grow gives the next launch more of what the policy says.
-func (j *job) grow(class string) {
-	for on, by := range j.Retry.Scale {
-		if !failure.Is(class, on) {
-			continue
-		}
-		times := func(v int, f float64) int {
-			if f <= 0 {
-				return v
-			}
-			return int(float64(v) * f)
-		}
-		j.Shape.CPUs, j.Shape.GPUs = times(j.Shape.CPUs, by.CPUs), times(j.Shape.GPUs, by.GPUs)
-		j.Shape.Memory, j.Shape.Walltime = int64(times(int(j.Shape.Memory), by.Memory)), time.Duration(times(int(j.Shape.Walltime), by.Walltime))
+// follows is what the site does by itself after a launch that failed. One with a
+// checkpoint has moved it.
+func (w *world) follows(j *job, class string) retry.Next {
+	if !w.site.Can.Retries || j.Smoke {
+		return retry.Next{}
 	}
+	most := retry.BoundOf(j.line.at.Pool.Pool, j.Shape.Nodes)
+	return j.Retry.After(retry.Failure{Class: class, Launch: j.launch, Moved: j.Checkpoint.Path != ""}, j.Shape, most)
 }
 
 // free gives back what a running job took.

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/relaunch"
 	setting "github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/arrays"
@@ -89,8 +89,8 @@ func likes(c *lang.Campaign, p *lang.Phase, list []start, pools []offer.Pool) (o
 		}
 		smoke, d := s.variant == lang.SmokeRun, s.at
 		options := p.Requests(s.variant)[p.RequestOf(s.cell, s.variant)].Options["slurm"]
-		j := providers.Job{Phase: p.Name, Pool: d.Pool, Shape: relaunch.Segment(d.Shape, d.Segments), Options: options, Cap: p.MaxParallel, Smoke: smoke,
-			Retry: providers.Retry{Max: relaunch.Launches(p.Retry, d.Segments)}}
+		j := providers.Job{Phase: p.Name, Pool: d.Pool, Shape: launches.Segment(d.Shape, d.Segments), Options: options, Cap: p.MaxParallel, Smoke: smoke,
+			Retry: providers.Retry{Max: launches.MostOf(d, p.Retry, pools)}}
 		if smoke {
 			j.Retry.Max = 1 // retry does not apply to it
 		}
@@ -153,7 +153,7 @@ func after(p *lang.Phase) (terms []string) {
 // under a new id, as its retries ask for more.
 func mayReturn(p *lang.Phase) bool {
 	for _, in := range p.Inputs {
-		if from := in.From; from != nil && from.Retry.MaxAttempts > 1 && len(from.Retry.Scale) > 0 {
+		if from := in.From; from != nil && from.Retry.Max > 1 && len(from.Retry.Scale) > 0 {
 			return true
 		}
 	}

@@ -19,7 +19,7 @@ type Ask struct {
 	Now      *offer.Shape    // of the launch at hand; nil: as planned
 	Left     int             // launches
 	// Retry is the policy by which its queue launches it again, and grows it;
-	// MaxAttempts counts from the first launch, and Before are over by now.
+	// Max counts from the first launch, and Before are over by now.
 	Retry  lang.Retry
 	Before int
 	Pool   offer.Pool
@@ -57,9 +57,11 @@ func (ps Prices) Dues(a Ask) Dues {
 	if len(a.Retry.Scale) > 0 {
 		policy := a.Retry
 		if !first {
-			policy.MaxAttempts -= a.Before // this launch is the first of those to come
+			policy.Max -= a.Before // this launch is the first of those to come
 		}
-		d.Steps = t.Ceilings(launches.Shapes(shape, policy, a.Pool))
+		if d.Steps = t.Ceilings(launches.Shapes(shape, policy, a.Pool)); d.Steps != nil {
+			d.Left = min(left, int64(len(d.Steps)))
+		}
 	}
 	if cached {
 		ps[a.Where] = d

@@ -5,6 +5,7 @@ package relaunch
 import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
 
@@ -27,7 +28,7 @@ type Case struct {
 	Rides      bool // its queue has tried what the policy allows
 	Paid       bool // a launch costs money
 	Before     []state.Attempt
-	Policy     lang.Retry
+	Policy     retry.Policy
 	Checkpoint bool // the phase has one
 }
 
@@ -53,7 +54,7 @@ func Decide(c Case, catalogue []lang.Failure) Action {
 		return Fail
 	case c.Class == failure.Walltime && !c.Checkpoint:
 		return Fail // it would come to the same end
-	case rule == Retry, Covers(c.Policy, c.Class):
+	case rule == Retry, c.Policy.Covers(c.Class):
 		return Retry
 	}
 	return Fail
@@ -74,27 +75,6 @@ func orName(class, name string) string {
 		return class
 	}
 	return name
-}
-
-// Covers reports whether a class is in retry.on.
-func Covers(r lang.Retry, class string) bool {
-	for _, on := range r.On {
-		if failure.Is(class, on) {
-			return true
-		}
-	}
-	return false
-}
-
-// Scales reports whether a launch after a failure of a class asks for other
-// resources.
-func Scales(r lang.Retry, class string) bool {
-	for on := range r.Scale {
-		if failure.Is(class, on) {
-			return true
-		}
-	}
-	return false
 }
 
 // Elsewhere reports whether a class is about the machine, so that the next

@@ -2,16 +2,15 @@ package relaunch
 
 import (
 	"testing"
-	"time"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
 
 func TestWhatFollowsAFailure(t *testing.T) {
 	t.Parallel()
-	oom := lang.Retry{On: []string{"oom"}, MaxAttempts: 3}
+	oom := retry.Policy{On: []string{"oom"}, Max: 3}
 	node := []state.Attempt{{N: 1, Class: "node_failure"}}
 	own := []lang.Failure{{Name: "velocity", Action: "hold"}, {Name: "glitch", Action: "retry"}, {Name: "x", Class: "oom_host", Action: "fail"}}
 	for name, c := range map[string]struct {
@@ -24,10 +23,10 @@ func TestWhatFollowsAFailure(t *testing.T) {
 		"the last launch":                           {Case{Class: "oom_gpu", Launch: 3, Most: 3, Policy: oom}, nil, Fail},
 		"a smoke":                                   {Case{Class: "oom_gpu", Launch: 1, Most: 3, Policy: oom, Smoke: true}, nil, Fail},
 		"its queue has retried":                     {Case{Class: "oom_gpu", Launch: 1, Most: 3, Policy: oom, Rides: true}, nil, Fail},
-		"walltime without a checkpoint":             {Case{Class: "walltime", Launch: 1, Most: 3, Policy: lang.Retry{On: []string{"walltime"}}}, nil, Fail},
-		"walltime with a checkpoint":                {Case{Class: "walltime", Launch: 1, Most: 3, Policy: lang.Retry{On: []string{"walltime"}}, Checkpoint: true}, nil, Retry},
+		"walltime without a checkpoint":             {Case{Class: "walltime", Launch: 1, Most: 3, Policy: retry.Policy{On: []string{"walltime"}}}, nil, Fail},
+		"walltime with a checkpoint":                {Case{Class: "walltime", Launch: 1, Most: 3, Policy: retry.Policy{On: []string{"walltime"}}, Checkpoint: true}, nil, Retry},
 		"a paid machine, once":                      {Case{Class: "node_failure", Launch: 1, Most: 1, Paid: true}, nil, Retry},
-		"a paid machine, twice":                     {Case{Class: "gpu_lost", Launch: 2, Most: 9, Paid: true, Before: node, Policy: lang.Retry{On: []string{"gpu_lost"}}}, nil, Fail},
+		"a paid machine, twice":                     {Case{Class: "gpu_lost", Launch: 2, Most: 9, Paid: true, Before: node, Policy: retry.Policy{On: []string{"gpu_lost"}}}, nil, Fail},
 		"the campaign's own class holds":            {Case{Class: "velocity", Launch: 1, Most: 3, Policy: oom}, own, Hold},
 		"the campaign's own class retries":          {Case{Class: "glitch", Launch: 1, Most: 3, Policy: oom}, own, Retry},
 		"the campaign's word is above its retry.on": {Case{Class: "oom_host", Launch: 1, Most: 3, Policy: oom}, own, Fail},
@@ -38,17 +37,5 @@ func TestWhatFollowsAFailure(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
-	}
-}
-
-func TestSegmentsAddUpToTheWalltime(t *testing.T) {
-	t.Parallel()
-	for walltime, want := range map[time.Duration]time.Duration{30 * time.Hour: 15 * time.Hour, 25 * time.Hour: 12*time.Hour + 30*time.Minute, 61 * time.Minute: 31 * time.Minute} {
-		if got := Segment(offer.Shape{Walltime: walltime}, 2).Walltime; got != want {
-			t.Errorf("half of %s is %s, want %s", walltime, got, want)
-		}
-	}
-	if got := Segment(offer.Shape{Walltime: time.Hour}, 1).Walltime; got != time.Hour {
-		t.Errorf("one segment is %s", got)
 	}
 }

@@ -27,13 +27,7 @@ type Spec struct {
 func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret func(lang.Secret) (string, error)) Spec {
 	s := Spec{Env: env, Rules: relaunch.Rules(c),
 		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share}}
-	s.Retry = providers.Retry{On: p.Retry.On, Delay: p.Retry.Delay}
-	for class, f := range p.Retry.Scale {
-		if s.Retry.Scale == nil {
-			s.Retry.Scale = map[string]providers.Scale{}
-		}
-		s.Retry.Scale[class] = providers.Scale(f)
-	}
+	s.Retry = p.Retry.Policy
 	for _, m := range p.Metrics {
 		s.Metrics = append(s.Metrics, providers.Metric{Name: m.Name, Output: m.Output, JSON: m.JSON, Column: m.Column, Regex: m.Regex})
 	}

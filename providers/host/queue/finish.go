@@ -2,7 +2,7 @@ package queue
 
 import (
 	"os"
-	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 )
 
 // notStarted ends a job that could not be started, unless it was the spool
@@ -208,23 +209,19 @@ func (q *queue) end(j *job, c *check) {
 func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 	r := j.spec.Retry
 	v := c.Verdict
-	covered := slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(v.Class, on) })
+	next := r.After(retry.Failure{Class: v.Class, Action: v.Action, Launch: j.attempt(), Moved: c.Moved}, j.shape(), q.bound(j))
 	switch {
-	case v.Action == "hold", v.Action == "fail", v.Action != "retry" && !covered:
+	case next.Why == retry.NoProgress:
+		obs.Reason = string(retry.NoProgress)
 		return false
-	case j.attempt() >= max(r.Max, 1), j.Held:
-		return false
-	case v.Class == failure.Walltime && !c.Moved:
-		obs.Reason = "no checkpoint has moved, so it is not started again"
-		return false
-	}
-	s, scaled := scale(j.shape(), r, v.Class, j.place.Bytes())
-	if !scaled {
+	case next.Why == retry.TooSmall:
 		obs.Reason = "the next attempt needs more than this machine has"
 		return false
+	case !next.Again, j.Held:
+		return false
 	}
-	if s != nil {
-		j.Shape = s
+	if next.Grown {
+		j.Shape = &next.Shape
 	}
 	if v.Class == failure.OOMGPU || v.Class == failure.GPULost {
 		j.Avoid = append(j.Avoid, c.Launch.GPUs...)
@@ -247,6 +244,16 @@ func (q *queue) again(j *job) {
 	q.step(j, true)
 	j.timers = nil
 	q.ready(j)
+}
+
+// bound is the most that the machine can give a job.
+func (q *queue) bound(j *job) retry.Bound {
+	return retry.Bound{CPUs: j.place.Cores(), Memory: j.place.Bytes(), GPUs: q.gpus.Usable(j.place.Place, j.shape().GPU)}
+}
+
+// trimSIG is a signal's name without its prefix.
+func trimSIG(name string) string {
+	return strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(name)), "SIG")
 }
 
 func stopAll(j *job) {

@@ -391,7 +391,7 @@ func (c *campaign) count(j *job, o offer.Observation) {
 	if e, err := node.Spool(c.spool).ReadEnd(j.token, restart); err == nil && !e.Outside {
 		return // it was damaged, and whole by now
 	}
-	again := o.Attempt < spec.Retry.Max && slices.ContainsFunc(spec.Retry.On, func(on string) bool { return failure.Is(o.Class, on) })
+	again := o.Attempt < spec.Retry.Max && spec.Retry.Covers(o.Class)
 	v := failure.Verdict{Class: o.Class, Line: o.Reason, Signature: o.Class + ": " + failure.Signature(o.Reason)}
 	node.Spool(c.spool).Count(spec, node.Failure{End: node.End{Begin: node.Begin{Token: j.token, Restart: restart}, Final: true, Seen: o}, Verdict: v, Again: again})
 }

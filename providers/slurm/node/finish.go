@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 )
 
 // finish records an end, has Slurm start the job again if its policy says so,
@@ -88,18 +89,19 @@ func (s *start) status(e End) int {
 // with more memory or time if it says so. What needs more of anything else
 // takes a new Slurm job, and is for the engine.
 func (s *start) retries(e *End, v failure.Verdict) bool {
-	r := s.job.Retry
-	covered := slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(v.Class, on) })
+	r, now := s.job.Retry, s.shape()
+	next := r.After(retry.Failure{Class: v.Class, Action: v.Action, Launch: s.launches(), Moved: s.moved()}, now, s.batch.Bounds().job(now.Nodes))
 	switch {
-	case v.Action == "hold", v.Action == "fail", v.Action != "retry" && !covered:
+	case next.Why == retry.NoProgress:
+		e.Seen.Reason = string(retry.NoProgress)
 		return false
-	case s.launches() >= max(r.Max, 1):
+	case next.Why == retry.TooSmall:
+		s.elsewhere = true
 		return false
-	case v.Class == failure.Walltime && !s.moved():
-		e.Seen.Reason = "no checkpoint has moved, so it is not started again"
+	case !next.Again:
 		return false
 	}
-	more, can := s.growth(v.Class)
+	more, can := growth(now, next.Shape)
 	if !can {
 		s.elsewhere = true
 		return false

@@ -23,7 +23,7 @@ import (
 
 // returns reports whether a job may come back under a new id. sbatch was told
 // so of what comes after it.
-func returns(j *providers.Job) bool { return j.Retry.Max > 1 && len(j.Retry.Scale) > 0 }
+func returns(j *providers.Job) bool { return j.Retry.Launches() > 1 && len(j.Retry.Scale) > 0 }
 
 // endFollowers cancels what waits for this job, which has failed for good, and
 // what waits for that. It is an economy: their starts would refuse to run.

@@ -3,16 +3,14 @@ package node
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 )
 
 // Bounds are what is known of a batch's partition: the most that it gives one
@@ -70,46 +68,31 @@ func (s Spool) Shape(j *providers.Job, restart int) offer.Shape {
 	return shape
 }
 
-// growth is what the policy wants more of after a failure of a class: nil for
-// nothing. It reports false for what this Slurm job cannot be given: other
-// devices or cores, or more than its partition has. That needs a new one.
-func (s *start) growth(class string) (*Growth, bool) {
-	scale := s.job.Retry.Scale
-	for _, name := range slices.Sorted(maps.Keys(scale)) {
-		if !failure.Is(class, name) {
-			continue
-		}
-		by, now, most := scale[name], s.shape(), s.batch.Bounds()
-		if changes(by.CPUs) || changes(by.GPUs) || changes(by.Disk) {
-			return nil, false
-		}
-		var g Growth
-		if changes(by.Memory) && now.Memory > 0 {
-			each := now.Memory / int64(max(now.Nodes, 1))
-			if g.Memory = int64(float64(each)*by.Memory + 0.5); most.Memory > 0 {
-				g.Memory = min(g.Memory, most.Memory)
-			}
-			if g.Memory <= each {
-				return nil, false
-			}
-		}
-		if changes(by.Walltime) && now.Walltime > 0 {
-			if g.Walltime = time.Duration(float64(now.Walltime)*by.Walltime + 0.5); most.Walltime > 0 {
-				g.Walltime = min(g.Walltime, most.Walltime)
-			}
-			if g.Walltime <= now.Walltime {
-				return nil, false
-			}
-		}
-		if g == (Growth{}) {
-			return nil, true
-		}
-		return &g, true
-	}
-	return nil, true
+// job is the most that the partition gives a job of so many nodes.
+func (b Bounds) job(nodes int) retry.Bound {
+	return retry.Bound{Memory: b.Memory * int64(max(nodes, 1)), Walltime: b.Walltime}
 }
 
-func changes(by float64) bool { return by > 0 && by != 1 }
+// growth is what makes one shape of another: nil where that is nothing. It
+// reports false for what this Slurm job cannot be given: other devices, cores or
+// scratch space, or less than it has. That needs a new one.
+func growth(now, next offer.Shape) (*Growth, bool) {
+	if next.CPUs != now.CPUs || next.GPUs != now.GPUs || next.Disk != now.Disk {
+		return nil, false
+	}
+	var g Growth
+	if next.Memory != now.Memory {
+		nodes := int64(max(now.Nodes, 1))
+		g.Memory = (next.Memory + nodes - 1) / nodes
+	}
+	if next.Walltime != now.Walltime {
+		g.Walltime = next.Walltime
+	}
+	if g == (Growth{}) {
+		return nil, true
+	}
+	return &g, true
+}
 
 // terms are scontrol's words for it.
 func (g *Growth) terms() (out []string) {

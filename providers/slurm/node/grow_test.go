@@ -41,7 +41,8 @@ func TestGrowth(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			j := w.job("true")
-			j.Shape.Memory, j.Retry.Scale = 4*gib, tt.scale
+			j.Shape.Memory, j.Shape.GPUs, j.Shape.Walltime = 4*gib, 1, time.Hour
+			j.Retry = providers.Retry{On: []string{failure.OOM}, Max: 3, Scale: tt.scale}
 			if err := w.batch.WriteBounds(most); err != nil {
 				t.Fatal(err)
 			}
@@ -52,9 +53,10 @@ func TestGrowth(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, can := s.growth(tt.class)
-			if diff := cmp.Diff(tt.want, got); diff != "" || can == tt.cannot {
-				t.Errorf("can %v: %s", can, diff)
+			e := End{}
+			again := s.retries(&e, failure.Verdict{Class: tt.class})
+			if diff := cmp.Diff(tt.want, e.Growth); diff != "" || again == tt.cannot || s.elsewhere != tt.cannot {
+				t.Errorf("again %v, elsewhere %v: %s", again, s.elsewhere, diff)
 			}
 		})
 	}

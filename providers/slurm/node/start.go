@@ -146,13 +146,11 @@ func (s *start) notAgain() string {
 		return s.withheld() // the wrapper wanted it
 	}
 	r := s.job.Retry
-	if n := s.launches(); n > max(r.Max, 1) {
-		return fmt.Sprintf("Slurm requeued it after launch %d, and %d are allowed", n-1, max(r.Max, 1))
+	if n := s.launches(); n > r.Launches() {
+		return fmt.Sprintf("Slurm requeued it after launch %d, and %d are allowed", n-1, r.Launches())
 	}
-	for _, on := range r.On {
-		if on == failure.Preempted || on == failure.NodeFailure {
-			return ""
-		}
+	if r.Covers(failure.Preempted) || r.Covers(failure.NodeFailure) {
+		return ""
 	}
 	return "Slurm requeued it, and retry.on has neither preempted nor node_failure"
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // readingAge is how old a reading may be when a device is given out.
@@ -38,6 +40,17 @@ type Rack struct {
 
 // Fresh reports whether the last reading is young enough to give devices out.
 func (r *Rack) Fresh() bool { return r.at != 0 && boot.Uptime()-r.at <= readingAge }
+
+// Usable is how many devices a place may give one job that asks for such; 0 where
+// none were read.
+func (r *Rack) Usable(p machine.Place, asked offer.GPU) (n int) {
+	for _, d := range r.list {
+		if p.MayUse(d) && d.Lacks(asked, 1) == "" {
+			n++
+		}
+	}
+	return n
+}
 
 // Rested reports whether the devices may be read for nothing but to see what
 // jobs use of them.
