@@ -28,7 +28,7 @@ func mustSSH(t *testing.T, h *Host, command string) string {
 	return out
 }
 
-// TestHosts holds that hosts are what the tests take them for.
+// TestSystemHosts holds that hosts are what the tests take them for.
 func TestSystemHosts(t *testing.T) {
 	all := Hosts(t, 2)
 	a, b := all[0], all[1]

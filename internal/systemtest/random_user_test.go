@@ -17,7 +17,7 @@ import (
 	"github.com/muster-run/muster/internal/program"
 )
 
-// TestRandomUser: whatever a person does at the command line, in whatever order,
+// TestSystemRandomUser: whatever a person does at the command line, in whatever order,
 // with jobs that fail and commands that are killed, no command hangs or ends in
 // a way that is not documented, no launch starts twice, and two of the same work
 // never run at once; and a person who then resumes and applies has everything
@@ -34,7 +34,7 @@ func TestSystemRandomUser(t *testing.T) {
 	})
 }
 
-// TestSSHRandomUser: the same on two hosts that crash, freeze, and lose their
+// TestSystemSSHRandomUser: the same on two hosts that crash, freeze, and lose their
 // links and their queues.
 func TestSystemSSHRandomUser(t *testing.T) {
 	hosts := lab.Hosts(t, 2)

@@ -41,7 +41,7 @@ phase "goes" {
 }
 `
 
-// TestVolumeAt99PercentOfInodes, and at few of its bytes: what works there waits
+// TestSystemVolumeAt99PercentOfInodes, and at few of its bytes: what works there waits
 // for room, the rest goes on, the plan and the status say so, and it goes on by
 // itself.
 func TestSystemVolumeAt99PercentOfInodes(t *testing.T) {
@@ -76,7 +76,7 @@ func TestSystemVolumeAt99PercentOfInodes(t *testing.T) {
 	}
 }
 
-// TestSSHVolumeAt99PercentOfInodes is the same on another machine.
+// TestSystemSSHVolumeAt99PercentOfInodes is the same on another machine.
 func TestSystemSSHVolumeAt99PercentOfInodes(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(3, 3))

@@ -22,6 +22,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"starter", slurmStarter},
 		{"detached", slurmDetached},
 		{"held back", slurmHeldBack},
+		{"upgraded", slurmUpgraded},
 		{"preempted and requeued", slurmRequeued},
 		{"node that dies", slurmNodeDies},
 		{"not launched", slurmNotLaunched},

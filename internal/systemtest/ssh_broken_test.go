@@ -115,7 +115,7 @@ func (r *remote) done(d *follower, n int) {
 	}
 }
 
-// TestSSHBroken breaks what lies between muster and jobs that run, in every
+// TestSystemSSHBroken breaks what lies between muster and jobs that run, in every
 // way there is: nothing is run again, nothing is lost, and the same apply or
 // the next one carries on.
 func TestSystemSSHBroken(t *testing.T) {
@@ -189,7 +189,7 @@ func TestSystemSSHBroken(t *testing.T) {
 
 var inDays = regexp.MustCompile(`[0-9]d `)
 
-// TestSSHCrashed: a power cut ends what ran, and only that runs again, once
+// TestSystemSSHCrashed: a power cut ends what ran, and only that runs again, once
 // the host is back; that it booted is told.
 func TestSystemSSHCrashed(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
@@ -215,7 +215,7 @@ func TestSystemSSHCrashed(t *testing.T) {
 	}
 }
 
-// TestSSHChangedHostKey: somebody else may be answering.
+// TestSystemSSHChangedHostKey: somebody else may be answering.
 func TestSystemSSHChangedHostKey(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(1, 1))
@@ -228,7 +228,7 @@ func TestSystemSSHChangedHostKey(t *testing.T) {
 	}
 }
 
-// TestSSHDiskFull: what did not fit is held and said, what did stays, and
+// TestSystemSSHDiskFull: what did not fit is held and said, what did stays, and
 // with more room only the rest runs.
 func TestSystemSSHDiskFull(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]

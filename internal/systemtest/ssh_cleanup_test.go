@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHCleanup: -cleanup leaves nothing of muster's on a host but results,
+// TestSystemSSHCleanup: -cleanup leaves nothing of muster's on a host but results,
 // says what it took away, and touches nothing while a job of whatever campaign
 // of the user runs there.
 func TestSystemSSHCleanup(t *testing.T) {
@@ -56,7 +56,7 @@ phase "p" {
 	r.onceEach(2) // and there again
 }
 
-// TestSSHFoldersThatDoNotTakeIt: what keeps muster's program off a host is said
+// TestSystemSSHFoldersThatDoNotTakeIt: what keeps muster's program off a host is said
 // in words, with the way out, which works.
 func TestSystemSSHFoldersThatDoNotTakeIt(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]

@@ -96,7 +96,7 @@ phase "rewritten" {
 }
 `
 
-// TestSSHClock: a host's clock is three days behind, or ahead, or is set while
+// TestSystemSSHClock: a host's clock is three days behind, or ahead, or is set while
 // jobs run, while their retries wait, and while the host's queue is dead. Each
 // job runs once; limits and delays last as long as they are to; what was
 // written is told from what was not; and every time that muster tells is a

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHHomesThatDiffer: `~` is each host's own. Jobs, the files that others
+// TestSystemSSHHomesThatDiffer: `~` is each host's own. Jobs, the files that others
 // read, preconditions, a second plan and what is pulled keep them apart.
 func TestSystemSSHHomesThatDiffer(t *testing.T) {
 	hosts := lab.Hosts(t, 2)

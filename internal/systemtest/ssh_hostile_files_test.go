@@ -47,7 +47,7 @@ phase "moved" {
 }
 `
 
-// TestSSHHostileFiles: files of the source, outputs that move between hosts
+// TestSystemSSHHostileFiles: files of the source, outputs that move between hosts
 // and that are pulled, and what a backend sets, with names that ask for
 // trouble: each arrives whole, and none of them runs.
 func TestSystemSSHHostileFiles(t *testing.T) {

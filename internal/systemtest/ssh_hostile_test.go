@@ -71,7 +71,7 @@ phase "names" {
 }
 `
 
-// TestSSHHostileValues: names of jobs, values of cells, paths and variables
+// TestSystemSSHHostileValues: names of jobs, values of cells, paths and variables
 // arrive in the job exactly as they were written, and none of them runs.
 func TestSystemSSHHostileValues(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]

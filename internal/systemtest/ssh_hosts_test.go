@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHSeveralHosts: jobs spread over the hosts of a backend. One whose link
+// TestSystemSSHSeveralHosts: jobs spread over the hosts of a backend. One whose link
 // is cut leaves its jobs unknown: the other carries on, and nothing of the
 // first is started there a second time.
 func TestSystemSSHSeveralHosts(t *testing.T) {
@@ -54,7 +54,7 @@ func TestSystemSSHSeveralHosts(t *testing.T) {
 	r.want(0, "", "plan", "-detailed-exitcode")
 }
 
-// TestSSHLidClosed: handed over with -detach, a host's queue alone starts what
+// TestSystemSSHLidClosed: handed over with -detach, a host's queue alone starts what
 // waited for something, tries again what ran out of memory, and verifies. What
 // waits for a job that failed does not start, and nothing else waits with it.
 func TestSystemSSHLidClosed(t *testing.T) {
@@ -112,7 +112,7 @@ phase "second" {
 	}
 }
 
-// TestSSHFirstContact: what stands between a new user and a host is said with
+// TestSystemSSHFirstContact: what stands between a new user and a host is said with
 // what to type.
 func TestSystemSSHFirstContact(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]

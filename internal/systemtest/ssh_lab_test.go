@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHTenMinutes: what docs/guide/ssh.md has a new user type, word for word,
+// TestSystemSSHTenMinutes: what docs/guide/ssh.md has a new user type, word for word,
 // from nothing to results that are here and checked.
 func TestSystemSSHTenMinutes(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
@@ -31,7 +31,7 @@ func TestSystemSSHTenMinutes(t *testing.T) {
 	r.want(0, "Nothing to do", "plan", "-detailed-exitcode")
 }
 
-// TestSSHLabExample: examples/ssh-lab runs as it is on a host, with GPUs of
+// TestSystemSSHLabExample: examples/ssh-lab runs as it is on a host, with GPUs of
 // which one is somebody else's, and its results come here.
 func TestSystemSSHLabExample(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]

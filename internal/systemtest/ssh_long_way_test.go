@@ -25,7 +25,7 @@ func (r *remote) through(relay *lab.Relay) {
 	}
 }
 
-// TestSSHLongWay: 150 ms each way, a narrow line, connections reset at random,
+// TestSystemSSHLongWay: 150 ms each way, a narrow line, connections reset at random,
 // the first copy of the host's program included. The campaign is done, each
 // job ran once, and status answers meanwhile.
 func TestSystemSSHLongWay(t *testing.T) {

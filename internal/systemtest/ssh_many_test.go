@@ -20,7 +20,7 @@ const shortJobs = 2000
 // if jobs piled up.
 const mostMemory = 512 << 20
 
-// TestSSHManyShortJobs runs them over one connection, and prints how fast and
+// TestSystemSSHManyShortJobs runs them over one connection, and prints how fast and
 // in how much memory.
 func TestSystemSSHManyShortJobs(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]

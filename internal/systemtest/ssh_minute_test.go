@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHAwayForAMinute: in the middle of 50 running jobs the link is cut for a
+// TestSystemSSHAwayForAMinute: in the middle of 50 running jobs the link is cut for a
 // whole minute, the laptop's side is killed, and sshd is restarted. Half of the
 // jobs end meanwhile, the others later. An apply that begins while the host is
 // silent carries on when it answers: nothing runs again, nothing is lost.

@@ -59,7 +59,7 @@ phase "after" {
 }
 `
 
-// TestSSHArm64: a host with another processor than this machine's is sent the
+// TestSystemSSHArm64: a host with another processor than this machine's is sent the
 // program for it, whole or again, and its queue runs a campaign while muster
 // is killed: wrapper, claims, retries, and outputs that are opened there.
 func TestSystemSSHArm64(t *testing.T) {

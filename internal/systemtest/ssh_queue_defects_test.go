@@ -232,7 +232,7 @@ phase "new" {
 	})
 }
 
-// TestQueueRetriesElsewhere: on a host where nothing else runs the first free
+// TestSystemQueueRetriesElsewhere: on a host where nothing else runs the first free
 // device is always the same one, so that only a memory of those that failed
 // leads a retry to another.
 func TestSystemQueueRetriesElsewhere(t *testing.T) {
@@ -325,7 +325,7 @@ phases:
       output_check: s_${N}_${s}.pt
 `
 
-// TestQueueManifestRuns converts a manifest and runs what comes of it as it
+// TestSystemQueueManifestRuns converts a manifest and runs what comes of it as it
 // is.
 func TestSystemQueueManifestRuns(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
@@ -361,7 +361,7 @@ func TestSystemQueueManifestRuns(t *testing.T) {
 	})
 }
 
-// TestQueueManifestsThatAreRefused: what the script dropped without a word.
+// TestSystemQueueManifestsThatAreRefused: what the script dropped without a word.
 func TestSystemQueueManifestsThatAreRefused(t *testing.T) {
 	w := newWorld(t, "")
 	w.write("flat.yaml", "project: flat\ncwd: /tmp\nssh: h1\ngpus: [0]\njobs:\n"+

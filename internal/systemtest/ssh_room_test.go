@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHNoRoom: a disk without the room that jobs declare, and a home where
+// TestSystemSSHNoRoom: a disk without the room that jobs declare, and a home where
 // nothing can be kept are told before anything starts, and what is said to do
 // about it is enough.
 func TestSystemSSHNoRoom(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/lab"
 )
 
-// TestSSHSharedHome: two hosts with one home, as on NFS. Each has a queue of
+// TestSystemSSHSharedHome: two hosts with one home, as on NFS. Each has a queue of
 // its own in it, one copy of muster's program serves both, and files are seen
 // where they are made: nothing moves. A crash of one ends its own jobs only.
 func TestSystemSSHSharedHome(t *testing.T) {

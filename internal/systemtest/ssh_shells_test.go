@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/internal/needs"
 )
 
-// TestSSHLoginShells: a user of the host may have any login shell, one that
+// TestSystemSSHLoginShells: a user of the host may have any login shell, one that
 // talks a lot included. Values arrive in jobs as they were written, jobs have
 // the shell's environment, and nothing but jobs is run by it.
 func TestSystemSSHLoginShells(t *testing.T) {

@@ -79,7 +79,7 @@ func (r *remote) smokedOnce() {
 	}
 }
 
-// TestSSHOvertaken: a muster that slept while its lease was cleared and another
+// TestSystemSSHOvertaken: a muster that slept while its lease was cleared and another
 // took over, on the same state, does nothing more when it wakes: the jobs are
 // the other's, and each runs once.
 func TestSystemSSHOvertaken(t *testing.T) {
@@ -106,7 +106,7 @@ func TestSystemSSHOvertaken(t *testing.T) {
 	r.want(0, "", "plan", "-detailed-exitcode")
 }
 
-// TestSSHOvertakenByACopy: a copy of the campaign's folder, state and all, is
+// TestSystemSSHOvertakenByACopy: a copy of the campaign's folder, state and all, is
 // taken further on another machine. The host itself refuses what the original
 // still sends: it can neither submit nor cancel.
 func TestSystemSSHOvertakenByACopy(t *testing.T) {
@@ -175,7 +175,7 @@ echo $2 > $3
 rmdir $mine
 `
 
-// TestSSHSharedByTwo: two campaigns of one user, driven from two places, and
+// TestSystemSSHSharedByTwo: two campaigns of one user, driven from two places, and
 // one of another user share a host of two GPUs. No GPU has two jobs; each sees
 // in status who holds what it waits for; one user's campaigns take turns.
 func TestSystemSSHSharedByTwo(t *testing.T) {

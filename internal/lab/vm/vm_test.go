@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestBoot: each processor, and clocks that are wrong.
+// TestSystemBoot: each processor, and clocks that are wrong.
 func TestSystemBoot(t *testing.T) {
 	for arch, want := range map[string]string{"amd64": "x86_64", "arm64": "aarch64"} {
 		t.Run(arch, func(t *testing.T) {
