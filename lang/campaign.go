@@ -95,6 +95,7 @@ type Phase struct {
 	Retry         Retry
 	Breaker       Breaker
 	Checkpoint    *Checkpoint
+	Watch         Watch
 	Preconditions []Precondition
 	Lifecycle     Lifecycle
 	// Asks are where resources are written: cpus, memory, gpus, disk, nodes,
@@ -149,6 +150,7 @@ type Smoke struct {
 	Isolated   bool
 	Parallel   bool
 	Expect     []Expect
+	Forbid     []string // RE2 patterns, beside those of the job's watch block
 	Range      hcl.Range
 }
 
@@ -165,6 +167,7 @@ type (
 	Scale      = rerun.Scale
 	Breaker    = rerun.Breaker
 	Checkpoint = rerun.Checkpoint
+	Watch      = rerun.Watch
 	Lifecycle  = rerun.Lifecycle
 	// A Failure is an entry of the project's own failure catalogue.
 	Failure = rerun.Failure

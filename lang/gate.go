@@ -13,6 +13,8 @@ func (l *loader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 		l.Wrong(b.Expr("walltime"), "walltime", "A walltime is more than nothing.")
 	}
 	s.Walltime = max(0, s.Walltime)
+	s.Forbid = l.Texts(b, "forbid")
+	l.rerun.Forbidden(b, s.Forbid)
 	s.Cells, s.Isolated, s.Parallel = cells.Pick(l.Reader, p.cells(), b), l.Bool(b, "isolated"), l.Bool(b, "parallel")
 	if place := b.One("place"); place != nil {
 		s.Candidates = l.backends.Candidates(place)

@@ -96,6 +96,8 @@ func (l *loader) phaseHead(p *phaseBuild) {
 	p.Breaker = l.rerun.Breaker(p.b.One("breaker"))
 	p.Checkpoint = l.rerun.Checkpoint(p.b.One("checkpoint"))
 	p.Retry.Resumes = p.Checkpoint != nil
+	p.Watch = l.rerun.Watch(p.job.One("watch"))
+	p.Retry = p.Watch.Retry(p.Retry)
 	p.Lifecycle = l.rerun.Lifecycle(p.b.One("lifecycle"))
 	if b := p.b.One("pilot"); b != nil {
 		p.Pilot = cells.Pick(l.Reader, p.cells(), b)

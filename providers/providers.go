@@ -153,6 +153,7 @@ type Job struct {
 	Metrics    []Metric   `json:"metrics,omitempty"`
 	Require    []Require  `json:"require,omitempty"` // files that must be there at launch
 	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
+	Watch      Watch      `json:"watch,omitzero"`
 
 	// After are tokens on the same backend that must be verified first.
 	After   []string       `json:"after,omitempty"`
@@ -227,6 +228,17 @@ type Checkpoint struct {
 	Signal   string        `json:"signal,omitempty"`
 	Grace    time.Duration `json:"grace,omitempty"`
 }
+
+// Watch says what ends a job while it runs, or is told. The zero value watches
+// nothing.
+type Watch struct {
+	Forbid       []string      `json:"forbid,omitempty"`        // RE2 patterns on lines that the job prints; a match ends it
+	StalledAfter time.Duration `json:"stalled_after,omitempty"` // without output and without a checkpoint; 0 = never
+	End          bool          `json:"end,omitempty"`           // a stalled job is ended; else it is told
+}
+
+// None reports whether nothing is watched.
+func (w Watch) None() bool { return len(w.Forbid) == 0 && w.StalledAfter == 0 }
 
 // Retry is the retry policy of a job, and Scale what it multiplies.
 type (

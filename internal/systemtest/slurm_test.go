@@ -23,6 +23,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"detached", slurmDetached},
 		{"held back", slurmHeldBack},
 		{"upgraded", slurmUpgraded},
+		{"watched", slurmWatched},
 		{"preempted and requeued", slurmRequeued},
 		{"node that dies", slurmNodeDies},
 		{"not launched", slurmNotLaunched},

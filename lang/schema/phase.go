@@ -71,6 +71,17 @@ var Job = &Block{
 				{Name: "column", Type: "string", Doc: "A CSV's column; its last row counts."},
 				{Name: "regex", Type: "regular expression", Doc: "RE2; the first group of the last match counts."},
 			}},
+		Watch,
+	},
+}
+
+// Watch is the block of that name.
+var Watch = &Block{
+	Name: "watch", Single: true, Doc: "Looks after a job while it runs. It is no part of what determines a result: changing it re-runs nothing.",
+	Attrs: []Attr{
+		{Name: "forbid", Type: "list(regular expression)", Default: "[]", Doc: "RE2, on each line that the job prints: a match ends the job, class `forbidden`, even if it then exits 0."},
+		{Name: "stalled_after", Type: "duration", Default: "never", Doc: "The job is stalled when it has printed nothing and moved no checkpoint for so long, at least `\"10s\"`."},
+		{Name: "on_stall", Type: "string", Default: "\"tell\"", Doc: "`tell` shows it; `cancel` ends the job, class `stalled`; `retry` ends it and starts it again within `max_attempts` (2 without a retry block)."},
 	},
 }
 
@@ -92,13 +103,14 @@ var Output = &Block{
 // Smoke is the block of that name.
 var Smoke = &Block{
 	Name: "smoke", Single: true, Doc: "The same job, only shorter, before anything bigger starts.",
-	Hint: "A smoke may change only params, walltime and place, so that it says something about the run.",
+	Hint: "A smoke may change only params, walltime, place and forbid, so that it says something about the run.",
 	Attrs: []Attr{
 		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Params that differ from the run's."},
 		{Name: "walltime", Type: "duration", Default: "the job's", Doc: "Hard limit of a smoke."},
 		{Name: "cells", Type: "string or list", Default: "\"first\"", Doc: "`\"first\"`, `\"ends\"`, `\"all\"`, or a list of partial cells such as `{ N = 384 }`."},
 		{Name: "isolated", Type: "bool", Default: "false", Doc: "The program keeps outputs of smokes and runs apart by itself."},
 		{Name: "parallel", Type: "bool", Default: "false", Doc: "Smokes of the phase run at once rather than one after another."},
+		{Name: "forbid", Type: "list(regular expression)", Default: "[]", Doc: "As in `watch`, for the smoke alone, beside the job's own."},
 	},
 	Blocks: []*Block{
 		Place,

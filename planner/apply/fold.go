@@ -56,7 +56,10 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 // no event; that a job is held no more is new.
 func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to cells.Status) {
 	rec := e.st.Jobs[f.Key]
-	says := !o.Expected.IsZero() || o.Reason != "" || rec != nil && offer.IsHeld(rec.Reason)
+	says := !o.Expected.IsZero() || o.Reason != "" || rec != nil && rec.Reason != o.Reason
+	if s == state.Running && o.Reason != "" && rec != nil && rec.Reason != o.Reason {
+		e.report.Note(f.Addr, f.Key+": "+o.Reason, false)
+	}
 	if f.Status == to && !says {
 		return
 	}

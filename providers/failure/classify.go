@@ -32,7 +32,9 @@ func (c *Catalogue) Classify(e Evidence) Verdict {
 }
 
 // Fine reports whether the attempt is no failure at all.
-func (e Evidence) Fine() bool { return e.zero() && e.Outputs == "" }
+func (e Evidence) Fine() bool {
+	return e.zero() && e.Outputs == "" && e.Forbidden == "" && e.Stalled == ""
+}
 
 func (e Evidence) zero() bool { return e.Exit != nil && *e.Exit == 0 && e.Signal == "" }
 
@@ -83,6 +85,10 @@ func facts(e Evidence) (Verdict, bool) {
 	case slices.ContainsFunc(e.Xid, lethal):
 		i := slices.IndexFunc(e.Xid, lethal)
 		return Verdict{Class: GPULost, Rule: "xid", Hint: fmt.Sprintf("Xid %d: %s", e.Xid[i], lethalXid[e.Xid[i]])}, true
+	case e.Forbidden != "":
+		return Verdict{Class: Forbidden, Rule: "watch", Line: cleanLine([]byte(e.Forbidden)), Hint: "it printed what its watch block forbids"}, true
+	case e.Stalled != "":
+		return Verdict{Class: Stalled, Rule: "watch", Line: e.Stalled, Hint: e.Stalled}, true
 	case e.Preempted:
 		return Verdict{Class: Preempted, Rule: "preempted"}, true
 	case e.WalltimeHit:

@@ -20,6 +20,8 @@ const (
 	BadOutput        = "bad_output" // it ended 0, and a declared output is missing, broken or not new
 	NaN              = "nan"
 	NCCLHang         = "nccl_hang"
+	Forbidden        = "forbidden" // it printed what its watch block forbids
+	Stalled          = "stalled"   // it printed nothing and moved no checkpoint for as long as its watch block allows
 	Killed           = "killed"
 	CancelledOutside = "cancelled_outside"
 	Unknown          = "unknown"
@@ -60,6 +62,10 @@ type Evidence struct {
 	GPUs bool   // the job held GPUs
 	Xid  []int  // Xid errors of its devices while it ran
 
+	// Forbidden is the line that a watch block forbids, Stalled what it says of
+	// a job that it ended; "" for neither.
+	Forbidden, Stalled string
+
 	// Outputs says what is wrong with the declared outputs of a job that
 	// exited 0; "" if they are as declared.
 	Outputs string
@@ -81,7 +87,7 @@ type Verdict struct {
 // Known lists the classes in the order of the documentation.
 func Known() []string {
 	return []string{OOMGPU, OOMHost, OOMSched, Walltime, Preempted, NodeFailure, GPULost, Transport, DiskFull,
-		NoInodes, MissingModule, MissingFile, BadOutput, NaN, NCCLHang, Killed, CancelledOutside, Unknown}
+		NoInodes, MissingModule, MissingFile, BadOutput, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
 }
 
 // Is reports whether class is covered by in, a name in retry.on or scale:

@@ -55,6 +55,17 @@ func metricIn(m *pb.Metric) providers.Metric {
 	return providers.Metric{Name: m.Name, Output: m.Output, JSON: m.Json, Column: m.Column, Regex: m.Regex}
 }
 
+func watchOut(w providers.Watch) *pb.Watch {
+	if w.None() {
+		return nil
+	}
+	return &pb.Watch{Forbid: w.Forbid, StalledAfter: int64(w.StalledAfter), End: w.End}
+}
+
+func watchIn(w *pb.Watch) providers.Watch {
+	return providers.Watch{Forbid: w.GetForbid(), StalledAfter: time.Duration(w.GetStalledAfter()), End: w.GetEnd()}
+}
+
 func checkpointOut(c providers.Checkpoint) *pb.Checkpoint {
 	if c == (providers.Checkpoint{}) {
 		return nil
@@ -109,7 +120,7 @@ func jobOut(j *providers.Job) *pb.Job {
 		Setup: bytesOf(j.Setup), Env: each(j.Env, envOut), Image: j.Image,
 		Shape: shapeOut(j.Shape), Options: j.Options,
 		Inputs: each(j.Inputs, inputOut), Outputs: each(j.Outputs, outputOut), Metrics: each(j.Metrics, metricOut),
-		Require: each(j.Require, requireOut), Checkpoint: checkpointOut(j.Checkpoint),
+		Require: each(j.Require, requireOut), Checkpoint: checkpointOut(j.Checkpoint), Watch: watchOut(j.Watch),
 		After: j.After, Retry: retryOut(j.Retry),
 		Breaker: &pb.Breaker{SameError: int64(j.Breaker.SameError), Share: j.Breaker.Share},
 		Cap:     int64(j.Cap), Rules: each(j.Rules, ruleOut), Grace: int64(j.Grace), Smoke: j.Smoke,
@@ -124,7 +135,7 @@ func jobIn(j *pb.Job) providers.Job {
 		Setup: stringsOf(j.GetSetup()), Env: each(j.GetEnv(), envIn), Image: j.GetImage(),
 		Shape: shapeIn(j.GetShape()), Options: raw(j.GetOptions()),
 		Inputs: each(j.GetInputs(), inputIn), Outputs: each(j.GetOutputs(), outputIn), Metrics: each(j.GetMetrics(), metricIn),
-		Require: each(j.GetRequire(), requireIn), Checkpoint: checkpointIn(j.GetCheckpoint()),
+		Require: each(j.GetRequire(), requireIn), Checkpoint: checkpointIn(j.GetCheckpoint()), Watch: watchIn(j.GetWatch()),
 		After: j.GetAfter(), Retry: retryIn(j.GetRetry()),
 		Breaker: providers.Breaker{SameError: int(j.GetBreaker().GetSameError()), Share: j.GetBreaker().GetShare()},
 		Cap:     int(j.GetCap()), Rules: each(j.GetRules(), ruleIn), Grace: time.Duration(j.GetGrace()), Smoke: j.GetSmoke(),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/rerun"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -21,6 +22,10 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 	}
 	for _, q := range r.Files {
 		job.Require = append(job.Require, providers.Require{Path: q.Path, MinSize: q.MinSize, Message: q.Message})
+	}
+	job.Watch = providers.Watch{Forbid: p.Watch.Forbid, StalledAfter: p.Watch.StalledAfter, End: p.Watch.OnStall != "" && p.Watch.OnStall != rerun.Tell}
+	if job.Smoke && p.Smoke != nil && len(p.Smoke.Forbid) > 0 {
+		job.Watch.Forbid = slices.Concat(p.Smoke.Forbid, p.Watch.Forbid)
 	}
 	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
 		job.Checkpoint = providers.Checkpoint{Path: r.Checkpoint, Interval: c.Every(), Signal: c.Signal, Grace: c.Grace}

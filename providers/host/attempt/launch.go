@@ -10,6 +10,8 @@ type Launch struct {
 	ID string `json:"id"`
 	boot.Mark
 	GPUs []string `json:"gpus,omitempty"`
+	// Stalled is why it was ended as stalled; "" if it was not.
+	Stalled string `json:"stalled,omitempty"`
 	// Checkpoint is what the checkpoint was, to see whether it moved.
 	Checkpoint int64        `json:"ckpt,omitempty"`
 	Cgroup     cgroup.Group `json:"cgroup,omitempty"`

@@ -42,7 +42,7 @@ func (q *queue) notStarted(s *start) {
 func (q *queue) childGone(s *start, c *check) {
 	j := s.job
 	j.simple = s.simple
-	c.Expired, c.Cancelled = j.expired, j.cancels
+	c.Expired, c.Cancelled, c.Launch.Stalled = j.expired, j.cancels, j.Launch.Stalled
 	c.gpuMax = j.used(boot.Uptime())
 	q.left(c)
 	if c.done {
@@ -85,6 +85,7 @@ const verifyNotice = time.Second
 
 // watchOver sets the clocks of a running job: checkpoint signal and walltime.
 func (q *queue) watchOver(j *job) {
+	q.watchOutput(j)
 	limit := j.shape().Walltime
 	if limit <= 0 {
 		return
@@ -257,6 +258,10 @@ func trimSIG(name string) string {
 }
 
 func stopAll(j *job) {
+	if j.unwatch != nil {
+		j.unwatch()
+		j.unwatch, j.silent = nil, ""
+	}
 	for _, t := range j.timers {
 		t.Stop()
 	}

@@ -118,6 +118,8 @@ type job struct {
 	oomKill int64         // oom_kill of the machine before it started; -1 = unknown
 	before  devices.Marks // its devices before it started; nil = unknown
 	use     gpu.Use
+	unwatch context.CancelFunc // ends the goroutine that follows its output; nil without
+	silent  string             // that it is stalled, in words; "" if it is not
 }
 
 // memory is what the log remembers of a job beside its specification.

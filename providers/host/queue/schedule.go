@@ -243,5 +243,8 @@ func (q *queue) observe(j *job) offer.Observation {
 	if l := j.Launch; l != nil {
 		o.Started, o.GPUs = l.Began(boot.Now()), l.GPUs
 	}
+	if j.Status == offer.Running {
+		o.Reason = j.silent
+	}
 	return o
 }

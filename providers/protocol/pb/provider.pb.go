@@ -2936,6 +2936,67 @@ func (x *Rule) GetHint() string {
 	return ""
 }
 
+// Watch says what ends a job while it runs, or is told.
+type Watch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Forbid        []string               `protobuf:"bytes,1,rep,name=forbid,proto3" json:"forbid,omitempty"` // RE2 patterns on lines that it prints
+	StalledAfter  int64                  `protobuf:"varint,2,opt,name=stalled_after,json=stalledAfter,proto3" json:"stalled_after,omitempty"`
+	End           bool                   `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"` // a stalled job is ended; else it is told
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Watch) Reset() {
+	*x = Watch{}
+	mi := &file_provider_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Watch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Watch) ProtoMessage() {}
+
+func (x *Watch) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Watch.ProtoReflect.Descriptor instead.
+func (*Watch) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *Watch) GetForbid() []string {
+	if x != nil {
+		return x.Forbid
+	}
+	return nil
+}
+
+func (x *Watch) GetStalledAfter() int64 {
+	if x != nil {
+		return x.StalledAfter
+	}
+	return 0
+}
+
+func (x *Watch) GetEnd() bool {
+	if x != nil {
+		return x.End
+	}
+	return false
+}
+
 type Job struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
@@ -2967,13 +3028,14 @@ type Job struct {
 	Smoke         bool                   `protobuf:"varint,27,opt,name=smoke,proto3" json:"smoke,omitempty"`
 	ResultHash    string                 `protobuf:"bytes,28,opt,name=result_hash,json=resultHash,proto3" json:"result_hash,omitempty"`
 	MoveAside     []byte                 `protobuf:"bytes,29,opt,name=move_aside,json=moveAside,proto3" json:"move_aside,omitempty"`
+	Watch         *Watch                 `protobuf:"bytes,90,opt,name=watch,proto3" json:"watch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2985,7 +3047,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2998,7 +3060,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{36}
+	return file_provider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Job) GetToken() string {
@@ -3204,6 +3266,13 @@ func (x *Job) GetMoveAside() []byte {
 	return nil
 }
 
+func (x *Job) GetWatch() *Watch {
+	if x != nil {
+		return x.Watch
+	}
+	return nil
+}
+
 // Submission is a job with its secrets, which are never part of the job:
 // neither side logs them or writes them to disk, but for a 0600 file on the
 // job's own machine.
@@ -3217,7 +3286,7 @@ type Submission struct {
 
 func (x *Submission) Reset() {
 	*x = Submission{}
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3229,7 +3298,7 @@ func (x *Submission) String() string {
 func (*Submission) ProtoMessage() {}
 
 func (x *Submission) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3242,7 +3311,7 @@ func (x *Submission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submission.ProtoReflect.Descriptor instead.
 func (*Submission) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{37}
+	return file_provider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Submission) GetJob() *Job {
@@ -3272,7 +3341,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3284,7 +3353,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3297,7 +3366,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{38}
+	return file_provider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SubmitRequest) GetBackend() string {
@@ -3346,7 +3415,7 @@ type Submitted struct {
 
 func (x *Submitted) Reset() {
 	*x = Submitted{}
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3358,7 +3427,7 @@ func (x *Submitted) String() string {
 func (*Submitted) ProtoMessage() {}
 
 func (x *Submitted) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3371,7 +3440,7 @@ func (x *Submitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submitted.ProtoReflect.Descriptor instead.
 func (*Submitted) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{39}
+	return file_provider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Submitted) GetToken() string {
@@ -3404,7 +3473,7 @@ type SubmitReply struct {
 
 func (x *SubmitReply) Reset() {
 	*x = SubmitReply{}
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3485,7 @@ func (x *SubmitReply) String() string {
 func (*SubmitReply) ProtoMessage() {}
 
 func (x *SubmitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3498,7 @@ func (x *SubmitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitReply.ProtoReflect.Descriptor instead.
 func (*SubmitReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{40}
+	return file_provider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SubmitReply) GetResults() []*Submitted {
@@ -3449,7 +3518,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3530,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3543,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{41}
+	return file_provider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FindRequest) GetBackend() string {
@@ -3500,7 +3569,7 @@ type FindReply struct {
 
 func (x *FindReply) Reset() {
 	*x = FindReply{}
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +3581,7 @@ func (x *FindReply) String() string {
 func (*FindReply) ProtoMessage() {}
 
 func (x *FindReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +3594,7 @@ func (x *FindReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReply.ProtoReflect.Descriptor instead.
 func (*FindReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{42}
+	return file_provider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *FindReply) GetObservations() []*Observation {
@@ -3552,7 +3621,7 @@ type OutputFound struct {
 
 func (x *OutputFound) Reset() {
 	*x = OutputFound{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3564,7 +3633,7 @@ func (x *OutputFound) String() string {
 func (*OutputFound) ProtoMessage() {}
 
 func (x *OutputFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3577,7 +3646,7 @@ func (x *OutputFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputFound.ProtoReflect.Descriptor instead.
 func (*OutputFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{43}
+	return file_provider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *OutputFound) GetName() string {
@@ -3653,7 +3722,7 @@ type MetricFound struct {
 
 func (x *MetricFound) Reset() {
 	*x = MetricFound{}
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3665,7 +3734,7 @@ func (x *MetricFound) String() string {
 func (*MetricFound) ProtoMessage() {}
 
 func (x *MetricFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3678,7 +3747,7 @@ func (x *MetricFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricFound.ProtoReflect.Descriptor instead.
 func (*MetricFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{44}
+	return file_provider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *MetricFound) GetText() string {
@@ -3709,7 +3778,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3721,7 +3790,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3734,7 +3803,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{45}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Usage) GetElapsed() int64 {
@@ -3808,7 +3877,7 @@ type Observation struct {
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3820,7 +3889,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3833,7 +3902,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{46}
+	return file_provider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Observation) GetToken() string {
@@ -3995,7 +4064,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4007,7 +4076,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4020,7 +4089,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{47}
+	return file_provider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -4062,7 +4131,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4074,7 +4143,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4087,7 +4156,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{48}
+	return file_provider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Note) GetKind() string {
@@ -4125,7 +4194,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4137,7 +4206,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4150,7 +4219,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{49}
+	return file_provider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -4195,7 +4264,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4207,7 +4276,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4220,7 +4289,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{50}
+	return file_provider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -4276,7 +4345,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4288,7 +4357,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4301,7 +4370,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{51}
+	return file_provider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Outcome) GetId() string {
@@ -4334,7 +4403,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4346,7 +4415,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4359,7 +4428,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{52}
+	return file_provider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -4385,7 +4454,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4397,7 +4466,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4410,7 +4479,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -4477,7 +4546,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4489,7 +4558,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4502,7 +4571,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 type LogsRequest struct {
@@ -4521,7 +4590,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4533,7 +4602,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4546,7 +4615,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -4617,7 +4686,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4629,7 +4698,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4642,7 +4711,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -4671,7 +4740,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4683,7 +4752,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4696,7 +4765,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -4736,7 +4805,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4748,7 +4817,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4761,7 +4830,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -4790,7 +4859,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4802,7 +4871,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4815,7 +4884,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -4893,7 +4962,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4905,7 +4974,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4918,7 +4987,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -4946,7 +5015,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4958,7 +5027,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4971,7 +5040,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -5005,7 +5074,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5017,7 +5086,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5030,7 +5099,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -5060,7 +5129,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5072,7 +5141,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5085,7 +5154,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -5132,7 +5201,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5144,7 +5213,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5157,7 +5226,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -5180,7 +5249,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5192,7 +5261,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5205,7 +5274,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -5251,7 +5320,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5263,7 +5332,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5276,7 +5345,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 type ReleaseRequest struct {
@@ -5289,7 +5358,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5301,7 +5370,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5314,7 +5383,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -5340,7 +5409,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5352,7 +5421,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5365,7 +5434,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -5384,7 +5453,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5396,7 +5465,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5409,7 +5478,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -5691,7 +5760,11 @@ const file_provider_proto_rawDesc = "" +
 	"\x04exit\x18\x03 \x03(\x03R\x04exit\x12\x14\n" +
 	"\x05class\x18\x04 \x01(\tR\x05class\x12\x16\n" +
 	"\x06action\x18\x05 \x01(\tR\x06action\x12\x12\n" +
-	"\x04hint\x18\x06 \x01(\tR\x04hint\"\xca\a\n" +
+	"\x04hint\x18\x06 \x01(\tR\x04hint\"V\n" +
+	"\x05Watch\x12\x16\n" +
+	"\x06forbid\x18\x01 \x03(\tR\x06forbid\x12#\n" +
+	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
+	"\x03end\x18\x03 \x01(\bR\x03end\"\xfb\a\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -5726,7 +5799,8 @@ const file_provider_proto_rawDesc = "" +
 	"\vresult_hash\x18\x1c \x01(\tR\n" +
 	"resultHash\x12\x1d\n" +
 	"\n" +
-	"move_aside\x18\x1d \x01(\fR\tmoveAside\"m\n" +
+	"move_aside\x18\x1d \x01(\fR\tmoveAside\x12/\n" +
+	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\"m\n" +
 	"\n" +
 	"Submission\x12)\n" +
 	"\x03job\x18\x01 \x01(\v2\x17.muster.provider.v1.JobR\x03job\x124\n" +
@@ -5934,7 +6008,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -5972,44 +6046,45 @@ var file_provider_proto_goTypes = []any{
 	(*Retry)(nil),            // 33: muster.provider.v1.Retry
 	(*Breaker)(nil),          // 34: muster.provider.v1.Breaker
 	(*Rule)(nil),             // 35: muster.provider.v1.Rule
-	(*Job)(nil),              // 36: muster.provider.v1.Job
-	(*Submission)(nil),       // 37: muster.provider.v1.Submission
-	(*SubmitRequest)(nil),    // 38: muster.provider.v1.SubmitRequest
-	(*Submitted)(nil),        // 39: muster.provider.v1.Submitted
-	(*SubmitReply)(nil),      // 40: muster.provider.v1.SubmitReply
-	(*FindRequest)(nil),      // 41: muster.provider.v1.FindRequest
-	(*FindReply)(nil),        // 42: muster.provider.v1.FindReply
-	(*OutputFound)(nil),      // 43: muster.provider.v1.OutputFound
-	(*MetricFound)(nil),      // 44: muster.provider.v1.MetricFound
-	(*Usage)(nil),            // 45: muster.provider.v1.Usage
-	(*Observation)(nil),      // 46: muster.provider.v1.Observation
-	(*WatchRequest)(nil),     // 47: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 48: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 49: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 50: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 51: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 52: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 53: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 54: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 55: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 56: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 57: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 58: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 59: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 60: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 61: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 62: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 63: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 64: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 65: muster.provider.v1.RemoveRequest
-	(*RemoveReply)(nil),      // 66: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 67: muster.provider.v1.ReleaseRequest
-	(*CleanRequest)(nil),     // 68: muster.provider.v1.CleanRequest
-	(*CleanReply)(nil),       // 69: muster.provider.v1.CleanReply
-	nil,                      // 70: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 71: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 72: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 73: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Watch)(nil),            // 36: muster.provider.v1.Watch
+	(*Job)(nil),              // 37: muster.provider.v1.Job
+	(*Submission)(nil),       // 38: muster.provider.v1.Submission
+	(*SubmitRequest)(nil),    // 39: muster.provider.v1.SubmitRequest
+	(*Submitted)(nil),        // 40: muster.provider.v1.Submitted
+	(*SubmitReply)(nil),      // 41: muster.provider.v1.SubmitReply
+	(*FindRequest)(nil),      // 42: muster.provider.v1.FindRequest
+	(*FindReply)(nil),        // 43: muster.provider.v1.FindReply
+	(*OutputFound)(nil),      // 44: muster.provider.v1.OutputFound
+	(*MetricFound)(nil),      // 45: muster.provider.v1.MetricFound
+	(*Usage)(nil),            // 46: muster.provider.v1.Usage
+	(*Observation)(nil),      // 47: muster.provider.v1.Observation
+	(*WatchRequest)(nil),     // 48: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 49: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 50: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 51: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 52: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 53: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 54: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 55: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 56: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 57: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 58: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 59: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 60: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 61: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 62: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 63: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 64: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 65: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 66: muster.provider.v1.RemoveRequest
+	(*RemoveReply)(nil),      // 67: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 68: muster.provider.v1.ReleaseRequest
+	(*CleanRequest)(nil),     // 69: muster.provider.v1.CleanRequest
+	(*CleanReply)(nil),       // 70: muster.provider.v1.CleanReply
+	nil,                      // 71: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 72: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 73: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 74: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -6019,7 +6094,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	70, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	71, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -6036,7 +6111,7 @@ var file_provider_proto_depIdxs = []int32{
 	21, // 21: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
 	22, // 22: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
 	27, // 23: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	71, // 24: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	72, // 24: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
 	25, // 25: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
 	17, // 26: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
 	26, // 27: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
@@ -6047,67 +6122,68 @@ var file_provider_proto_depIdxs = []int32{
 	33, // 32: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
 	34, // 33: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
 	35, // 34: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
-	36, // 35: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	25, // 36: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	37, // 37: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 38: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	39, // 39: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	46, // 40: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	43, // 41: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	72, // 42: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	45, // 43: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	46, // 44: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	46, // 45: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	48, // 46: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 47: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	51, // 48: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	73, // 49: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	28, // 50: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	43, // 51: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	63, // 52: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	32, // 53: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	44, // 54: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 55: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 56: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 57: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 58: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 59: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	38, // 60: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	41, // 61: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	47, // 62: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	50, // 63: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	53, // 64: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	55, // 65: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	57, // 66: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	59, // 67: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	61, // 68: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	62, // 69: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	65, // 70: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	67, // 71: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	68, // 72: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	2,  // 73: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 74: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 75: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 76: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 77: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	40, // 78: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	42, // 79: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	49, // 80: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	52, // 81: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	54, // 82: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	56, // 83: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	58, // 84: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	60, // 85: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	56, // 86: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	64, // 87: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	66, // 88: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	52, // 89: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	69, // 90: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	73, // [73:91] is the sub-list for method output_type
-	55, // [55:73] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	36, // 35: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
+	37, // 36: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	25, // 37: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	38, // 38: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 39: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	40, // 40: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	47, // 41: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	44, // 42: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	73, // 43: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	46, // 44: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	47, // 45: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	47, // 46: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	49, // 47: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 48: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	52, // 49: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	74, // 50: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	28, // 51: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	44, // 52: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	64, // 53: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	32, // 54: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	45, // 55: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 56: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 57: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 58: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 59: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 60: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	39, // 61: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	42, // 62: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	48, // 63: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	51, // 64: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	54, // 65: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	56, // 66: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	58, // 67: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	60, // 68: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	62, // 69: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	63, // 70: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	66, // 71: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	68, // 72: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	69, // 73: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	2,  // 74: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 75: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 76: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 77: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 78: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	41, // 79: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	43, // 80: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	50, // 81: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	53, // 82: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	55, // 83: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	57, // 84: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	59, // 85: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	61, // 86: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	57, // 87: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	65, // 88: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	67, // 89: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	53, // 90: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	70, // 91: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	74, // [74:92] is the sub-list for method output_type
+	56, // [56:74] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -6115,16 +6191,16 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
-	file_provider_proto_msgTypes[45].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[46].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[53].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[47].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[54].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   74,
+			NumMessages:   75,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

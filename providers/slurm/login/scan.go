@@ -3,6 +3,7 @@ package login
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,27 @@ func (c *campaign) scan() error {
 		}
 		return nil
 	})
-	return errors.Join(err, c.tell(list...), c.stops())
+	return errors.Join(err, c.tell(list...), c.stalls(), c.stops())
+}
+
+// stalls tells of commands that have stalled, and of those that go on.
+func (c *campaign) stalls() error {
+	spool := node.Spool(c.spool)
+	names, err := c.records.Fresh(spool, "stalls")
+	if err != nil {
+		return err
+	}
+	var list []offer.Observation
+	slices.Sort(names)
+	for _, name := range names {
+		token, restart, why, ok := spool.ReadStall(name)
+		if j := c.jobs[token]; ok && j != nil && !j.ended && j.last.Status == offer.Running && j.last.Attempt == j.base+restart {
+			o := j.last
+			o.Reason = why
+			list = append(list, o)
+		}
+	}
+	return c.tell(list...)
 }
 
 // each hands on the records of a folder that are new, of jobs that have

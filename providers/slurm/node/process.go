@@ -102,9 +102,22 @@ func (s *start) limit() <-chan time.Time {
 // was killed by a signal.
 func (s *start) wait(p *process, signals <-chan os.Signal) (exit *int, sig string) {
 	limit := s.limit()
-	var kill <-chan time.Time
+	var kill, look <-chan time.Time
+	var watcher *attempt.Watcher
+	if !s.job.Watch.None() {
+		watcher = attempt.NewWatcher(s.job, s.number(), time.Now())
+		tick := time.NewTicker(attempt.LookEvery)
+		defer tick.Stop()
+		look = tick.C
+	}
 	for {
 		select {
+		case now := <-look:
+			if s.watched(watcher, now, p.pid) {
+				look = nil
+				s.terminate(p.pid)
+				kill = time.After(s.grace())
+			}
 		case status := <-p.done:
 			s.settle(p.pid)
 			exit, sig = ending(status)
@@ -129,6 +142,28 @@ func (s *start) wait(p *process, signals <-chan os.Signal) (exit *int, sig strin
 			}
 		}
 	}
+}
+
+// watched reports whether the job's watch block ends the command.
+func (s *start) watched(w *attempt.Watcher, now time.Time, pid int) bool {
+	if w.Look(now) != "" {
+		return true
+	}
+	stalled := w.Stalled(now, s.group(pid).Members)
+	if stalled != "" && s.job.Watch.End {
+		s.stalled = stalled
+		return true
+	}
+	if (stalled == "") == (s.stalls%2 == 0) {
+		return false
+	}
+	// What cannot be told now is told by the next look.
+	name := StallName(s.begin.Token, s.begin.Restart, s.stalls+1)
+	fresh := s.spool.path("stalls", "."+name)
+	if os.MkdirAll(s.spool.path("stalls"), 0o700) == nil && os.WriteFile(fresh, []byte(stalled), 0o600) == nil && os.Rename(fresh, s.spool.path("stalls", name)) == nil {
+		s.stalls++
+	}
+	return false
 }
 
 // saved reports whether a command that ended for no other reason that is known was

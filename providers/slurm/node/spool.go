@@ -43,7 +43,7 @@ func (s Spool) path(parts ...string) string {
 }
 
 // Dirs are the folders of a spool.
-var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "heirs", "out"}
+var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "heirs", "out", "stalls"}
 
 // A Begin is what a start wrote down of itself.
 type Begin struct {
@@ -92,6 +92,24 @@ func ParseRecordName(name string) (token string, restart int, ok bool) {
 	}
 	restart, err := strconv.Atoi(n)
 	return token, restart, err == nil && token != ""
+}
+
+// StallName names the k-th note, from 1, of a start whose command has stalled,
+// where k is odd, or goes on, where k is even.
+func StallName(token string, restart, k int) string {
+	return RecordName(token, restart) + "." + strconv.Itoa(k)
+}
+
+// ReadStall is a note by its name: the start it is about, and why its command
+// has stalled, "" where it goes on.
+func (s Spool) ReadStall(name string) (token string, restart int, why string, ok bool) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return "", 0, "", false
+	}
+	token, restart, ok = ParseRecordName(name[:i])
+	text, err := os.ReadFile(s.path("stalls", name))
+	return token, restart, strings.TrimSpace(string(text)), ok && err == nil
 }
 
 // ReadBegin reads the record of a start.

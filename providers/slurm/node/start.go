@@ -41,12 +41,14 @@ type start struct {
 	peak    proc.Peak
 	gpus    *gpuWatch // nil: nobody looks
 
-	expired bool // its walltime is over, as the wrapper reckons
-	warned  bool // it was sent its checkpoint signal
-	told    bool // Slurm asked it to end
-	first   bool // none of this job has come to run before
-	before  int  // the restart that came to run before this one
-	lost    int  // how many restarts did not come to run
+	stalled string // why its watch block ended it; "" if it did not
+	stalls  int    // notes that it has stalled or goes on
+	expired bool   // its walltime is over, as the wrapper reckons
+	warned  bool   // it was sent its checkpoint signal
+	told    bool   // Slurm asked it to end
+	first   bool   // none of this job has come to run before
+	before  int    // the restart that came to run before this one
+	lost    int    // how many restarts did not come to run
 	// elsewhere says that the engine starts the job again, under a new id.
 	elsewhere bool
 }
@@ -280,15 +282,20 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 		}
 	}
 	cancelled := s.told && s.cancelled() // whatever it exits with: a shell may go on when what it waited for was ended
-	good := exit != nil && *exit == 0 && !cancelled
+	if ev.Stalled = s.stalled; !cancelled {
+		ev.Forbidden = attempt.Forbidden(j, s.number())
+	}
+	good := exit != nil && *exit == 0 && !cancelled && ev.Forbidden == ""
 	if good {
 		ev.Outputs = attempt.Outputs(context.Background(), j, s.marks, &e.Seen)
 	}
 	if !good || ev.Outputs != "" {
 		ev.Tail, e.Seen.Tail = attempt.Tail(j, s.number())
 		ev.NoRoom = attempt.Full(j.Workdir)
-		if ev.Outputs != "" {
-			e.Seen.Tail = append(e.Seen.Tail, ev.Outputs)
+		for _, last := range []string{ev.Outputs, ev.Forbidden} {
+			if last != "" {
+				e.Seen.Tail = append(e.Seen.Tail, last)
+			}
 		}
 	}
 	rules, _ := failure.Compile(j.Rules)

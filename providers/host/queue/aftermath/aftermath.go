@@ -92,7 +92,11 @@ func (a *Attempt) Examine(ctx context.Context) {
 		}
 	}
 	ev := a.evidence(rec)
-	if ev.Exit != nil && *ev.Exit == 0 && ev.Signal == "" && !a.Cancelled {
+	ev.Stalled = a.Launch.Stalled
+	if !a.Cancelled {
+		ev.Forbidden = attempt.Forbidden(a.Spec, a.N)
+	}
+	if ev.Forbidden == "" && ev.Exit != nil && *ev.Exit == 0 && ev.Signal == "" && !a.Cancelled {
 		ev.Outputs = attempt.Outputs(ctx, a.Spec, a.Marks, &a.Obs)
 	}
 	if a.tail(&ev); !ev.Fine() {
@@ -162,8 +166,10 @@ func (a *Attempt) tail(ev *failure.Evidence) {
 		return
 	}
 	ev.Tail, a.Obs.Tail = attempt.Tail(a.Spec, a.N)
-	if ev.Outputs != "" {
-		a.Obs.Tail = append(a.Obs.Tail, ev.Outputs)
+	for _, last := range []string{ev.Outputs, ev.Forbidden} {
+		if last != "" {
+			a.Obs.Tail = append(a.Obs.Tail, last)
+		}
 	}
 }
 

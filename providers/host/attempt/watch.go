@@ -1,0 +1,233 @@
+package attempt
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
+)
+
+// A Watcher follows what an attempt prints, and how long it has been silent. It
+// is looked at from one goroutine.
+type Watcher struct {
+	job      *providers.Job
+	patterns []*regexp.Regexp
+	streams  [2]stream
+	mark     int64     // of the checkpoint, when it last moved
+	moved    time.Time // when the attempt last printed something or moved its checkpoint
+	busy     cpuTime   // of its processes, half of the allowed silence later
+}
+
+// LookEvery is how often logs are looked at.
+const LookEvery = time.Second
+
+// NewWatcher watches an attempt from the beginning of its log on.
+func NewWatcher(j *providers.Job, attempt int, now time.Time) *Watcher {
+	w := &Watcher{job: j, mark: CheckpointMark(j), moved: now}
+	for _, p := range j.Watch.Forbid {
+		if re, err := regexp.Compile(p); err == nil { // the campaign was checked where it was read
+			w.patterns = append(w.patterns, re)
+		}
+	}
+	for i := range w.streams {
+		w.streams[i].path = LogPath(j.Workdir, j.Token, attempt, i == 1)
+	}
+	return w
+}
+
+// Look reads what is new, and returns the first line that is forbidden, else "".
+// An unfinished line counts once it has not grown between two looks: a word
+// that is written in two halves is no match.
+func (w *Watcher) Look(now time.Time) (forbidden string) {
+	grown := false
+	for i := range w.streams {
+		line, more := w.streams[i].read(w.patterns, false)
+		grown = grown || more
+		if forbidden == "" {
+			forbidden = line
+		}
+	}
+	if mark := CheckpointMark(w.job); mark != w.mark {
+		w.mark, grown = mark, true
+	}
+	if grown {
+		w.moved, w.busy = now, cpuTime{}
+	}
+	return forbidden
+}
+
+// Stalled says for how long the attempt has been silent and what its processes
+// did meanwhile, once that is as long as its watch block allows; else "".
+func (w *Watcher) Stalled(now time.Time, pids func() []int) string {
+	limit, silent := w.job.Watch.StalledAfter, now.Sub(w.moved)
+	if limit > 0 && silent >= limit/2 && w.busy.at.IsZero() {
+		w.busy = cpuTimeOf(pids(), now)
+	}
+	if limit <= 0 || silent < limit {
+		return ""
+	}
+	what := "no output"
+	if w.job.Checkpoint.Path != "" {
+		what = "no output and no checkpoint"
+	}
+	text := fmt.Sprintf("stalled: %s for %s", what, units.FormatDuration(silent.Round(time.Second)))
+	if cores, ok := cpuTimeOf(pids(), now).since(w.busy); ok {
+		text += fmt.Sprintf("; its processes kept %.2g cores busy", cores)
+	}
+	return text
+}
+
+// Forbidden is the first line in the log of an attempt that has ended which its
+// watch block forbids, else "".
+func Forbidden(j *providers.Job, attempt int) string {
+	if len(j.Watch.Forbid) == 0 {
+		return ""
+	}
+	w := NewWatcher(j, attempt, time.Time{})
+	for i := range w.streams {
+		if line, _ := w.streams[i].read(w.patterns, true); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// A stream is one of the two logs, as far as it has been read.
+type stream struct {
+	path  string
+	at    int64
+	rest  []byte // of the line that is not finished
+	quiet bool   // rest was matched
+}
+
+// longestLine bounds a line. What is longer is matched in pieces, of which each
+// begins with the end of the one before.
+const (
+	longestLine = 64 << 10
+	overlap     = 1 << 10
+)
+
+// read matches what is new; ended says that nothing more comes.
+func (s *stream) read(patterns []*regexp.Regexp, ended bool) (forbidden string, grown bool) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	buf := make([]byte, longestLine)
+	for forbidden == "" {
+		n, err := f.ReadAt(buf, s.at)
+		s.at += int64(n)
+		if n > 0 {
+			grown = true
+			forbidden = s.take(buf[:n], patterns)
+		}
+		if err != nil || n == 0 {
+			if err != nil && err != io.EOF {
+				return forbidden, grown
+			}
+			break
+		}
+	}
+	if forbidden == "" && len(s.rest) > 0 && !s.quiet && (ended || !grown) {
+		forbidden, s.quiet = match(s.rest, patterns), true
+	}
+	return forbidden, grown
+}
+
+// take cuts what was read into lines. A progress bar ends its lines with a
+// carriage return.
+func (s *stream) take(b []byte, patterns []*regexp.Regexp) string {
+	if len(patterns) == 0 {
+		return ""
+	}
+	s.quiet = false
+	for {
+		i := bytes.IndexAny(b, "\n\r")
+		if i < 0 {
+			break
+		}
+		s.rest = append(s.rest, b[:i]...)
+		line := match(s.rest, patterns)
+		s.rest, b = s.rest[:0], b[i+1:]
+		if line != "" {
+			return line
+		}
+	}
+	s.rest = append(s.rest, b...)
+	for len(s.rest) > longestLine {
+		if line := match(s.rest[:longestLine], patterns); line != "" {
+			return line
+		}
+		s.rest = slices.Delete(s.rest, 0, longestLine-overlap)
+	}
+	return ""
+}
+
+// escape is a terminal's control sequence (ECMA-48, 5.4): colours would glue a
+// letter to the word behind them.
+var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+
+func match(line []byte, patterns []*regexp.Regexp) string {
+	if bytes.IndexByte(line, 0x1b) >= 0 {
+		line = escape.ReplaceAll(line, nil)
+	}
+	for _, re := range patterns {
+		loc := re.FindIndex(line)
+		if loc == nil {
+			continue
+		}
+		if len(line) <= lineBytes {
+			return strings.ToValidUTF8(string(line), "�")
+		}
+		from := max(0, min(loc[0]-lineBytes/4, len(line)-lineBytes))
+		return strings.ToValidUTF8(string(line[from:from+lineBytes]), "�")
+	}
+	return ""
+}
+
+// cpuTime is what processes have computed up to a moment.
+type cpuTime struct {
+	at   time.Time
+	used time.Duration
+}
+
+// clockTick is the unit of utime and stime: proc(5), sysconf(_SC_CLK_TCK), 100
+// on every Linux.
+const clockTick = time.Second / 100
+
+func cpuTimeOf(pids []int, now time.Time) cpuTime {
+	c := cpuTime{at: now}
+	for _, pid := range pids {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			continue
+		}
+		// proc(5): the name in parentheses may hold anything; utime and stime are
+		// the 12th and 13th field after it.
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		for i := 11; i <= 12 && i < len(fields); i++ {
+			ticks, _ := strconv.ParseInt(fields[i], 10, 64)
+			c.used += time.Duration(ticks) * clockTick
+		}
+	}
+	return c
+}
+
+// since is how many cores were busy since an earlier moment; false where that
+// cannot be told, as after a process that counted has ended.
+func (c cpuTime) since(before cpuTime) (cores float64, ok bool) {
+	took := c.at.Sub(before.at)
+	if took <= 0 || c.used < before.used {
+		return 0, false
+	}
+	return float64(c.used-before.used) / float64(took), true
+}

@@ -1,0 +1,110 @@
+package attempt
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// TestForbiddenLines holds what counts as a line, in pieces as a program writes
+// them: one look after each.
+func TestForbiddenLines(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", longestLine-2)
+	for name, c := range map[string]struct {
+		pieces []string
+		want   string
+	}{
+		"a word in a longer one":        {[]string{"took 3 nanoseconds\nbanana\n"}, ""},
+		"a word of its own":             {[]string{"step 1\nloss = nan\nstep 2\n"}, "loss = nan"},
+		"any case":                      {[]string{"Loss: NaN\n"}, "Loss: NaN"},
+		"coloured":                      {[]string{"\x1b[31mnan\x1b[0m\n"}, "nan"},
+		"a progress bar":                {[]string{"10%\r20% loss nan\r30%\r"}, "20% loss nan"},
+		"cut in two within the word":    {[]string{"loss n", "an\n"}, "loss nan"},
+		"the half of a longer word":     {[]string{"took 3 nan", "oseconds\n"}, ""},
+		"without an end of line":        {[]string{"FATAL"}, "FATAL"},
+		"CRLF":                          {[]string{"FATAL\r\n"}, "FATAL"},
+		"not text":                      {[]string{"\xff\xfe nan \x00\n"}, "� nan \x00"},
+		"in a line of more than 64 KiB": {[]string{long + " nan " + long + "\n"}, "nan"},
+		"across the cut of a long line": {[]string{long + "FATAL" + long + "\n"}, "FATAL"},
+		"nothing":                       {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j, log := watchedJob(t)
+			now := time.Now()
+			w := NewWatcher(j, 1, now)
+			got := ""
+			for _, piece := range append(c.pieces, "", "") { // and two looks at nothing new
+				log(piece)
+				now = now.Add(LookEvery)
+				if line := w.Look(now); got == "" {
+					got = line
+				}
+			}
+			for who, got := range map[string]string{"while it runs": got, "when it has ended": Forbidden(j, 1)} {
+				if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && got == "" {
+					t.Errorf("%s: %q, want %q", who, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestStalled: output and a checkpoint that moves each begin the silence again.
+func TestStalled(t *testing.T) {
+	t.Parallel()
+	j, log := watchedJob(t)
+	j.Watch = providers.Watch{StalledAfter: time.Minute}
+	j.Checkpoint.Path = "ck"
+	now := time.Now()
+	w := NewWatcher(j, 1, now)
+	after := func(d time.Duration) string {
+		now = now.Add(d)
+		w.Look(now)
+		return w.Stalled(now, func() []int { return []int{os.Getpid()} })
+	}
+	if got := after(59 * time.Second); got != "" {
+		t.Errorf("too early: %q", got)
+	}
+	if got := after(time.Second); !strings.HasPrefix(got, "stalled: no output and no checkpoint for 1m; its processes kept ") {
+		t.Errorf("%q", got)
+	}
+	log(".")
+	if got := after(time.Second); got != "" {
+		t.Errorf("it printed: %q", got)
+	}
+	after(50 * time.Second)
+	if err := os.WriteFile(filepath.Join(j.Workdir, "ck"), []byte("1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := after(50 * time.Second); got != "" {
+		t.Errorf("its checkpoint moved: %q", got)
+	}
+	if got := after(time.Minute); got == "" {
+		t.Error("nothing said")
+	}
+}
+
+// watchedJob is a job with a log that the function writes to.
+func watchedJob(t *testing.T) (*providers.Job, func(string)) {
+	j := &providers.Job{Token: "ab12", Workdir: t.TempDir(), Watch: providers.Watch{Forbid: []string{`(?i)\bnan\b`, "FATAL"}}}
+	path := LogPath(j.Workdir, j.Token, 1, false)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return j, func(text string) {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
