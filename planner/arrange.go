@@ -24,7 +24,7 @@ func (m *maker) arrange() {
 		w.first = slices.Clone(w.pp.Kind)
 	}
 	diags := m.diags
-	m.plan.Keep(plan.Live{Hash: m.hash, Faster: m.faster, Assumed: m.forecastInput})
+	m.plan.Keep(plan.Live{Hash: m.hash, Faster: m.faster, Assumed: m.forecastInput, Today: m.today})
 	m.overflows = !m.hasDeadline()
 	m.arrangeOnce()
 	if !m.overflows && m.late() {
@@ -166,7 +166,7 @@ func (m *maker) placeGroup(w *work, r lang.Request, n int) place.Group {
 func (m *maker) placeInput(groups []place.Group) place.Input {
 	return place.Input{
 		Groups: groups, Backends: m.in.Campaign.Backends, Pools: m.in.Pools, Quotes: m.in.Quotes, Policy: m.in.Campaign.Policy,
-		Unreachable: m.in.Observed.Unreachable, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.queues().Waited,
+		Unreachable: m.in.Observed.Unreachable, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.queues().Waited, Risen: m.rises(),
 	}
 }
 

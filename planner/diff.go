@@ -160,6 +160,9 @@ func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
 		d.Reasons, _ = m.changes(w, i, f.Job)
 		return m.unlessHeld(w, i, d, Restart)
 	case w.sameRequest(i, f.Job):
+		if f.Job.Short != "" {
+			d.Text = "held in its queue: " + f.Job.Short
+		}
 		return Continue
 	case f.Status == state.Queued:
 		d.Reasons = []Reason{requestChanges(w, i)}

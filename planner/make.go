@@ -43,6 +43,7 @@ type maker struct {
 	spots       *hosts.Spots
 	load        *hosts.Load                 // what is spread over hosts, in one arrangement
 	verdicts    map[string]state.Validation // by fingerprint
+	risen       map[place.PoolAt]place.Rise // nil until asked for
 }
 
 // A work is one phase in the making.

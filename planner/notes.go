@@ -55,9 +55,39 @@ func (m *maker) note() {
 		if off := remarks.MusterOff(m.startingWorks(), m.in.Can, m.in.Pools); off != "" {
 			say(off)
 		}
+		say(remarks.Unheld(m.in.Campaign.Budgets, m.plan.Forecast.ByBackend, m.in.Can)...)
+		say(remarks.Risen(m.rises(), m.risenPools())...)
+		say(remarks.Held(m.short())...)
 		say(remarks.NoCeiling(m.in.Campaign.Backends, used, m.in.Can)...)
 	}
 	m.plan.Notes = dedupe(m.plan.Notes)
+}
+
+// short counts the queued jobs that a limit holds.
+func (m *maker) short() (n int) {
+	for _, w := range m.works {
+		for i, k := range w.pp.Kind {
+			if r := w.record(i); k == Continue && r != nil && r.Short != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// risenPools are the pools that jobs go to, or are queued at.
+func (m *maker) risenPools() [][2]string {
+	out := m.usedPools()
+	for _, w := range m.works {
+		for i, k := range w.pp.Kind {
+			if r := w.record(i); k == Continue && r != nil && r.Last() != nil && r.Last().Started.IsZero() {
+				if at := [2]string{r.Last().Backend, r.Last().Pool}; !slices.Contains(out, at) {
+					out = append(out, at)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // usedPools are the pools that the plan's work goes to, in order, each once.

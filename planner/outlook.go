@@ -122,6 +122,7 @@ type flight struct {
 	before        int  // how long it ran in launches that it goes on with, in the same steps
 	waits         bool // in a queue: it has not started
 	unknown       bool // its backend cannot be asked
+	fresh, short  bool // it has not started; a limit holds it
 }
 
 // inFlight is the group of a job that is with a backend already.
@@ -143,6 +144,8 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], units: at.Ceiling[place.ServiceUnits], asked: [3]int{was.CPUs, was.GPUs, was.Nodes}, unknown: w.pp.Kind[i] == UnknownAt}
 	step := limit / 20
 	f.waits = started.IsZero() && !f.unknown
+	f.fresh = f.waits && job != nil && (job.Status == state.Queued || job.Status == state.Submitting)
+	f.short = f.fresh && job.Short != ""
 	switch since := at.Queued; {
 	case f.waits && !since.IsZero():
 		f.step = int(min(max(m.in.Now.Sub(since), 0), mostWaited) / waitedStep)
@@ -161,7 +164,7 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 		return uint16(len(*groups) - 1)
 	}
 	d, known := m.placeInput(nil).At(at.Backend, at.Pool, m.placeGroup(w, w.reqs[r], 1))
-	if charged, ok := d.Charged(at); ok && d.Backend != "" {
+	if charged, ok := d.Charged(at); ok && d.Backend != "" && !(f.fresh && known && charged.Yields(d, was, f.short)) {
 		d, known = charged, true
 	}
 	if recorded { // what is asked for by now holds from its next launch on
@@ -191,6 +194,23 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	flights[f] = uint16(len(*groups))
 	*groups = append(*groups, g)
 	return flights[f]
+}
+
+// today is how a cell's job would be charged on a pool if it were submitted now.
+func (m *maker) today(phase string, cell int, backend, pool string) (d place.Decision, ok bool) {
+	w := m.byPhase[phase]
+	if w == nil {
+		return d, false
+	}
+	return m.placeInput(nil).At(backend, pool, m.placeGroup(w, w.reqs[w.p.RequestOf(cell, lang.Run)], 1))
+}
+
+// rises are the pools that billed more than they quote.
+func (m *maker) rises() map[place.PoolAt]place.Rise {
+	if m.risen == nil {
+		m.risen = place.Rises(m.st)
+	}
+	return m.risen
 }
 
 // imported is the attempt that the adoption of a job will be, nil where none is

@@ -159,7 +159,7 @@ func (j *Job) observed(e Observed) int {
 		j.Attempts = append(j.Attempts, unheard)
 	}
 	j.Attempts = append(j.Attempts, next)
-	j.Status, j.Class, j.Reason, j.Retry = Submitting, "", "", time.Time{}
+	j.Status, j.Class, j.Reason, j.Retry, j.Short = Submitting, "", "", time.Time{}, ""
 	return len(j.Attempts) - 1
 }
 
@@ -195,7 +195,7 @@ func (j *Job) fold(i int, e Observed) {
 		return
 	}
 	j.Status = e.Status
-	j.Reason, j.Retry = e.Reason, plain(e.Retry)
+	j.Reason, j.Retry, j.Short = e.Reason, plain(e.Retry), e.Short
 	switch e.Status {
 	case Completed:
 		j.Class = ""

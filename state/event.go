@@ -75,6 +75,7 @@ type (
 		Metrics map[string]string `json:"metrics,omitempty"`
 		Reason  string            `json:"reason,omitempty"`
 		Retry   time.Time         `json:"retry,omitzero"`
+		Short   string            `json:"short,omitempty"` // see Job.Short
 		Spent   *Entry            `json:"spent,omitempty"`
 		At      time.Time         `json:"at"`
 	}

@@ -110,6 +110,7 @@ type Job struct {
 	Reason     string            `json:"reason,omitempty"` // why held, cancelled or waiting; in words
 	By         string            `json:"by,omitempty"`     // who held or cancelled it
 	Retry      time.Time         `json:"retry,omitzero"`   // when a waiting job is tried again
+	Short      string            `json:"short,omitempty"`  // which limit keeps it in its queue, in words; "" = none
 	Attempts   []Attempt         `json:"attempts,omitempty"`
 	Outputs    []Output          `json:"outputs,omitempty"`
 	Metrics    map[string]string `json:"metrics,omitempty"`  // name → JSON text

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -125,6 +126,9 @@ func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Ses
 	if w != nil {
 		defer w.close()
 	}
+	if err == command.Budget && w != nil && !f.refreshOnly {
+		return a.restrain(ctx, w, session, f)
+	}
 	if err != nil || w == nil {
 		return err
 	}
@@ -137,6 +141,32 @@ func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Ses
 // budgetStops is said of a plan whose p90 passes a budget or its deadline, saved
 // or not.
 const budgetStops = "Nothing was started, since a budget does not hold. Raise it, or apply less at a time: -target=ADDR."
+
+// restrain holds, in the queues of backends, what the budgets of a plan that they
+// do not let start do not cover any more.
+func (a *app) restrain(ctx context.Context, w *work, session store.Session, f applyFlags) error {
+	if len(session.State().InFlight()) == 0 {
+		return command.Budget
+	}
+	who, host := whoami()
+	sink := a.progress(w.plan, f.json)
+	restrain := apply.Restrain
+	if w.simulated != nil && w.simulated.Alone(w.plan) {
+		restrain = w.simulated.Restrain
+	}
+	out, err := restrain(ctx, apply.Config{
+		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Who: who, Host: host, Muster: version,
+		Progress: sink.Show, Event: sink.Event,
+	})
+	sink.Close()
+	if err != nil {
+		return err
+	}
+	if out.Stopped == standing.Budget && !f.json {
+		a.printf("%s\n", diag.Sentence(out.Why))
+	}
+	return command.Budget
+}
 
 // freshPlan plans, shows the plan and asks. A nil work means that there is
 // nothing to do, or that the answer was no.

@@ -94,14 +94,12 @@ func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 		return nil, err
 	}
 	file.Progress(plan, st)
-	if plan.BudgetBroken() {
-		w.close()
+	if w.plan = plan; plan.BudgetBroken() {
 		if !f.json {
 			a.printf("%s\n", budgetStops)
 		}
-		return nil, command.Budget
+		return w, command.Budget
 	}
-	w.plan = plan
 	return w, nil
 }
 

@@ -30,9 +30,9 @@ func (r *Reader) Price(e hcl.Expression) (p offer.Price, exchange string) {
 	}
 	var per money
 	rates := map[string]*string{
-		"usd_per_gpu_hour": &p.USDPerGPUHour, "usd_per_hour": &p.USDPerHour, "service_units_per_gpu_hour": &p.SUPerGPUHour,
+		"usd_per_gpu_hour": &p.USDPerGPUHour, "usd_per_hour": &p.USDPerHour, "usd_per_cpu_hour": &p.USDPerCPUHour, "service_units_per_gpu_hour": &p.SUPerGPUHour,
 		"service_units_per_node_hour": &p.SUPerNodeHour, "service_units_per_cpu_hour": &p.SUPerCPUHour, "usd_per_gb_month": &p.USDPerGBMonth, "usd_per_gb_out": &p.USDPerGBOut,
-		"usd_per_unit": &per.rate, "per_gpu_hour": &per.gpuHour, "per_hour": &per.hour, "per_gb_month": &per.gbMonth, "per_gb_out": &per.gbOut,
+		"usd_per_unit": &per.rate, "per_gpu_hour": &per.gpuHour, "per_hour": &per.hour, "per_cpu_hour": &per.cpuHour, "per_gb_month": &per.gbMonth, "per_gb_out": &per.gbOut,
 	}
 	m := v.AsValueMap()
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -42,7 +42,7 @@ func (r *Reader) Price(e hcl.Expression) (p offer.Price, exchange string) {
 }
 
 // money is a price in another currency.
-type money struct{ currency, rate, gpuHour, hour, gbMonth, gbOut string }
+type money struct{ currency, rate, gpuHour, cpuHour, hour, gbMonth, gbOut string }
 
 // exchange turns the rates of another currency into money.
 func (r *Reader) exchange(e hcl.Expression, p *offer.Price, per money) string {
@@ -54,14 +54,14 @@ func (r *Reader) exchange(e hcl.Expression, p *offer.Price, per money) string {
 		r.Wrong(e, "price", "A price in another currency names it and says what one unit of it is worth: { currency = \"EUR\", usd_per_unit = 1.08, per_gpu_hour = 1.02 }.")
 		return ""
 	}
-	if per.gpuHour+per.hour+per.gbMonth+per.gbOut == "" {
-		r.Wrong(e, "price", "No rate in %s stands there, so that it would cost nothing: write per_gpu_hour, per_hour, per_gb_month or per_gb_out, 0 where it is free.", wording.Clip(per.currency))
+	if per.gpuHour+per.cpuHour+per.hour+per.gbMonth+per.gbOut == "" {
+		r.Wrong(e, "price", "No rate in %s stands there, so that it would cost nothing: write per_gpu_hour, per_cpu_hour, per_hour, per_gb_month or per_gb_out, 0 where it is free.", wording.Clip(per.currency))
 		return ""
 	}
 	for _, x := range []struct {
 		name, text string
 		into       *string
-	}{{"gpu_hour", per.gpuHour, &p.USDPerGPUHour}, {"hour", per.hour, &p.USDPerHour}, {"gb_month", per.gbMonth, &p.USDPerGBMonth}, {"gb_out", per.gbOut, &p.USDPerGBOut}} {
+	}{{"gpu_hour", per.gpuHour, &p.USDPerGPUHour}, {"cpu_hour", per.cpuHour, &p.USDPerCPUHour}, {"hour", per.hour, &p.USDPerHour}, {"gb_month", per.gbMonth, &p.USDPerGBMonth}, {"gb_out", per.gbOut, &p.USDPerGBOut}} {
 		d, err := decimal.NewFromString(x.text)
 		if err != nil {
 			continue

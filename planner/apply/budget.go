@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -79,6 +80,7 @@ func (e *engine) setAside(f *flight, recorded state.Amounts) {
 		a.Retry.Max = f.max
 	}
 	f.tab.Dues = e.prices.Dues(a)
+	f.tab.Rise = e.rises[place.PoolAt{Backend: f.B.Name, Pool: f.Pool}].rise
 }
 
 // afford reports whether a flight fits into every account that counts it.
@@ -91,7 +93,9 @@ func (e *engine) bill(f *flight, o *offer.Observation, n int) *state.Entry {
 	if n <= f.tab.Paid || !e.ran(f, o, n) && (!f.tab.Queued() || f.Handle == "") {
 		return nil // counted already, or nothing was billed: it never ran
 	}
-	entries := e.budgets.Bill(&f.tab, e.launched(f, o, n), e.Clock())
+	l := e.launched(f, o, n)
+	entries := e.budgets.Bill(&f.tab, l, e.Clock())
+	e.learnPrice(f, l)
 	last := len(entries) - 1
 	for i := range last {
 		e.emit(state.Spent{Entry: entries[i]})

@@ -36,6 +36,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/rental"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
@@ -59,6 +60,9 @@ type engine struct {
 	byJob    map[string]*flight // by state address
 	budgets  ledger.Books
 	prices   ledger.Prices
+	rises    map[place.PoolAt]bills          // by this run's bills
+	shorted  int                             // jobs that a limit holds in their queues
+	repriced bool                            // queued jobs cost what their places ask now
 	billed   func(address, token string) int // the last launch in the ledger
 	holds    brake.Holds
 	retries  relaunch.Queue
@@ -73,6 +77,7 @@ type engine struct {
 	err       error
 	unsynced  time.Time // when the oldest unsynced event was appended; zero = none
 	wake      time.Time // earliest timer
+	deadline  time.Time // of a budget, when what is queued is held; zero = none ahead
 	waits     time.Time // when waits that are billed are looked at again; zero = never
 	glance    time.Time // when volumes are looked at again; no run waits for it
 	cancelled int
@@ -164,6 +169,9 @@ func (e *engine) drive(ctx context.Context) {
 			return
 		}
 		if e.finished() {
+			if e.shorted > 0 {
+				e.stopShort()
+			}
 			// What was handed over may cost less than its ceiling, and free some.
 			if e.budgets.Short && e.halted == standing.None && (e.Mode == Drive || len(e.flights) == 0) {
 				e.halt(standing.Budget, e.budgets.Why)
@@ -187,7 +195,9 @@ func (e *engine) turn() {
 		e.glance = glance
 	}
 	e.watchWaits()
+	e.keepWithin()
 	e.glance = clock.Earliest(e.glance, e.waits)
+	e.glance = clock.Earliest(e.glance, e.deadline)
 	e.dispatch()
 	if e.handingOver() {
 		e.handOver()
@@ -310,7 +320,7 @@ func (e *engine) halt(s standing.Stop, why string) {
 
 // finished reports whether nothing is left that this run could see through.
 func (e *engine) finished() bool {
-	if e.fleet.Unanswered > 0 || e.sending() {
+	if e.fleet.Unanswered > 0 || e.sending() || e.fleet.Keeping > 0 && e.Mode == Drive {
 		return false
 	}
 	if e.Mode != Drive {

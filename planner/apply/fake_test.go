@@ -97,7 +97,7 @@ type fakeJob struct {
 
 func newWorld() *world {
 	return &world{jobs: map[string]*fakeJob{}, bell: make(chan struct{}), starts: map[string]int{}, runs: map[string]int{}, onces: map[string]int{},
-		slots: 4, can: offer.Capabilities{HostQueue: true, Dependencies: true, Retries: true, FeedSlots: 2, Events: true}}
+		slots: 4, can: offer.Capabilities{Holds: true, HostQueue: true, Dependencies: true, Retries: true, FeedSlots: 2, Events: true}}
 }
 
 // step starts what may start and ends what is over; the caller holds mu.
@@ -389,7 +389,9 @@ func (f *fake) Control(_ context.Context, r providers.ControlRequest) error {
 	}
 	for _, t := range r.Tokens {
 		if j := f.jobs[t]; j != nil {
-			j.held = *r.Hold
+			if j.held = *r.Hold; !j.held && j.status == offer.Queued && f.reject != nil {
+				f.reject(j.Job) // it is let go at the price of now
+			}
 		}
 	}
 	f.step()

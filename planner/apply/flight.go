@@ -28,11 +28,13 @@ type flight struct {
 	asked   *offer.Shape   // of its first launch, as recorded; nil: as where says
 	tab     ledger.Tab     // what it cost, and may still cost
 
-	outdated bool   // what it makes is not what the plan wants: however it ends, its cell starts anew
-	bereft   bool   // what it was handed over to come after failed while it was unknown itself
-	by       string // who cancelled it
-	imported bool   // it was started without muster
-	plan     string // whose approval its launches count under: that which launched it, or which found it in flight
+	short      string // the limit that keeps it in its queue, "" for none
+	unholdable bool   // its backend does not hold jobs
+	outdated   bool   // what it makes is not what the plan wants: however it ends, its cell starts anew
+	bereft     bool   // what it was handed over to come after failed while it was unknown itself
+	by         string // who cancelled it
+	imported   bool   // it was started without muster
+	plan       string // whose approval its launches count under: that which launched it, or which found it in flight
 }
 
 // adopt puts a flight where the engine finds it.
@@ -66,6 +68,10 @@ func (e *engine) land(f *flight) {
 		f.p.inflight--
 	}
 	e.budgets.Close(&f.tab)
+	if f.short != "" {
+		f.short = ""
+		e.shorted--
+	}
 }
 
 // mark moves a flight, and its cell, to a status.
@@ -123,9 +129,13 @@ func (e *engine) loadFlights() {
 			}
 		}
 		f.charged = ledger.Recorded(a, f.where)
-		f.tab.Paid = e.billed(f.Key, f.Token)
+		f.tab.Paid, f.short = e.billed(f.Key, f.Token), j.Short
 		e.setAside(f, a.Ceiling)
 		e.adopt(f)
+		if f.short != "" {
+			e.shorted++
+			e.budgets.Park(&f.tab)
+		}
 	}
 }
 

@@ -14,6 +14,12 @@ import (
 // observe folds what was seen of one job. What it says twice changes nothing.
 func (e *engine) observe(f *flight, o *offer.Observation) {
 	n := f.N
+	switch {
+	case o.Status == offer.Waiting && f.short != "" && n <= f.tab.Paid:
+		return // the launch that ended is known, and the next is held
+	case o.Status != offer.Queued:
+		e.begun(f)
+	}
 	switch o.Status {
 	case offer.Queued:
 		e.seen(f, o, n, state.Queued, cells.Queued)
@@ -64,7 +70,7 @@ func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to
 		return
 	}
 	if to != cells.Queued || says {
-		e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: f.attemptOf(o, n), Reason: o.Reason, At: e.Clock()})
+		e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: f.attemptOf(o, n), Reason: o.Reason, Short: f.short, At: e.Clock()})
 	}
 	if f.End == fleet.Stays {
 		f.mark(to)

@@ -48,7 +48,7 @@ func (e *engine) controlQueued(match func(*flight) bool, hold bool) {
 // after other jobs: it moves when they do. It is asked at every turn, of queues of
 // any length: while a job runs that is answer enough, and no flight is asked.
 func (e *engine) moves() bool {
-	stopped, runs := e.holds.Any(), false
+	stopped, runs := e.holds.Any() || e.shorted > 0, false
 	for _, p := range e.phases {
 		stopped = stopped || p.breaker.Open
 		runs = runs || p.Counts[cells.Running]+p.Counts[cells.Verifying] > 0
@@ -66,8 +66,13 @@ func (e *engine) moves() bool {
 
 // stuck reports whether a flight is queued and stays so.
 func (e *engine) stuck(f *flight) bool {
-	if f.Status != cells.Queued && f.Status != cells.Waiting || !f.B.Starts() {
+	switch {
+	case f.Status != cells.Queued && f.Status != cells.Waiting:
 		return false
+	case f.short != "":
+		return true
+	case !f.B.Starts():
+		return e.shorted > 0 && f.p != nil && f.p.Waits[f.cell] > 0
 	}
 	return e.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || f.comesAfter())
 }
@@ -125,7 +130,7 @@ func (e *engine) releaseForgotten(f *flight, o *offer.Observation) {
 
 // mayStart reports whether nothing keeps a queue from starting a flight.
 func (e *engine) mayStart(f *flight) bool {
-	return f.B.Full == "" && !e.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.Open)
+	return f.short == "" && f.B.Full == "" && !e.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.Open)
 }
 
 // roomLost looks at a volume at once where a job found it full.

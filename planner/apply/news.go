@@ -69,6 +69,8 @@ func (e *engine) hear(n fleet.News) {
 		if p := e.byName[n.Phase]; p != nil {
 			e.openBreaker(p, n.By, n.Why, 0)
 		}
+	case fleet.Unheld:
+		e.unheld(n.Flights, n.Backend, n.Why)
 	case fleet.Overtaken:
 		e.halt(standing.LeaseLost, "backend."+n.Name+" serves another muster by now")
 		e.err = n.Err

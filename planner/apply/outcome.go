@@ -64,6 +64,11 @@ func (e *engine) outcome() standing.Outcome {
 	by, kept := map[string]int{}, map[string]int{}
 	for _, f := range e.flights {
 		switch {
+		case f.short != "" && (f.Status == cells.Queued || f.Status == cells.Waiting):
+			if f.p != nil && !f.smoke && f.Status == cells.Queued {
+				o.Queued--
+				o.Left++
+			}
 		case f.Kept && f.Status == cells.Queued:
 			if f.p != nil && !f.smoke {
 				o.Queued--

@@ -26,6 +26,7 @@ type Input struct {
 	// Waited is how long this campaign's jobs stood in the queue of a pool, where
 	// that is known; it stands in for a wait that is not quoted. May be nil.
 	Waited func(backend, pool string) (time.Duration, bool)
+	Risen  map[PoolAt]Rise // pools that billed more than they quote
 }
 
 // A Group is like jobs of one phase: same resources, options and candidates.

@@ -111,7 +111,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	if o.rental {
 		o.hold = in.hold(p.Backend)
 	}
-	o.price = Told(p, o.price, o.wait)
+	o.price = in.Risen[PoolAt{p.Backend, p.Name}].Of(Told(p, o.price, o.wait))
 	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait), o.hold)
 	return o
 }

@@ -69,6 +69,7 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 	}
 	add(USD, p.USDPerGPUHour, gpus)
 	add(USD, p.USDPerHour, nodes)
+	add(USD, p.USDPerCPUHour, cpus)
 	if r, err := decimal.NewFromString(p.USDPerGBMonth); err == nil && s.Disk > 0 {
 		charge(USD, r, r.Mul(decimal.NewFromInt(s.Disk)).Mul(lasts).DivRound(gbMonth.Mul(hour), 12))
 	}
@@ -128,7 +129,7 @@ func Guessed(p offer.Price, unit string) bool {
 
 // Charges reports whether launches cost anything beside their hours.
 func Charges(p offer.Price) bool {
-	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.USDPerGBMonth != "" || p.InServiceUnits()
+	return p.USDPerGPUHour != "" || p.USDPerHour != "" || p.USDPerCPUHour != "" || p.USDPerGBMonth != "" || p.InServiceUnits()
 }
 
 // mostRate is the highest rate that is believed, for an hour or a month.
@@ -144,7 +145,7 @@ func Told(p offer.Pool, price offer.Price, wait time.Duration) offer.Price {
 // sound is a price as it is told, or an unknown one where a rate of it cannot be
 // read, is negative, or is no price at all: such a rate would count as nothing.
 func sound(p offer.Price) offer.Price {
-	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerGBMonth, p.USDPerGBOut, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
+	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerCPUHour, p.USDPerGBMonth, p.USDPerGBOut, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
 		if rate == "" {
 			continue
 		}
@@ -184,9 +185,10 @@ func NodePrice(p offer.Pool, price offer.Price) offer.Price {
 		return price
 	}
 	price.USDPerHour = sumRates(price.USDPerHour, price.USDPerGPUHour, p.GPUs)
+	price.USDPerHour = sumRates(price.USDPerHour, price.USDPerCPUHour, p.CPUs)
 	price.SUPerNodeHour = sumRates(price.SUPerNodeHour, price.SUPerGPUHour, p.GPUs)
 	price.SUPerNodeHour = sumRates(price.SUPerNodeHour, price.SUPerCPUHour, p.CPUs)
-	price.USDPerGPUHour, price.SUPerGPUHour, price.SUPerCPUHour = "", "", ""
+	price.USDPerGPUHour, price.USDPerCPUHour, price.SUPerGPUHour, price.SUPerCPUHour = "", "", "", ""
 	return price
 }
 

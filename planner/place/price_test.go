@@ -27,6 +27,8 @@ func TestCost(t *testing.T) {
 		{"service units per node", offer.Shape{CPUs: 4, Nodes: 3}, offer.Price{Known: true, SUPerNodeHour: "64"}, true, h, map[string]string{CPUHours: "6", NodeHours: "3", ServiceUnits: "192"}},
 		{"money per GPU and per node", offer.Shape{CPUs: 1, GPUs: 4, Nodes: 2}, offer.Price{Known: true, USDPerGPUHour: "1.10", USDPerHour: "0.25"}, false, h, map[string]string{CPUHours: "2", GPUHours: "4", NodeHours: "2", USD: "4.9"}},
 		{"three GPUs over two nodes are two of each", offer.Shape{CPUs: 5, GPUs: 3, Nodes: 2}, offer.Price{Known: true, SUPerGPUHour: "10", SUPerCPUHour: "1"}, false, h, map[string]string{CPUHours: "6", GPUHours: "4", NodeHours: "2", ServiceUnits: "46"}},
+		{"money per core", cpu(4, 0), offer.Price{Known: true, USDPerCPUHour: "0.05"}, false, 90 * time.Minute, map[string]string{CPUHours: "6", USD: "0.3"}},
+		{"money per core of all that a job is given", cpu(3, 0), offer.Price{Known: true, USDPerCPUHour: "1", USDPerHour: "1", CPUs: 8}, false, h, map[string]string{CPUHours: "8", USD: "9"}},
 		{"billed by the hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, 61 * time.Minute, map[string]string{CPUHours: "2", USD: "4"}},
 		{"billed by the hour, an hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, h, map[string]string{CPUHours: "1", USD: "2"}},
 		{"three minutes of an hour at least", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: h}, false, 3 * time.Minute, map[string]string{CPUHours: "1", USD: "2"}},
@@ -104,6 +106,9 @@ func TestWholeNodes(t *testing.T) {
 		t.Errorf("an hour is %s node-hours", got)
 	}
 	mixed := NodePrice(offer.Pool{WholeNode: true, GPUs: 4, CPUs: 10}, offer.Price{Known: true, USDPerHour: "1", USDPerGPUHour: "0.5", SUPerNodeHour: "2", SUPerGPUHour: "3", SUPerCPUHour: "0.1"})
+	if byCore := NodePrice(offer.Pool{WholeNode: true, CPUs: 10}, offer.Price{Known: true, USDPerCPUHour: "0.1"}); byCore != (offer.Price{Known: true, USDPerHour: "1"}) {
+		t.Errorf("%+v", byCore)
+	}
 	if want := (offer.Price{Known: true, USDPerHour: "3", SUPerNodeHour: "15"}); mixed != want {
 		t.Errorf("%+v", mixed)
 	}

@@ -21,11 +21,12 @@ const (
 	walltime     = "walltime"
 	givenCores   = "given_cpus"
 	givenDevices = "given_gpus"
+	risenBy      = "risen_by"
 )
 
 func rates(p *offer.Price) map[string]*string {
 	return map[string]*string{
-		"usd_per_gpu_hour": &p.USDPerGPUHour, "usd_per_hour": &p.USDPerHour, "usd_per_gb_month": &p.USDPerGBMonth,
+		"usd_per_gpu_hour": &p.USDPerGPUHour, "usd_per_hour": &p.USDPerHour, "usd_per_cpu_hour": &p.USDPerCPUHour, "usd_per_gb_month": &p.USDPerGBMonth,
 		"service_units_per_gpu_hour": &p.SUPerGPUHour, "service_units_per_node_hour": &p.SUPerNodeHour, "service_units_per_cpu_hour": &p.SUPerCPUHour,
 	}
 }
@@ -91,6 +92,9 @@ func (d Decision) Rates(launched offer.Shape) map[string]string {
 	if d.Price.Estimated {
 		out[guessed] = "true"
 	}
+	if d.Price.Risen != "" {
+		out[risenBy] = d.Price.Risen
+	}
 	if d.WholeNode {
 		out[wholeNodes] = "true"
 	}
@@ -128,6 +132,7 @@ func (d Decision) Charged(at *state.Attempt) (out Decision, ok bool) {
 		d.Price.Estimated = d.Price.Estimated || today.Estimated
 		d.Price.UnknownSU, d.Price.SUPerGPUHour, d.Price.SUPerNodeHour, d.Price.SUPerCPUHour = today.UnknownSU, today.SUPerGPUHour, today.SUPerNodeHour, today.SUPerCPUHour
 	}
+	d.Price.Risen = at.Rates[risenBy]
 	for name, n := range given(&d.Price) {
 		*n, _ = strconv.Atoi(at.Rates[name])
 	}
@@ -135,4 +140,21 @@ func (d Decision) Charged(at *state.Attempt) (out Decision, ok bool) {
 		*t, _ = time.ParseDuration(at.Rates[name])
 	}
 	return d, true
+}
+
+// Yields reports whether a launch that was recorded at one price and has not
+// started counts at what its place asks now: where that is dearer, and where a
+// limit holds it, so that it is let go at the new price.
+func (d Decision) Yields(now Decision, s offer.Shape, held bool) bool {
+	if !now.Price.Known || now.Price.UnknownSU {
+		return false
+	}
+	was, _ := AtMost(s, d.Price, d.WholeNode, d.Around(), d.Hold)
+	is, _ := AtMost(s, now.Price, now.WholeNode, now.Around(), now.Hold)
+	for _, unit := range []string{USD, ServiceUnits, NodeHours} {
+		if is[unit].GreaterThan(was[unit]) || held && is[unit].LessThan(was[unit]) {
+			return true
+		}
+	}
+	return false
 }

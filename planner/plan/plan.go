@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"github.com/muster-run/muster/planner/place"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -56,6 +57,16 @@ type Live struct {
 	Hash    *result.Hasher
 	Faster  func() []faster.Way // what would make it end sooner
 	Assumed func() forecast.Input
+	Today   func(phase string, cell int, backend, pool string) (place.Decision, bool)
+}
+
+// Today is how a job of a phase would be charged on a pool if it were submitted
+// now; ok is false where that is not known.
+func (p *Plan) Today(phase string, cell int, backend, pool string) (d place.Decision, ok bool) {
+	if p.live.Today == nil {
+		return d, false
+	}
+	return p.live.Today(phase, cell, backend, pool)
 }
 
 // Keep gives a plan what it can be asked.

@@ -188,7 +188,7 @@ func nickname(backend string) string {
 func NoCeiling(backends []*lang.Backend, used map[string]bool, can map[string]offer.Capabilities) (notes []string) {
 	for _, b := range backends {
 		if used[b.Address()] && can[b.Type].Rents && b.OnHold == "keep" {
-			notes = append(notes, fmt.Sprintf("backend.%s: no ceiling while muster is off: $%s/h.", b.Address(), cmp.Or(b.Price.USDPerHour, b.Price.USDPerGPUHour, "?")))
+			notes = append(notes, fmt.Sprintf("backend.%s: no ceiling while muster is off: $%s/h.", b.Address(), cmp.Or(b.Price.USDPerHour, b.Price.USDPerGPUHour, b.Price.USDPerCPUHour, "?")))
 		}
 	}
 	return notes

@@ -120,6 +120,7 @@ type Price struct {
 	UnknownSU        bool          // what is charged in service units is not known, which blocks budgets of those
 	USDPerGPUHour    string        // money for each device-hour
 	USDPerHour       string        // money for each hour of the machine or node
+	USDPerCPUHour    string        `json:",omitempty"` // money for each core-hour
 	SUPerGPUHour     string        // service units for each device-hour
 	SUPerNodeHour    string        // service units for each node-hour
 	SUPerCPUHour     string        // service units for each core-hour
@@ -129,6 +130,9 @@ type Price struct {
 	Minimum          time.Duration // the least that is billed of a launch
 	Estimated        bool          // the provider's guess, and no rate that who bills states
 	BillsWhileQueued bool
+	// Risen is by how much the last bills were above what is quoted: the rates have
+	// it in them already. "" where they were not.
+	Risen string `json:",omitempty"`
 	// CPUs and GPUs are how many one job is given in all, and holds, where a
 	// scheduler gives it more than it asks for; 0 = what it asks for.
 	CPUs int `json:",omitempty"`

@@ -71,6 +71,7 @@ type Capabilities struct {
 	Accounting   bool // reports usage after the fact
 	Remote       bool // another machine: workdir is required with source
 	HostQueue    bool // the queue of providers/host runs the jobs there
+	Holds        bool // keeps single queued jobs from starting when told to (Control with tokens)
 	// FeedSlots bounds how many jobs a slot is fed ahead by a running engine;
 	// 0 = everything that is ready.
 	FeedSlots int

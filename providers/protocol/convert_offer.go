@@ -15,7 +15,7 @@ func schemaOut(s offer.Schema) *pb.Schema {
 		Can: &pb.Capabilities{
 			Arrays: c.Arrays, Dependencies: c.Dependencies, Retries: c.Retries, Gpus: c.GPUs, Rents: c.Rents,
 			Events: c.Events, Transfer: c.Transfer, Accounting: c.Accounting, Remote: c.Remote,
-			HostQueue: c.HostQueue, FeedSlots: int64(c.FeedSlots),
+			HostQueue: c.HostQueue, FeedSlots: int64(c.FeedSlots), Holds: c.Holds,
 		},
 	}
 }
@@ -27,7 +27,7 @@ func schemaIn(s *pb.Schema) offer.Schema {
 		Can: offer.Capabilities{
 			Arrays: c.GetArrays(), Dependencies: c.GetDependencies(), Retries: c.GetRetries(), GPUs: c.GetGpus(), Rents: c.GetRents(),
 			Events: c.GetEvents(), Transfer: c.GetTransfer(), Accounting: c.GetAccounting(), Remote: c.GetRemote(),
-			HostQueue: c.GetHostQueue(), FeedSlots: int(c.GetFeedSlots()),
+			HostQueue: c.GetHostQueue(), FeedSlots: int(c.GetFeedSlots()), Holds: c.GetHolds(),
 		},
 	}
 }
@@ -59,7 +59,7 @@ func priceOut(p offer.Price) *pb.Price {
 		Known: p.Known, UnknownSu: p.UnknownSU, UsdPerGpuHour: p.USDPerGPUHour, UsdPerHour: p.USDPerHour, SuPerGpuHour: p.SUPerGPUHour,
 		SuPerNodeHour: p.SUPerNodeHour, SuPerCpuHour: p.SUPerCPUHour, Granularity: int64(p.Granularity),
 		Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued, UsdPerGbMonth: p.USDPerGBMonth, UsdPerGbOut: p.USDPerGBOut, Minimum: int64(p.Minimum),
-		Cpus: int64(p.CPUs), Gpus: int64(p.GPUs),
+		Cpus: int64(p.CPUs), Gpus: int64(p.GPUs), UsdPerCpuHour: p.USDPerCPUHour, Risen: p.Risen,
 	}
 }
 
@@ -68,7 +68,7 @@ func priceIn(p *pb.Price) offer.Price {
 		Known: p.GetKnown(), UnknownSU: p.GetUnknownSu(), USDPerGPUHour: p.GetUsdPerGpuHour(), USDPerHour: p.GetUsdPerHour(), SUPerGPUHour: p.GetSuPerGpuHour(),
 		SUPerNodeHour: p.GetSuPerNodeHour(), SUPerCPUHour: p.GetSuPerCpuHour(), Granularity: time.Duration(p.GetGranularity()),
 		Estimated: p.GetEstimated(), BillsWhileQueued: p.GetBillsWhileQueued(), USDPerGBMonth: p.GetUsdPerGbMonth(), USDPerGBOut: p.GetUsdPerGbOut(), Minimum: time.Duration(p.GetMinimum()),
-		CPUs: int(p.GetCpus()), GPUs: int(p.GetGpus()),
+		CPUs: int(p.GetCpus()), GPUs: int(p.GetGpus()), USDPerCPUHour: p.GetUsdPerCpuHour(), Risen: p.GetRisen(),
 	}
 }
 

@@ -39,6 +39,7 @@ type (
 		WaitP90     float64     `json:"wait_p90"`
 		Boot        float64     `json:"boot"`
 		USDPerGPU   json.Number `json:"usd_per_gpu_hour"`
+		USDPerCPU   json.Number `json:"usd_per_cpu_hour"`
 		USD         json.Number `json:"usd_per_hour"`
 		SUPerGPU    json.Number `json:"su_per_gpu_hour"`
 		SUPerCPU    json.Number `json:"su_per_cpu_hour"`
@@ -122,7 +123,7 @@ func (c *config) check(name string) error {
 		case p.WaitP90 != 0 && p.WaitP90 < p.Wait:
 			return wrong("wait_p90 of pool %q is less than wait", p.Name)
 		}
-		for _, rate := range []json.Number{p.USDPerGPU, p.USD, p.SUPerGPU, p.SUPerCPU, p.SUPerNode} {
+		for _, rate := range []json.Number{p.USDPerGPU, p.USDPerCPU, p.USD, p.SUPerGPU, p.SUPerCPU, p.SUPerNode} {
 			if strings.HasPrefix(rate.String(), "-") {
 				return wrong("a price of pool %q is negative", p.Name)
 			}
@@ -165,8 +166,8 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	nodes := max(p.Nodes, 1)
 	out := Pool{Boot: seconds(p.Boot), WaitP90: seconds(max(p.WaitP90, p.Wait)), Slots: p.Slots, Devices: nodes * p.GPUs}
 	price := b.Price
-	if p.USDPerGPU+p.USD+p.SUPerGPU+p.SUPerCPU+p.SUPerNode != "" {
-		price = offer.Price{USDPerGPUHour: string(p.USDPerGPU), USDPerHour: string(p.USD),
+	if p.USDPerGPU+p.USDPerCPU+p.USD+p.SUPerGPU+p.SUPerCPU+p.SUPerNode != "" {
+		price = offer.Price{USDPerGPUHour: string(p.USDPerGPU), USDPerCPUHour: string(p.USDPerCPU), USDPerHour: string(p.USD),
 			SUPerGPUHour: string(p.SUPerGPU), SUPerCPUHour: string(p.SUPerCPU), SUPerNodeHour: string(p.SUPerNode)}
 	}
 	price.Known, price.Granularity = true, max(price.Granularity, seconds(p.Granularity))

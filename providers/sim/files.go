@@ -159,6 +159,7 @@ func billed(p offer.Price, s offer.Shape, d time.Duration, factor float64) strin
 		}
 	}
 	add(p.USDPerGPUHour, s.Given().GPUs)
+	add(p.USDPerCPUHour, max(s.Given().CPUs, 1))
 	add(p.USDPerHour, max(s.Nodes, 1))
 	return sum.Mul(hours).Mul(decimal.NewFromFloat(factor)).String() + " usd"
 }

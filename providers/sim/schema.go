@@ -32,7 +32,7 @@ func Schema() offer.Schema {
 				}}},
 			},
 		},
-		Can: offer.Capabilities{Arrays: true, GPUs: true, Events: true, Transfer: true, Accounting: true},
+		Can: offer.Capabilities{Arrays: true, GPUs: true, Events: true, Transfer: true, Accounting: true, Holds: true},
 	}
 }
 
@@ -53,6 +53,7 @@ func pool() []offer.Attr {
 		{Name: "wait_p90", Type: offer.Duration, Doc: "The time that nine of ten jobs wait at most, at least the median. Default: the median."},
 		{Name: "boot", Type: offer.Duration, Default: `"0s"`, Doc: "Time that a machine takes to come up before its job starts."},
 		{Name: "usd_per_gpu_hour", Type: offer.Number, Doc: "Money for each device-hour."},
+		{Name: "usd_per_cpu_hour", Type: offer.Number, Doc: "Money for each core-hour."},
 		{Name: "usd_per_hour", Type: offer.Number, Doc: "Money for each hour of a node."},
 		{Name: "su_per_gpu_hour", Type: offer.Number, Doc: "Service units for each device-hour. Beside pools that charge service units, what one without a rate charges is unknown; 0 is free."},
 		{Name: "su_per_cpu_hour", Type: offer.Number, Doc: "Service units for each core-hour."},

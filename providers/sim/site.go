@@ -53,6 +53,7 @@ type Pool struct {
 type Present struct {
 	Job     providers.Job
 	Running bool
+	Held    bool      // by a limit, in its queue
 	Since   time.Time // when its launch started
 	Nth     int       // of the launches on its pool, from 1; 0 = not known
 }

@@ -154,7 +154,7 @@ func (w *world) remember() {
 		w.begin(w.site.Epoch)
 	}
 	for _, p := range w.site.Present {
-		j := &job{Job: p.Job, print: fingerprint(&p.Job), status: offer.Queued, launch: max(p.Job.Attempt, 1)}
+		j := &job{Job: p.Job, print: fingerprint(&p.Job), status: offer.Queued, launch: max(p.Job.Attempt, 1), held: p.Held && !p.Running}
 		w.jobs[j.Token] = j
 		if w.pools[j.Pool] == nil {
 			continue // it will never start: its pool is gone

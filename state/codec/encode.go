@@ -9,8 +9,8 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 23 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 6 && fields[state.Output]() == 11 &&
-	fields[state.Copy]() == 5 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 10
+var known = fields[state.Job]() == 24 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 6 && fields[state.Output]() == 11 &&
+	fields[state.Copy]() == 5 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 11
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -46,6 +46,7 @@ func (w *text) job(j *state.Job) {
 	w.field(`,"reason":`, j.Reason)
 	w.field(`,"by":`, j.By)
 	w.at(`,"retry":`, j.Retry)
+	w.field(`,"short":`, j.Short)
 	each(w, `,"attempts":`, j.Attempts, (*text).attempt)
 	each(w, `,"outputs":`, j.Outputs, (*text).output)
 	w.dict(`,"metrics":`, j.Metrics)
@@ -196,6 +197,7 @@ func (w *text) observed(e *state.Observed) {
 	w.dict(`,"metrics":`, e.Metrics)
 	w.field(`,"reason":`, e.Reason)
 	w.at(`,"retry":`, e.Retry)
+	w.field(`,"short":`, e.Short)
 	if e.Spent != nil {
 		w.lit(`,"spent":`)
 		w.entry(e.Spent)

@@ -61,6 +61,8 @@ func (p *scan) observed(e *state.Observed) {
 			e.Reason = p.str()
 		case "retry":
 			e.Retry = p.time()
+		case "short":
+			e.Short = p.str()
 		case "spent":
 			e.Spent = &state.Entry{}
 			p.entry(e.Spent)

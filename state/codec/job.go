@@ -48,6 +48,8 @@ func (p *scan) progress(j *state.Job, k string) {
 		j.By = p.str()
 	case "retry":
 		j.Retry = p.time()
+	case "short":
+		j.Short = p.str()
 	case "attempts":
 		p.attempts.begin()
 		for ok := p.open(); ok; ok = p.more() {

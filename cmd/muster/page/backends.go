@@ -160,7 +160,7 @@ func poolPrice(p offer.Pool) string {
 	switch {
 	case !r.Known:
 		return "price unknown"
-	case r.UnknownSU && (r.USDPerGPUHour != "" || r.USDPerHour != ""):
+	case r.UnknownSU && (r.USDPerGPUHour != "" || r.USDPerHour != "" || r.USDPerCPUHour != ""):
 		p.Price.UnknownSU = false
 		return poolPrice(p) + ", " + unknownUnits(p)
 	case r.UnknownSU:
@@ -169,6 +169,8 @@ func poolPrice(p offer.Pool) string {
 		return "$" + r.USDPerGPUHour + "/GPU-hour"
 	case r.USDPerHour != "":
 		return "$" + r.USDPerHour + "/hour"
+	case r.USDPerCPUHour != "":
+		return "$" + r.USDPerCPUHour + "/core-hour"
 	case r.SUPerGPUHour != "":
 		return r.SUPerGPUHour + " SU/GPU-hour"
 	case r.SUPerNodeHour != "":

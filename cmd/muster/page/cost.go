@@ -120,7 +120,7 @@ func (r Cost) Text(width int) string {
 	}
 	for _, budget := range r.Budgets {
 		for _, unit := range slices.Sorted(maps.Keys(budget.Limits)) {
-			fmt.Fprintf(&b, "  budget %q: %s of %s\n", budget.Name, orZero(unit, budget.Spent[unit]), view.Amount(unit, budget.Limits[unit]))
+			fmt.Fprintf(&b, "  budget %q: %s of %s%s\n", budget.Name, orZero(unit, budget.Spent[unit]), view.Amount(unit, budget.Limits[unit]), over(unit, budget))
 		}
 	}
 	if r.Unknown > 0 {
@@ -135,6 +135,15 @@ func (r Cost) Text(width int) string {
 	writeApprovals(&b, r.Approvals, width)
 	r.writeBilled(&b, width)
 	return b.String()
+}
+
+// over says by how much a budget was passed, "" where it was not.
+func over(unit string, b budgetSpent) string {
+	by := amount.Of(b.Spent[unit]).Sub(amount.Of(b.Limits[unit]))
+	if !by.IsPositive() {
+		return ""
+	}
+	return ", over by " + amount.Words(unit, by.String())
 }
 
 // shownApprovals is how many approvals are listed, the last ones.

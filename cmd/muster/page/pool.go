@@ -63,6 +63,7 @@ type priceDocument struct {
 	UnknownSU        bool    `json:"unknown_service_units,omitempty"`
 	USDPerGPUHour    string  `json:"usd_per_gpu_hour,omitempty"`
 	USDPerHour       string  `json:"usd_per_hour,omitempty"`
+	USDPerCPUHour    string  `json:"usd_per_cpu_hour,omitempty"`
 	USDPerGBMonth    string  `json:"usd_per_gb_month,omitempty"`
 	SUPerGPUHour     string  `json:"service_units_per_gpu_hour,omitempty"`
 	SUPerNodeHour    string  `json:"service_units_per_node_hour,omitempty"`
@@ -74,6 +75,7 @@ type priceDocument struct {
 	BillsWhileQueued bool    `json:"bills_while_queued,omitempty"`
 	CPUs             int     `json:"given_cpus,omitempty"`
 	GPUs             int     `json:"given_gpus,omitempty"`
+	Risen            string  `json:"risen,omitempty"`
 }
 
 // A clockDocument is when a platform deletes or closes something: at a time,
@@ -121,9 +123,9 @@ func documentOf(p offer.Pool) poolDocument {
 
 func rates(p offer.Price) priceDocument {
 	return priceDocument{
-		Known: p.Known, UnknownSU: p.UnknownSU, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerGBMonth: p.USDPerGBMonth,
+		Known: p.Known, UnknownSU: p.UnknownSU, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerCPUHour: p.USDPerCPUHour, USDPerGBMonth: p.USDPerGBMonth,
 		SUPerGPUHour: p.SUPerGPUHour, SUPerNodeHour: p.SUPerNodeHour, SUPerCPUHour: p.SUPerCPUHour,
 		USDPerGBOut: p.USDPerGBOut, Granularity: p.Granularity.Seconds(), Minimum: p.Minimum.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
-		CPUs: p.CPUs, GPUs: p.GPUs,
+		CPUs: p.CPUs, GPUs: p.GPUs, Risen: p.Risen,
 	}
 }

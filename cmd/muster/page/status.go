@@ -198,6 +198,8 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	case state.Queued:
 		s.Start = last.Expected
 	}
-	m.seen.correct(&s, j, m.st)
+	if m.seen.correct(&s, j, m.st); j.Short != "" && (s.Status == string(state.Queued) || s.Status == string(state.Waiting)) {
+		s.Reason = "held: " + j.Short
+	}
 	return s
 }

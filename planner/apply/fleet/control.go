@@ -61,6 +61,9 @@ func (fl *Fleet) TakeOver(hold bool) {
 
 // HoldJobs holds or releases jobs in the queue of a backend.
 func (fl *Fleet) HoldJobs(b *Backend, tokens []string, hold bool) {
+	if b.Provider == nil {
+		return
+	}
 	fl.control(b, providers.ControlRequest{Hold: &hold, Tokens: tokens})
 }
 
@@ -93,6 +96,47 @@ func (fl *Fleet) control(b *Backend, r providers.ControlRequest) {
 		}
 		if r.Hold == nil || *r.Hold || line.ClassOf(err) != providers.Unreachable {
 			fl.Note(b.Title(), b.Title()+" did not take the hold: "+err.Error(), true)
+		}
+	})
+}
+
+// Keep holds jobs in the queue of a backend until it has said that it does, and
+// looks what became of them: one that started meanwhile goes on.
+func (fl *Fleet) Keep(b *Backend, fs []*Flight) {
+	fl.Keeping++
+	fl.keep(b, fs, 1)
+}
+
+func (fl *Fleet) keep(b *Backend, fs []*Flight, try int) {
+	hold := true
+	r := providers.ControlRequest{Backend: b.Name, Fence: fl.Fence, Holder: fl.Holder, Hold: &hold, Tokens: tokens(fs)}
+	var err error
+	b.Call(func() {
+		if b.Provider == nil {
+			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
+			return
+		}
+		ctx, cancel := context.WithTimeout(fl.Ctx, line.AskTimeout)
+		defer cancel()
+		err = b.Provider.Control(ctx, r)
+	}, func() {
+		if err == nil {
+			fl.Keeping--
+			fl.lookFor(b, fs)
+			return
+		}
+		switch line.ClassOf(err) {
+		case "": // the run is over
+			fl.Keeping--
+		case providers.StaleFence:
+			fl.Keeping--
+			fl.Hear(Overtaken{b, err})
+		case providers.Unreachable:
+			fl.Unreachable(b, err)
+			fl.Later(line.Backoff(try), func() { fl.keep(b, fs, try+1) })
+		default:
+			fl.Keeping--
+			fl.Hear(Unheld{b, fs, err.Error()})
 		}
 	})
 }

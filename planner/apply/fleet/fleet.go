@@ -47,6 +47,7 @@ type Fleet struct {
 	// Unanswered are questions without whose answers nothing new may start, and
 	// nothing that was found may be ended.
 	Unanswered int
+	Keeping    int // holds of jobs that their backends have not answered
 	Opening    int // spare candidates that have yet to answer
 	Handed     int // jobs that were submitted
 

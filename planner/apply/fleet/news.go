@@ -62,6 +62,12 @@ type (
 	Answered struct{ *Backend }
 	// Tripped is a phase that a place starts no more jobs of.
 	Tripped struct{ Phase, By, Why string }
+	// Unheld are jobs that a queue does not hold, and why.
+	Unheld struct {
+		*Backend
+		Flights []*Flight
+		Why     string
+	}
 	// Overtaken says that a backend serves a later holder of the lease.
 	Overtaken struct {
 		*Backend
@@ -83,4 +89,5 @@ func (Room) news()       {}
 func (Lost) news()       {}
 func (Answered) news()   {}
 func (Tripped) news()    {}
+func (Unheld) news()     {}
 func (Overtaken) news()  {}

@@ -155,8 +155,8 @@ func (bs *Books) Enter(en state.Entry) (why string) {
 }
 
 func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, now time.Time) string {
-	if !a.deadline.IsZero() && now.After(a.deadline) {
-		return fmt.Sprintf("the deadline of %s, %s, has passed", a.name, a.deadline.UTC().Format("2006-01-02 15:04 MST"))
+	if a.late(now) {
+		return a.lateText()
 	}
 	for u := range units {
 		if a.has[u] && open[u] {

@@ -1,6 +1,12 @@
 package ledger
 
-import "github.com/muster-run/muster/state"
+import (
+	"math/bits"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/state"
+)
 
 // Dues are what a job may still cost: one launch at its full walltime, and
 // how many launches are left to it.
@@ -15,6 +21,49 @@ type Dues struct {
 	Waited Amounts
 	// Open are the units in which nothing bounds a launch.
 	Open [len(units)]bool
+	// Rise is by how much bills of like launches were above their rates.
+	Rise Rise
+}
+
+// A Rise is a factor above 1 by which bills exceed what the rates say; the zero
+// value is none.
+type Rise struct{ Billed, Rated int64 }
+
+// Rises reports whether bills exceed the rates.
+func (r Rise) Rises() bool { return r.Billed > r.Rated && r.Rated > 0 }
+
+// of raises what is charged, money and service units, rounding up.
+func (r Rise) of(a Amounts) Amounts {
+	if !r.Rises() {
+		return a
+	}
+	for u := range gpuHours {
+		a[u] = r.up(a[u])
+	}
+	return a
+}
+
+func (r Rise) up(v int64) int64 {
+	if v <= 0 {
+		return v
+	}
+	high, low := bits.Mul64(uint64(v), uint64(r.Billed))
+	low, carry := bits.Add64(low, uint64(r.Rated)-1, 0)
+	if high += carry; high >= uint64(r.Rated) {
+		return beyond
+	}
+	if v, _ := bits.Div64(high, low, uint64(r.Rated)); v <= beyond {
+		return int64(v)
+	}
+	return beyond
+}
+
+// Factor is the rise as decimal text, rounded up; "" for none.
+func (r Rise) Factor() string {
+	if !r.Rises() {
+		return ""
+	}
+	return decimal.NewFromInt(r.Billed).DivRound(decimal.NewFromInt(r.Rated), 12).RoundCeil(6).String()
 }
 
 // Next is what the next launch may cost.
@@ -24,7 +73,7 @@ func (d *Dues) Next() (a Amounts) {
 		a = d.Steps[at]
 	}
 	a.Add(d.Waited, 1)
-	return a
+	return d.Rise.of(a)
 }
 
 // Rest is what all that are left may cost.
@@ -34,10 +83,10 @@ func (d *Dues) Rest() (a Amounts) {
 	}
 	if d.Steps == nil || int(d.Left) > len(d.Steps) {
 		a.Add(d.Each, d.Left)
-		return a
+		return d.Rise.of(a)
 	}
 	for _, s := range d.Steps[len(d.Steps)-int(d.Left):] {
 		a.Add(s, 1)
 	}
-	return a
+	return d.Rise.of(a)
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"math/bits"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -65,19 +64,12 @@ func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known pla
 // Billed is the amount in what a backend says that it charged, such as "0.35 usd"
 // or "12 service_units", money where no unit stands; ok is false where it is in no unit of ours.
 func Billed(text string) (unit int, billed int64, ok bool) {
-	value, name, named := strings.Cut(strings.TrimSpace(text), " ")
-	d, err := decimal.NewFromString(value)
-	if unit = slices.Index(units[:], strings.ToLower(strings.TrimSpace(name))); !named {
-		unit = money
-	}
-	if err != nil || unit < 0 || d.IsNegative() || d.GreaterThan(mostBilled) {
+	name, d, ok := place.Billed(text)
+	if unit = slices.Index(units[:], name); !ok || unit < 0 {
 		return 0, 0, false
 	}
 	return unit, up(d), true
 }
-
-// mostBilled is the most that one launch is believed to have cost, in any unit.
-var mostBilled = decimal.New(1, 9)
 
 // Open are the units in which nothing bounds what a launch takes: those in which
 // no price is known, or their bill counts a wait that is not, and without a
@@ -106,7 +98,7 @@ func (t Tariff) Charges() bool { return place.Charges(t.Price) }
 
 // Paid reports whether launches cost money.
 func (t Tariff) Paid() bool {
-	return t.Price.Known && (positive(t.Price.USDPerGPUHour) || positive(t.Price.USDPerHour) || positive(t.Price.USDPerGBMonth))
+	return t.Price.Known && (positive(t.Price.USDPerGPUHour) || positive(t.Price.USDPerHour) || positive(t.Price.USDPerCPUHour) || positive(t.Price.USDPerGBMonth))
 }
 
 func positive(rate string) bool {

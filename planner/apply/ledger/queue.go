@@ -24,20 +24,20 @@ func (bs *Books) Await(t *Tab, s offer.Shape, waited time.Duration) time.Duratio
 	t.covered = waited + waitStep
 	longer := *t.Tariff
 	longer.Around = t.Tariff.Boot + t.covered
-	bs.fly(t.Item, t.Rest(), -1)
+	bs.count(t, -1)
 	t.Waited = Parse(longer.Ceiling(s))
 	t.Waited.Add(Parse(t.Tariff.Ceiling(s)), -1)
-	bs.fly(t.Item, t.Rest(), 1)
+	bs.count(t, 1)
 	return waitStep
 }
 
 // TakeBack sets aside nothing for a launch that is taken back from its queue but
 // what its wait may have cost by then.
 func (bs *Books) TakeBack(t *Tab, s offer.Shape) {
-	bs.fly(t.Item, t.Rest(), -1)
+	bs.count(t, -1)
 	wait := t.Tariff.Waiting(s, max(t.Tariff.Around-t.Tariff.Boot, t.covered))
 	t.Dues = Dues{One: wait.Text(), Each: wait, Left: 1}
-	bs.fly(t.Item, t.Rest(), 1)
+	bs.count(t, 1)
 }
 
 // Waiting is what a launch takes that waits, and never runs.

@@ -24,6 +24,7 @@ type Tab struct {
 	// guessed are launches that were entered at their ceiling, for nothing was
 	// heard of their end.
 	guessed map[int]Amounts
+	parked  bool          // it cannot start: nothing is set aside for it
 	covered time.Duration // of the wait of the launch at hand, beyond what was quoted
 }
 
@@ -40,13 +41,20 @@ type Launch struct {
 }
 
 // Open sets aside what is left of a tab; Close takes it away.
-func (bs *Books) Open(t *Tab) { bs.fly(t.Item, t.Rest(), 1) }
+func (bs *Books) Open(t *Tab) { bs.count(t, 1) }
+
+// count counts what is left of a tab as in flight; negative times take it away.
+func (bs *Books) count(t *Tab, times int64) {
+	if !t.parked {
+		bs.fly(t.Item, t.Rest(), times)
+	}
+}
 
 // Covers reports whether what is set aside on a tab still fits into every account
 // that counts it: a limit may have been lowered since.
 func (bs *Books) Covers(t *Tab, now time.Time) bool {
-	bs.fly(t.Item, t.Rest(), -1)
-	defer bs.fly(t.Item, t.Rest(), 1)
+	bs.count(t, -1)
+	defer bs.count(t, 1)
 	return bs.Afford(t.Item, t.Address, t.Dues, now)
 }
 
@@ -56,8 +64,8 @@ func (bs *Books) Fits(t, open *Tab, now time.Time) bool {
 	short, why := bs.Short, bs.Why
 	defer func() { bs.Short, bs.Why = short, why }()
 	if open != nil {
-		bs.fly(open.Item, open.Rest(), -1)
-		defer bs.fly(open.Item, open.Rest(), 1)
+		bs.count(open, -1)
+		defer bs.count(open, 1)
 	}
 	return bs.Afford(t.Item, t.Address, t.Dues, now)
 }
@@ -73,9 +81,9 @@ func (bs *Books) Refuses(t *Tab, now time.Time) string {
 	next.Left = 1
 	short, told := bs.Short, bs.Why
 	bs.Why = ""
-	bs.fly(t.Item, t.Rest(), -1)
+	bs.count(t, -1)
 	bs.Afford(t.Item, t.Address, next.Dues, now)
-	bs.fly(t.Item, t.Rest(), 1)
+	bs.count(t, 1)
 	why := bs.Why
 	bs.Short, bs.Why = short, told
 	return why
@@ -83,16 +91,15 @@ func (bs *Books) Refuses(t *Tab, now time.Time) string {
 
 // Close ends a tab.
 func (bs *Books) Close(t *Tab) {
-	bs.fly(t.Item, t.Rest(), -1)
+	bs.count(t, -1)
 	t.Left = 0
 }
 
 // Move has what a tab still costs counted for another job.
 func (bs *Books) Move(t *Tab, address, phase string) {
-	rest := t.Rest()
-	bs.fly(t.Item, rest, -1)
+	bs.count(t, -1)
 	t.Address, t.Phase = address, phase
-	bs.fly(t.Item, rest, 1)
+	bs.count(t, 1)
 }
 
 // Bill enters what a launch cost, once. Launches before it of whose end nothing
@@ -125,9 +132,9 @@ func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok boo
 	delete(t.guessed, l.N)
 	spent, known := Amounts{}, true
 	if unbegun(l.Seen) {
-		bs.fly(t.Item, t.Rest(), -1)
+		bs.count(t, -1)
 		t.Left++
-		bs.fly(t.Item, t.Rest(), 1)
+		bs.count(t, 1)
 	} else {
 		spent, known = t.cost(l, guess)
 	}
@@ -146,9 +153,10 @@ func (bs *Books) landOne(t *Tab) (most Amounts) {
 		return most
 	}
 	most = t.Next()
+	bs.count(t, -1)
 	t.Left--
-	bs.fly(t.Item, most, -1)
 	t.Waited, t.covered = Amounts{}, 0
+	bs.count(t, 1)
 	return most
 }
 

@@ -29,7 +29,7 @@ func InFlight(c *lang.Campaign, st *state.State) map[string][]sim.Present {
 			}
 		}
 		running := j.Status == state.Running || j.Status == state.Verifying
-		out[a.Backend] = append(out[a.Backend], sim.Present{Job: job, Running: running, Since: a.Started})
+		out[a.Backend] = append(out[a.Backend], sim.Present{Job: job, Running: running, Since: a.Started, Held: j.Short != ""})
 	}
 	return out
 }

@@ -79,10 +79,19 @@ func (s *World) Alone(p *planner.Plan) bool {
 }
 
 // Run applies a plan in simulated time.
-func (s *World) Run(ctx context.Context, c apply.Config) (out standing.Outcome, err error) {
+func (s *World) Run(ctx context.Context, c apply.Config) (standing.Outcome, error) {
+	return s.in(ctx, c, apply.Run)
+}
+
+// Restrain holds what no budget covers, in simulated time.
+func (s *World) Restrain(ctx context.Context, c apply.Config) (standing.Outcome, error) {
+	return s.in(ctx, c, apply.Restrain)
+}
+
+func (s *World) in(ctx context.Context, c apply.Config, do func(context.Context, apply.Config) (standing.Outcome, error)) (out standing.Outcome, err error) {
 	seldom := &seldomSynced{Session: c.Session}
 	c.Session, c.Time = seldom, s.Clock
-	s.Clock.Run(func() { out, err = apply.Run(ctx, c) })
+	s.Clock.Run(func() { out, err = do(ctx, c) })
 	if err == nil {
 		err = seldom.Session.Sync(ctx)
 	}

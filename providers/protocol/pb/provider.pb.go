@@ -512,6 +512,7 @@ type Capabilities struct {
 	Remote        bool                   `protobuf:"varint,9,opt,name=remote,proto3" json:"remote,omitempty"`
 	HostQueue     bool                   `protobuf:"varint,10,opt,name=host_queue,json=hostQueue,proto3" json:"host_queue,omitempty"`
 	FeedSlots     int64                  `protobuf:"varint,11,opt,name=feed_slots,json=feedSlots,proto3" json:"feed_slots,omitempty"`
+	Holds         bool                   `protobuf:"varint,55,opt,name=holds,proto3" json:"holds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -621,6 +622,13 @@ func (x *Capabilities) GetFeedSlots() int64 {
 		return x.FeedSlots
 	}
 	return 0
+}
+
+func (x *Capabilities) GetHolds() bool {
+	if x != nil {
+		return x.Holds
+	}
+	return false
 }
 
 type Backend struct {
@@ -868,6 +876,8 @@ type Price struct {
 	UnknownSu        bool                   `protobuf:"varint,13,opt,name=unknown_su,json=unknownSu,proto3" json:"unknown_su,omitempty"` // known speaks of money alone
 	Cpus             int64                  `protobuf:"varint,14,opt,name=cpus,proto3" json:"cpus,omitempty"`                            // that one job is given in all; 0 = those that it asks for
 	Gpus             int64                  `protobuf:"varint,15,opt,name=gpus,proto3" json:"gpus,omitempty"`                            // the same of devices
+	UsdPerCpuHour    string                 `protobuf:"bytes,55,opt,name=usd_per_cpu_hour,json=usdPerCpuHour,proto3" json:"usd_per_cpu_hour,omitempty"`
+	Risen            string                 `protobuf:"bytes,56,opt,name=risen,proto3" json:"risen,omitempty"` // muster's own: by how much bills were above quotes; a provider leaves it empty
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1005,6 +1015,20 @@ func (x *Price) GetGpus() int64 {
 		return x.Gpus
 	}
 	return 0
+}
+
+func (x *Price) GetUsdPerCpuHour() string {
+	if x != nil {
+		return x.UsdPerCpuHour
+	}
+	return ""
+}
+
+func (x *Price) GetRisen() string {
+	if x != nil {
+		return x.Risen
+	}
+	return ""
 }
 
 type Clock struct {
@@ -5525,7 +5549,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x04many\x18\x02 \x01(\bR\x04many\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12/\n" +
-	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xb8\x02\n" +
+	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xce\x02\n" +
 	"\fCapabilities\x12\x16\n" +
 	"\x06arrays\x18\x01 \x01(\bR\x06arrays\x12\"\n" +
 	"\fdependencies\x18\x02 \x01(\bR\fdependencies\x12\x18\n" +
@@ -5542,7 +5566,8 @@ const file_provider_proto_rawDesc = "" +
 	"host_queue\x18\n" +
 	" \x01(\bR\thostQueue\x12\x1d\n" +
 	"\n" +
-	"feed_slots\x18\v \x01(\x03R\tfeedSlots\"\xfc\x03\n" +
+	"feed_slots\x18\v \x01(\x03R\tfeedSlots\x12\x14\n" +
+	"\x05holds\x187 \x01(\bR\x05holds\"\xfc\x03\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
@@ -5564,7 +5589,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
 	"\x10ConfigureRequest\x125\n" +
 	"\abackend\x18\x01 \x01(\v2\x1b.muster.provider.v1.BackendR\abackend\"\x10\n" +
-	"\x0eConfigureReply\"\xfc\x03\n" +
+	"\x0eConfigureReply\"\xbb\x04\n" +
 	"\x05Price\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12'\n" +
 	"\x10usd_per_gpu_hour\x18\x02 \x01(\tR\rusdPerGpuHour\x12 \n" +
@@ -5583,7 +5608,9 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"unknown_su\x18\r \x01(\bR\tunknownSu\x12\x12\n" +
 	"\x04cpus\x18\x0e \x01(\x03R\x04cpus\x12\x12\n" +
-	"\x04gpus\x18\x0f \x01(\x03R\x04gpus\"A\n" +
+	"\x04gpus\x18\x0f \x01(\x03R\x04gpus\x12'\n" +
+	"\x10usd_per_cpu_hour\x187 \x01(\tR\rusdPerCpuHour\x12\x14\n" +
+	"\x05risen\x188 \x01(\tR\x05risen\"A\n" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x0e\n" +

@@ -14,7 +14,7 @@ func Schema() offer.Schema {
 		Config:  backendBlock(),
 		Options: options(),
 		Can: offer.Capabilities{
-			Arrays: true, Dependencies: true, Retries: true, GPUs: true, Transfer: true, Accounting: true, Remote: true,
+			Arrays: true, Dependencies: true, Retries: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true,
 		},
 		Profiles: profiles.Sources(),
 	}

@@ -155,7 +155,7 @@ func described(q profiles.QoS) string {
 func charges(p offer.Price, perBilling string) string {
 	var parts []string
 	for _, r := range []struct{ rate, format string }{
-		{p.USDPerGPUHour, "$%s/GPU-hour"}, {p.USDPerHour, "$%s/hour"}, {p.SUPerGPUHour, "%s SU/GPU-hour"}, {p.SUPerNodeHour, "%s SU/node-hour"},
+		{p.USDPerGPUHour, "$%s/GPU-hour"}, {p.USDPerHour, "$%s/hour"}, {p.USDPerCPUHour, "$%s/core-hour"}, {p.SUPerGPUHour, "%s SU/GPU-hour"}, {p.SUPerNodeHour, "%s SU/node-hour"},
 		{p.SUPerCPUHour, "%s SU/core-hour"}, {perBilling, "%s" + offer.PerBilling},
 	} {
 		if r.rate != "" {

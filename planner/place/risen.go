@@ -1,0 +1,126 @@
+package place
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// Billed is the amount in what a backend says that it charged, such as "0.35 usd"
+// or "12 service_units"; without a unit it is money. ok is false where it is in no
+// unit of ours.
+func Billed(text string) (unit string, billed decimal.Decimal, ok bool) {
+	value, name, named := strings.Cut(strings.TrimSpace(text), " ")
+	billed, err := decimal.NewFromString(value)
+	if unit = strings.ToLower(strings.TrimSpace(name)); !named {
+		unit = USD
+	}
+	known := slices.Contains([]string{USD, ServiceUnits, GPUHours, CPUHours, NodeHours}, unit)
+	return unit, billed, known && err == nil && !billed.IsNegative() && !billed.GreaterThan(mostRate)
+}
+
+// A Rise is what the last bills of a pool say of its quotes: it charged Factor
+// times the rates that were quoted then.
+type Rise struct {
+	Factor decimal.Decimal
+	was    decimal.Decimal   // the factor that its rates had when they were recorded
+	rates  map[string]string // as recorded
+}
+
+// At names a pool of a backend.
+type PoolAt struct{ Backend, Pool string }
+
+// billTolerance is the share by which a bill may pass its rates, as bills are
+// rounded.
+var billTolerance = decimal.New(1001, -3)
+
+// Rises are the pools whose last two launches were billed above their quotes: one
+// alone may be a surcharge of its own. A pool that
+// quotes something else by now is believed again.
+func Rises(st *state.State) map[PoolAt]Rise {
+	last := map[PoolAt][2]*state.Attempt{} // the last first
+	for _, j := range st.All() {
+		for i := range j.Attempts {
+			a := &j.Attempts[i]
+			if a.Usage == nil || a.Usage.Billed == "" || len(a.Rates) == 0 || a.Started.IsZero() {
+				continue
+			}
+			at := PoolAt{a.Backend, a.Pool}
+			switch two := last[at]; {
+			case two[0] == nil || a.Started.After(two[0].Started):
+				last[at] = [2]*state.Attempt{a, two[0]}
+			case two[1] == nil || a.Started.After(two[1].Started):
+				last[at] = [2]*state.Attempt{two[0], a}
+			}
+		}
+	}
+	out := map[PoolAt]Rise{}
+	for at, two := range last {
+		if two[1] == nil {
+			continue
+		}
+		r, ok := riseOf(two[0])
+		if _, before := riseOf(two[1]); ok && before {
+			out[at] = r
+		}
+	}
+	return out
+}
+
+func riseOf(a *state.Attempt) (r Rise, ok bool) {
+	unit, billed, ok := Billed(a.Usage.Billed)
+	if !ok || unit != USD && unit != ServiceUnits {
+		return r, false
+	}
+	d, ok := Decision{}.Charged(a)
+	if !ok || d.Price.BillsWhileQueued {
+		return r, false
+	}
+	elapsed := time.Duration(a.Usage.Elapsed * float64(time.Second))
+	if a.Usage.Elapsed < 0 {
+		elapsed = a.Ended.Sub(a.Started)
+	}
+	shape, ok := Launched(a)
+	rated, _ := Charged(shape, d.Price, d.WholeNode, max(elapsed, 0), d.Around(), d.Hold)
+	if !ok || !rated[unit].IsPositive() {
+		return r, false
+	}
+	r = Rise{Factor: decimal.NewFromInt(1), was: decimal.NewFromInt(1), rates: a.Rates}
+	if f, err := decimal.NewFromString(a.Rates[risenBy]); err == nil && f.IsPositive() {
+		r.was = f
+	}
+	if by := billed.DivRound(rated[unit], 12); by.GreaterThan(billTolerance) {
+		r.Factor = by
+	}
+	r.Factor = r.Factor.Mul(r.was).RoundCeil(6)
+	return r, r.Factor.GreaterThan(decimal.NewFromInt(1))
+}
+
+// Of is a price as its pool bills it: raised, if the pool quotes what it quoted
+// when it billed more.
+func (r Rise) Of(p offer.Price) offer.Price {
+	if !r.Factor.IsPositive() {
+		return p
+	}
+	raised := p
+	for name, rate := range rates(&raised) {
+		today, err := decimal.NewFromString(*rate)
+		switch {
+		case *rate == "" && r.rates[name] == "":
+		case err != nil:
+			return p
+		default:
+			if recorded, err := decimal.NewFromString(r.rates[name]); err != nil || !today.Mul(r.was).Equal(recorded) {
+				return p
+			}
+			*rate = today.Mul(r.Factor).String()
+		}
+	}
+	raised.Risen = r.Factor.String()
+	return raised
+}
