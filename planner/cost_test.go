@@ -40,7 +40,7 @@ func TestBudget(t *testing.T) {
 		// Four jobs of an hour on a GPU of $1: expected $2, p90 $4, with two launches each at most $8.
 		"holds":                                       {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", limit: "8"},
 		"p90 passes it: broken":                       {budget: lang.Budget{Limits: map[string]string{"usd": "3"}}, price: "1", broken: true, text: "p90 comes to $4", limit: "3"},
-		"only at most passes it: stops":               {budget: lang.Budget{Limits: map[string]string{"usd": "5"}}, price: "1", text: "stops at $5: up to 2 jobs may be left", left: 2, limit: "5"},
+		"only at most passes it: stops":               {budget: lang.Budget{Limits: map[string]string{"usd": "5"}}, price: "1", text: "in the worst case the budget runs out with 2 jobs left. Set usd = 8", left: 2, limit: "5"},
 		"strict: at most breaks it":                   {budget: lang.Budget{Limits: map[string]string{"usd": "5"}, Strict: true}, price: "1", broken: true, text: "strict", left: 2, limit: "5"},
 		"the ledger counts":                           {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", spent: "5", broken: true, text: "spent already", limit: "3"},
 		"a price not known blocks it":                 {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, broken: true, text: "not known", limit: "8"},

@@ -21,17 +21,17 @@ func Of(s string) decimal.Decimal {
 	return d
 }
 
-// billionths is how many decimal places launches are counted with.
-const billionths = 9
+// places are the decimal places with which the cost of a launch is kept.
+const places = 15
 
-// Counted is what one launch takes as the ledger counts it: what is charged is
-// rounded up, and hours, which are measured, down.
-func Counted(unit string, d decimal.Decimal) decimal.Decimal {
-	if unit == place.USD || unit == place.ServiceUnits {
-		return d.RoundCeil(billionths)
-	}
-	return d.RoundFloor(billionths)
-}
+// Counted is the cost of one launch as it is kept.
+func Counted(d decimal.Decimal) decimal.Decimal { return d.Round(places) }
+
+// dust is what sums of launches may be off by since thirds have no end.
+var dust = decimal.New(1, -9)
+
+// Exceeds reports whether an amount is above a limit, by more than rounding.
+func Exceeds(a, limit decimal.Decimal) bool { return a.Sub(limit).GreaterThan(dust) }
 
 // Unit is a unit as people call it.
 func Unit(unit string) string {
@@ -48,14 +48,26 @@ func Unit(unit string) string {
 	return strings.ReplaceAll(unit, "_", " ")
 }
 
-// Short says which limit would do where an amount passes one by less than Words
-// show, "" where they show it: each launch counts rounded up, so that three at a
-// third of a dollar are no dollar.
-func Short(unit string, need, limit decimal.Decimal) string {
-	if !need.GreaterThan(limit) || Words(unit, need.String()) != Words(unit, limit.String()) {
-		return ""
+// Enough is a limit that covers an amount, as short as people write one: "4.1".
+func Enough(unit string, need decimal.Decimal) string {
+	need = need.Round(9)
+	digits := int32(1)
+	switch {
+	case need.IsZero():
+		return "0"
+	case need.LessThan(one):
+		digits = 2 - int32(need.NumDigits()) - need.Exponent()
+	case unit == place.USD:
+		digits = 2
+	case unit == place.ServiceUnits:
+		digits = 0
 	}
-	return fmt.Sprintf("; short by %s, for each launch counts rounded up: write a limit of %s", need.Sub(limit), need)
+	return need.RoundCeil(digits).String()
+}
+
+// Set says how to write a limit that covers an amount: "Set cpu_hours = 4.1".
+func Set(unit string, need decimal.Decimal) string {
+	return fmt.Sprintf("Set %s = %s", unit, Enough(unit, need))
 }
 
 // Words is an amount as people write it: $40, 60 GPU-hours.

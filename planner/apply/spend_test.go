@@ -205,7 +205,7 @@ func (a asking) of(run time.Duration) decimal.Decimal {
 	if a.steps > 0 {
 		all = (all + a.steps - 1) / a.steps * a.steps
 	}
-	return decimal.NewFromInt(a.hourly).Mul(decimal.NewFromInt(int64(all))).DivRound(decimal.NewFromInt(int64(time.Hour)), 12)
+	return decimal.NewFromInt(a.hourly).Mul(decimal.NewFromInt(int64(all))).DivRound(decimal.NewFromInt(int64(time.Hour)), 15) // as many places as the ledger has
 }
 
 // ask moves the price of what is started from now on, and tells of it.
@@ -247,10 +247,10 @@ func (w *wager) audit(rt *rapid.T, s *stage) {
 				under = under.Add(most)
 			}
 		}
-		if total.GreaterThan(amount.Of(w.limit)) {
+		if amount.Exceeds(total, amount.Of(w.limit)) {
 			rt.Fatalf("event %d, %s: $%s spent or in flight, of $%s\n%s", i, in.Job.Address, total, w.limit, s.story())
 		}
-		if under.GreaterThan(approved[plan]) {
+		if amount.Exceeds(under, approved[plan]) {
 			rt.Fatalf("event %d, %s: $%s spent or in flight under plan %s, of $%s approved\n%s", i, in.Job.Address, under, plan, approved[plan], s.story())
 		}
 	}
@@ -313,7 +313,7 @@ func (w *wager) settle(rt *rapid.T, s *stage, o standing.Outcome) {
 			rt.Errorf("launch %s was charged $%s, and the ledger has %v: $%s\n%s", launch, cost, ok, spent, s.story())
 		}
 	}
-	if !w.over && total.GreaterThan(amount.Of(w.limit)) {
+	if !w.over && amount.Exceeds(total, amount.Of(w.limit)) {
 		rt.Errorf("the world charged $%s of a budget of $%s\n%s", total, w.limit, s.story())
 	}
 	if o.Running+o.Queued > 0 {

@@ -47,7 +47,7 @@ func (c Case) Asks(policy lang.Policy, ceiling state.Amounts) (why []string) {
 		limit := policy.ApproveAbove[unit]
 		most, ok := ceiling[unit]
 		l := forecast.LineOf(c.Forecast.Lines, unit)
-		if ok && amount.Of(most).GreaterThan(amount.Of(limit)) || l.AtMost.Mark == forecast.Unknown && l.Unit != "" {
+		if ok && amount.Exceeds(amount.Of(most), amount.Of(limit)) || l.AtMost.Mark == forecast.Unknown && l.Unit != "" {
 			why = append(why, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", amount.Words(unit, cmp.Or(most, "?")), amount.Words(unit, limit)))
 		}
 	}

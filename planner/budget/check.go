@@ -100,21 +100,31 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 	}
 	p90, most := spent.Add(amount.Of(l.P90.Text)), spent.Add(amount.Of(l.AtMost.Text))
 	switch {
-	case p90.GreaterThan(limit):
+	case amount.Exceeds(p90, limit):
 		c.fails(out, fmt.Sprintf("p90 comes to %s%s, above the limit of %s", q(p90), ofSpent(unit, spent), q(limit)))
-	case most.GreaterThan(limit):
+	case amount.Exceeds(most, limit):
 		left := c.leftOver(b, unit, limit.Sub(spent))
 		out.Left = max(out.Left, left)
-		text := fmt.Sprintf("stops at %s: up to %s may be left%s", q(limit), amount.Jobs(left), amount.Short(unit, most, limit))
 		if b.Strict {
-			c.fails(out, fmt.Sprintf("at most comes to %s%s, above the limit of %s%s, and the budget is strict", q(most), ofSpent(unit, spent), q(limit), amount.Short(unit, most, limit)))
+			c.fails(out, fmt.Sprintf("at most comes to %s%s, above the limit of %s, and the budget is strict. %s", q(most), ofSpent(unit, spent), q(limit), amount.Set(unit, most)))
 		} else {
-			out.Warn = append(out.Warn, text)
+			out.Warn = append(out.Warn, runsOut(left)+". "+amount.Set(unit, most))
 		}
 	}
-	if warn := limit.Mul(decimal.NewFromFloat(b.WarnAt)); b.WarnAt > 0 && p90.GreaterThan(warn) && !p90.GreaterThan(limit) {
+	if warn := limit.Mul(decimal.NewFromFloat(b.WarnAt)); b.WarnAt > 0 && amount.Exceeds(p90, warn) && !amount.Exceeds(p90, limit) {
 		out.Warn = append(out.Warn, fmt.Sprintf("p90 comes to %s%s, above %s%% of the limit of %s", q(p90), ofSpent(unit, spent), decimal.NewFromFloat(b.WarnAt*100).Round(1), q(limit)))
 	}
+}
+
+// runsOut says what is left undone when every job takes its ceiling.
+func runsOut(left int) string {
+	switch left {
+	case 0:
+		return "in the worst case the budget runs out, and queued jobs are held"
+	case 1:
+		return "in the worst case the budget runs out with one job left"
+	}
+	return fmt.Sprintf("in the worst case the budget runs out with %d jobs left", left)
 }
 
 func ofSpent(unit string, spent decimal.Decimal) string {
@@ -147,6 +157,9 @@ func Spent(ledger []state.Entry, b lang.Budget, unit string) (total decimal.Deci
 	return sum.Total(), unknown, unpriced
 }
 
+// sliver is the part of a job by which room may be off, as thirds have no end.
+var sliver = decimal.New(1, -9)
+
 // leftOver is how many jobs may not start before a budget is used up, if each
 // costs its ceiling: counted by groups of like jobs, in plan order.
 func (c Case) leftOver(b lang.Budget, unit string, room decimal.Decimal) int {
@@ -154,13 +167,13 @@ func (c Case) leftOver(b lang.Budget, unit string, room decimal.Decimal) int {
 	for _, w := range c.Works() {
 		room = room.Sub(w.Smokes[unit])
 		for _, j := range w.Jobs {
-			each := amount.Counted(unit, j.Each[unit])
+			each := amount.Counted(j.Each[unit])
 			if j.N == 0 || each.IsZero() || !b.Counts(w.Phase, j.Backend) {
 				continue
 			}
 			fit := 0
 			if room.IsPositive() {
-				fit = int(min(room.Div(each).IntPart(), int64(j.N)))
+				fit = int(min(room.Div(each).Add(sliver).IntPart(), int64(j.N)))
 			}
 			room = room.Sub(each.Mul(decimal.NewFromInt(int64(fit))))
 			left += j.N - fit

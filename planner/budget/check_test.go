@@ -53,16 +53,17 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestWhatABudgetIsShortOf: a budget of what the jobs cost, but for what each launch
-// is rounded up by, says which limit would do.
+// TestWhatABudgetIsShortOf: a budget of what the jobs cost holds, though a third has
+// no end; a smaller one says which limit would do.
 func TestWhatABudgetIsShortOf(t *testing.T) {
 	t.Parallel()
-	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Text: "0.5"}, AtMost: forecast.Figure{Text: "1.000001"}}}
+	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Text: "0.3"}, AtMost: forecast.Figure{Text: "1"}}}
 	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
 	at := Case{Forecast: &f, Works: func() []Work {
-		return []Work{{Phase: "a", Jobs: []Jobs{{Backend: "x.y", N: 3, Each: map[string]decimal.Decimal{"usd": decimal.RequireFromString("0.333333334")}}}}}
+		return []Work{{Phase: "a", Jobs: []Jobs{{Backend: "x.y", N: 3, Each: map[string]decimal.Decimal{"usd": decimal.RequireFromString("0.333333333333333")}}}}}
 	}}
-	for limit, want := range map[string]string{"1": "[stops at $1: up to 1 job may be left; short by 0.000001, for each launch counts rounded up: write a limit of 1.000001]", "0.9": "[stops at $0.90: up to 1 job may be left]", "1.000001": "[]"} {
+	for limit, want := range map[string]string{"1": "[]", "0.9": "[in the worst case the budget runs out with one job left. Set usd = 1]", "0.999": "[in the worst case the budget runs out with one job left. Set usd = 1]",
+		"0.33": "[in the worst case the budget runs out with 3 jobs left. Set usd = 1]"} {
 		if got := fmt.Sprint(at.Check(lang.Budget{Name: "b", Limits: map[string]string{"usd": limit}}).Warn); got != want {
 			t.Errorf("%s: %s", limit, got)
 		}

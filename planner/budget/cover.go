@@ -20,7 +20,7 @@ func Uncovered(st *state.State, b lang.Budget, each state.Amounts) (out []string
 		spent, _, _ := Spent(st.Ledger, b, unit)
 		flying := inFlight(st, b, unit)
 		limit, one := amount.Of(b.Limits[unit]), amount.Of(each[unit])
-		if one.IsZero() || !spent.Add(flying).Add(one).GreaterThan(limit) {
+		if one.IsZero() || !amount.Exceeds(spent.Add(flying).Add(one), limit) {
 			continue
 		}
 		q := func(d decimal.Decimal) string { return amount.Words(unit, d.String()) }

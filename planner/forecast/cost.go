@@ -251,7 +251,7 @@ func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.D
 	cost, priced := place.Charged(d.Shape, d.Price, d.WholeNode, t, d.Around(), d.Hold)
 	for unit, v := range cost {
 		if i == atMost {
-			v = amount.Counted(unit, v)
+			v = amount.Counted(v)
 		}
 		if place.Guessed(d.Price, unit) {
 			s.at(unit).plus(i, v.Mul(launches), max(mark, Estimated))
@@ -305,7 +305,7 @@ func (s *sum) figure(i int) Figure {
 		return Figure{Mark: Unknown}
 	}
 	if i == atMost { // a ceiling that is rounded down stops the last job
-		return Figure{Text: s.value[i].RoundCeil(6).String(), Mark: s.mark[i]}
+		return Figure{Text: s.value[i].Round(9).RoundCeil(6).String(), Mark: s.mark[i]}
 	}
 	return Figure{Text: s.value[i].Round(6).String(), Mark: s.mark[i]}
 }

@@ -38,7 +38,7 @@ func (k Known) And(o Known) Known { return Known{k.USD && o.USD, k.ServiceUnits 
 func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	lasts := decimal.NewFromInt(int64(billed(max(d, p.Minimum), p.Granularity)))
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
-	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, 12) }
+	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, precision) }
 	s = p.Given(s)
 	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))
 	gpus, cpus := decimal.NewFromInt(int64(s.GPUs)), decimal.NewFromInt(int64(max(s.CPUs, 1)))
@@ -71,7 +71,7 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 	add(USD, p.USDPerHour, nodes)
 	add(USD, p.USDPerCPUHour, cpus)
 	if r, err := decimal.NewFromString(p.USDPerGBMonth); err == nil && s.Disk > 0 {
-		charge(USD, r, r.Mul(decimal.NewFromInt(s.Disk)).Mul(lasts).DivRound(gbMonth.Mul(hour), 12))
+		charge(USD, r, r.Mul(decimal.NewFromInt(s.Disk)).Mul(lasts).DivRound(gbMonth.Mul(hour), precision))
 	}
 	add(ServiceUnits, p.SUPerGPUHour, gpus)
 	add(ServiceUnits, p.SUPerNodeHour, nodes)
@@ -81,6 +81,9 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 
 // gbMonth is a gigabyte for a month, in bytes and hours.
 var gbMonth = decimal.NewFromInt(730e9)
+
+// precision is the decimal places of a cost.
+const precision = 18
 
 // hour is one in nanoseconds.
 var hour = decimal.NewFromInt(int64(time.Hour))

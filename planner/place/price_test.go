@@ -34,7 +34,7 @@ func TestCost(t *testing.T) {
 		{"three minutes of an hour at least", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: h}, false, 3 * time.Minute, map[string]string{CPUHours: "1", USD: "2"}},
 		{"an hour at least, and then by the minute", cpu(1, 0), offer.Price{Known: true, USDPerHour: "6", Minimum: h, Granularity: time.Minute}, false, 65*time.Minute + time.Second, map[string]string{CPUHours: "1.1", USD: "6.6"}},
 		{"a minimum that is rounded up, too", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: 90 * time.Minute, Granularity: h}, false, 3 * time.Minute, map[string]string{CPUHours: "2", USD: "4"}},
-		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{CPUHours: "0.000555555556", USD: "0.002"}},
+		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{CPUHours: "0.000555555555555556", USD: "0.002"}},
 		{"a job of no cores stated takes one", offer.Shape{}, offer.Price{Known: true}, false, h, map[string]string{CPUHours: "1"}},
 		{"storage by the gigabyte and month", offer.Shape{CPUs: 1, Disk: 100e9}, offer.Price{Known: true, USDPerGBMonth: "0.10"}, false, 73 * h, map[string]string{CPUHours: "73", USD: "1"}},
 		{"given more than was asked for", offer.Shape{CPUs: 3, GPUs: 1}, offer.Price{Known: true, SUPerCPUHour: "1", CPUs: 64, GPUs: 4}, false, h, map[string]string{CPUHours: "64", GPUHours: "4", ServiceUnits: "64"}},

@@ -25,15 +25,24 @@ const (
 	cpuHours     = 3
 )
 
-// Amounts are quantities by unit, in billionths: exact where decimals are,
-// and cheap enough to sum at every submission. What is more than fits, nine
-// thousand million of a unit, stays at beyond.
+// Amounts are quantities by unit, in ninths of a billionth, and cheap enough to
+// sum at every submission. An hour has 3,600 seconds: by ninths, decimal rates of
+// up to five places times whole seconds are exact, so that three launches at a
+// third of a dollar are a dollar. What is more than fits, a thousand million of a
+// unit, stays at beyond.
 type Amounts [len(units)]int64
 
 // beyond is more than any account covers.
 const beyond = math.MaxInt64
 
-const billionths = 9 // decimal places
+const (
+	perUnit = 9_000_000_000
+	places  = 15 // decimal places of the text of an amount
+)
+
+// dust is the part of a ninth of a billionth by which text may be off that was
+// rounded to so many places.
+var dust = decimal.New(1, -2)
 
 // Add counts other amounts in, a number of times.
 func (a *Amounts) Add(b Amounts, times int64) {
@@ -62,15 +71,16 @@ func Parse(m map[string]string) (a Amounts) {
 
 func priced(cost map[string]decimal.Decimal) (a Amounts) {
 	for u, name := range units {
-		a[u] = up(amount.Counted(name, cost[name]))
+		a[u] = up(cost[name])
 	}
 	return a
 }
 
 var most = decimal.New(beyond, 0)
 
+// up rounds up.
 func up(d decimal.Decimal) int64 {
-	if d = d.Shift(billionths).Ceil(); d.GreaterThan(most) {
+	if d = d.Mul(decimal.NewFromInt(perUnit)).Sub(dust).Ceil(); d.GreaterThan(most) {
 		return beyond
 	}
 	return d.IntPart()
@@ -113,13 +123,15 @@ func (a Amounts) Text() state.Amounts {
 	out := state.Amounts{}
 	for u, name := range units {
 		if a[u] != 0 {
-			out[name] = decimal.New(a[u], -billionths).String()
+			out[name] = exact(a[u]).String()
 		}
 	}
 	return out
 }
 
-func exact(v int64) decimal.Decimal { return decimal.New(v, -billionths) }
+func exact(v int64) decimal.Decimal {
+	return decimal.NewFromInt(v).DivRound(decimal.NewFromInt(perUnit), places)
+}
 
 // words is an amount of a unit as people write it.
 func words(unit int, v int64) string {

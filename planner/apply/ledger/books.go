@@ -163,8 +163,12 @@ func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, n
 			return fmt.Sprintf("%s limits %s, and what %s takes of it is not known: its place states no price or bills a wait that is not known, or it has no walltime", a.name, amount.Unit(units[u]), address)
 		}
 		if after := plus(plus(a.used[u], a.flying[u]), rest[u]); a.has[u] && (after > a.limit[u] || after == beyond) {
-			return fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s%s", a.name, address,
-				words(u, a.used[u]), words(u, a.flying[u]), words(u, rest[u]), words(u, a.limit[u]), amount.Short(units[u], exact(after), exact(a.limit[u])))
+			why := fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s", a.name, address,
+				words(u, a.used[u]), words(u, a.flying[u]), words(u, rest[u]), words(u, a.limit[u]))
+			if a.plan == "" && after < beyond {
+				why += ". " + amount.Set(units[u], exact(after)) + " to start it"
+			}
+			return why
 		}
 	}
 	return ""

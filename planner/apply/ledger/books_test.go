@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
@@ -45,17 +48,17 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 	}
 }
 
-// TestWhatIsShortIsSaid: where an account lacks less than is shown of amounts, it says
-// how much, and which limit would do; and that one does.
-func TestWhatIsShortIsSaid(t *testing.T) {
+// TestThirdsAddUp: three launches at a third of a dollar fit a dollar; what lacks is
+// said as a limit that would do.
+func TestThirdsAddUp(t *testing.T) {
 	t.Parallel()
 	it, now := Item{Phase: "a"}, time.Now()
 	third := Dues{Each: TariffOf(&place.Decision{Price: offer.Price{Known: true, USDPerHour: "1"}}).Ceilings([]offer.Shape{{Walltime: 20 * time.Minute}})[0], Left: 1}
 	third.Each[cpuHours] = 0
 	for limit, why := range map[string]string{
-		"1":           `pass $1; short by 0.000000002, for each launch counts rounded up: write a limit of 1.000000002`,
-		"0.9":         `pass $0.90`,
-		"1.000000002": "",
+		"1":           "",
+		"0.9":         `pass $0.90. Set usd = 1 to start it`,
+		"0.999999999": `pass $1. Set usd = 1 to start it`,
 	} {
 		var b Books
 		b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": limit}})
@@ -94,7 +97,7 @@ func TestAmountsBeyondCount(t *testing.T) {
 	if got := hours(1<<40, 1<<62); got != beyond {
 		t.Errorf("%d", got)
 	}
-	if got := hours(3, 90*time.Minute); got != 4_500_000_000 {
+	if got := hours(3, 90*time.Minute); got != 4_500_000_000*9 {
 		t.Errorf("%d", got)
 	}
 }
@@ -188,8 +191,8 @@ func TestBilledAsTheBackendSays(t *testing.T) {
 		text, unit string
 		want       int64
 	}{
-		{"0.35 usd", "usd", 350_000_000}, {"12 service_units", "service_units", 12_000_000_000}, {"7200 billing-seconds", "", 0},
-		{"0.7", "usd", 700_000_000}, {"-1 usd", "", 0}, {"", "", 0}, {"usd", "", 0}, {"1e300 usd", "", 0}, {"0 usd", "usd", 0},
+		{"0.35 usd", "usd", 3_150_000_000}, {"12 service_units", "service_units", 108_000_000_000}, {"7200 billing-seconds", "", 0},
+		{"0.7", "usd", 6_300_000_000}, {"-1 usd", "", 0}, {"", "", 0}, {"usd", "", 0}, {"1e300 usd", "", 0}, {"0 usd", "usd", 0},
 	} {
 		unit, v, ok := Billed(c.text)
 		if ok != (c.unit != "") || ok && (units[unit] != c.unit || v != c.want) {
@@ -271,4 +274,36 @@ func TestRentalsArePaidAroundTheirJobs(t *testing.T) {
 	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "6", "cpu_hours": "0.5"}) || !known.All() {
 		t.Errorf("half an hour costs %v", spent.Text())
 	}
+}
+
+// TestSumsAreExact: whatever the rate and however long the launches, a limit of what
+// they come to, as decimal text, covers them, and none is left out by rounding.
+func TestSumsAreExact(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5000).Draw(t, "launches")
+		s := offer.Shape{CPUs: rapid.IntRange(1, 64).Draw(t, "cores"), Walltime: time.Duration(rapid.IntRange(1, 400_000).Draw(t, "seconds")) * time.Second}
+		rate := decimal.New(int64(rapid.IntRange(1, 10_000_000).Draw(t, "rate")), -int32(rapid.IntRange(0, 5).Draw(t, "places")))
+		tariff := TariffOf(&place.Decision{Price: offer.Price{Known: true, USDPerHour: rate.String()}})
+		each := Parse(tariff.Ceiling(s))
+		hours := decimal.NewFromInt(int64(s.Walltime / time.Second)).Mul(decimal.NewFromInt(int64(n)))
+		for unit, rate := range map[string]decimal.Decimal{"usd": rate, "cpu_hours": decimal.NewFromInt(int64(s.CPUs))} {
+			all := rate.Mul(hours)
+			if limit := all.DivRound(decimal.NewFromInt(3600), 9); limit.LessThan(decimal.New(1, 8)) {
+				if !limit.Mul(decimal.NewFromInt(3600)).Equal(all) {
+					limit = limit.RoundUp(9).Add(decimal.New(1, -9)) // no decimal says it
+				}
+				var b Books
+				b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{unit: limit.String()}})
+				b.fly(Item{}, each, int64(n-1))
+				if !b.Afford(Item{}, "phase.a", Dues{Each: each, Left: 1}, time.Now()) {
+					t.Fatalf("%s: %s", unit, b.Why)
+				}
+				b.fly(Item{}, each, 1)
+				if b.Afford(Item{}, "phase.a", Dues{Each: each, Left: 1}, time.Now()) {
+					t.Fatalf("%d launches fit %s %s", n+1, limit, unit)
+				}
+			}
+		}
+	})
 }

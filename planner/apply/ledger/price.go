@@ -18,7 +18,7 @@ func (t Tariff) Ceiling(s offer.Shape) state.Amounts {
 	out := state.Amounts{}
 	cost, _ := place.AtMost(s, t.Price, t.WholeNode, t.Around, t.Hold)
 	for unit, d := range cost {
-		if d = amount.Counted(unit, d); !d.IsZero() {
+		if d = amount.Counted(d); !d.IsZero() {
 			out[unit] = d.String()
 		}
 	}
@@ -82,14 +82,14 @@ func (t Tariff) Open(s offer.Shape) (open [len(units)]bool) {
 	return open
 }
 
-// hours are n of something for d, in billionths of an hour, which are 3,600
-// nanoseconds each.
+// hours are n of something for d, rounded down: a ninth of a billionth of an hour
+// is 400 nanoseconds.
 func hours(n int64, d time.Duration) int64 {
 	high, low := bits.Mul64(uint64(max(n, 0)), uint64(max(d, 0)))
-	if high >= 3600/2 {
+	if high >= 400/2 {
 		return beyond
 	}
-	out, _ := bits.Div64(high, low, 3600)
+	out, _ := bits.Div64(high, low, 400)
 	return int64(out)
 }
 

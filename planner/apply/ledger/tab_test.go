@@ -255,7 +255,7 @@ func TestDuesAreAsRecordedAndGrown(t *testing.T) {
 		}
 	}
 	now, grown := Tariff{Price: d.Price}, Tab{Dues: Dues{Each: usd("2")}}
-	if grown.Each[cpuHours] = 1_000_000_000; grown.Dearer(now, s) || !grown.Dearer(now, long) {
+	if grown.Each[cpuHours] = perUnit; grown.Dearer(now, s) || !grown.Dearer(now, long) {
 		t.Error("three hours cost no more than one")
 	}
 }
