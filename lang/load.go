@@ -91,7 +91,7 @@ type loader struct {
 
 func newLoader(o LoadOptions) *loader {
 	return &loader{
-		Reader: &decode.Reader{Source: &syntax.Source{Files: map[string]*hcl.File{}}},
+		Reader: &decode.Reader{Source: &syntax.Source{Files: map[string]*hcl.File{}, Roots: disk.Roots(o.Environ)}},
 		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}, Reads: &disk.Reads{}},
 		digest: newDigester(), phases: map[string]*phaseBuild{},
 		cells: grid.DefaultMaxCells,

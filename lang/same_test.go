@@ -67,7 +67,7 @@ func TestDigestDecides(t *testing.T) {
 			if err != nil || len(questions) != c.asks {
 				t.Fatalf("asked %v, want %d questions: %v", questions, c.asks, err)
 			}
-			if again, err := disk.AskAgain(dir, questions); err != nil || again != told {
+			if again, err := disk.AskAgain(disk.Disk{Base: dir}, questions); err != nil || again != told {
 				t.Errorf("asked again, and told something else: %v", err)
 			}
 			if c.changes == nil {
@@ -76,7 +76,7 @@ func TestDigestDecides(t *testing.T) {
 			if err := c.changes(dir); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := disk.AskAgain(dir, questions); err != nil || again == told {
+			if again, err := disk.AskAgain(disk.Disk{Base: dir}, questions); err != nil || again == told {
 				t.Errorf("changed, and told the same: %v", err)
 			}
 		})

@@ -166,7 +166,7 @@ func (m *maker) placeGroup(w *work, r lang.Request, n int) place.Group {
 func (m *maker) placeInput(groups []place.Group) place.Input {
 	return place.Input{
 		Groups: groups, Backends: m.in.Campaign.Backends, Pools: m.in.Pools, Quotes: m.in.Quotes, Policy: m.in.Campaign.Policy,
-		Unreachable: m.in.Observed.Unreachable, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.queues().Waited, Risen: m.rises(),
+		Unreachable: m.in.Observed.Unreachable, Unasked: m.in.Observed.Unasked, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.queues().Waited, Risen: m.rises(),
 	}
 }
 

@@ -16,7 +16,7 @@ func (m *maker) await(w *work) {
 			w.stop(i, HeldKind, Detail{Text: away})
 		}
 	}
-	if why == "" {
+	if why == "" || len(m.in.Observed.Unasked) > 0 { // of what was not asked on purpose the rows tell
 		return
 	}
 	m.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "jobs wait for a backend that cannot be asked", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),

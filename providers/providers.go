@@ -413,6 +413,7 @@ const (
 	NotFound    ErrorClass = "not_found"
 	Conflict    ErrorClass = "conflict"
 	StaleFence  ErrorClass = "stale_fence"
+	Withheld    ErrorClass = "withheld" // nothing was asked: this user has not allowed it
 	Internal    ErrorClass = "internal"
 )
 
@@ -442,6 +443,12 @@ func WithHint(err error) string {
 		stop = "; "
 	}
 	return strings.TrimSuffix(err.Error(), ".") + stop + e.Hint
+}
+
+// IsWithheld reports whether nothing was asked because this user has not allowed it.
+func IsWithheld(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Class == Withheld
 }
 
 // Errorf makes an Error of a class.

@@ -58,7 +58,7 @@ The backends are asked for their pools and prices only; -refresh=false asks nobo
 func (a *app) askPools(ctx context.Context, c *lang.Campaign, st *state.State, in *advice.Input) map[string]string {
 	w := &work{launcher: a.launcher()}
 	defer w.close()
-	seen := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: w.provider(ctx), Now: a.now(), Waiting: a.waiting})
+	seen := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: w.provider(ctx), Now: a.now(), Waiting: a.waiting, Reads: a.guard.Reads})
 	in.Pools = seen.Pools
 	return seen.Observed.Unreachable
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/live"
+	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
@@ -27,6 +29,7 @@ var version = "0.1.0-dev"
 // may speak.
 type app struct {
 	stdin          io.Reader
+	answers        *bufio.Reader // stdin, once something was asked
 	stdout, stderr io.Writer
 	out, err       term.Style // of stdout and stderr
 	global         global
@@ -35,6 +38,7 @@ type app struct {
 	warned         bool         // something was found when the campaign was loaded
 	events         *live.Events // of -json; nil when people read
 	pin            launch.Pin   // how strict .muster.lock.hcl is; init records
+	guard          *trust.Guard // what the campaign may do before anything is approved
 	now            func() time.Time
 	waits          sync.Map // what was said to be waited for
 }
@@ -69,7 +73,7 @@ func (a *app) settle() error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return command.Usagef("there is no directory %s to work in", dir)
 	}
-	a.dir = dir
+	a.dir, a.guard = dir, trust.New(dir, os.Getenv)
 	return nil
 }
 

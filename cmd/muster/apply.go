@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/planfile"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
@@ -91,11 +92,27 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 		}
 		f.saved = args[0]
 	}
+	if f.autoApprove {
+		a.guard.Accept()
+	}
+	for {
+		if err := a.applyOnce(ctx, f, file); !errors.Is(err, errTrusted) {
+			return err
+		}
+	}
+}
+
+// applyOnce is one try of apply. It is errTrusted where items were trusted on the
+// way, so that the campaign has to be looked at again.
+func (a *app) applyOnce(ctx context.Context, f applyFlags, file *planfile.File) error {
 	c, err := a.loadFor(f, file)
 	if err != nil {
 		return err
 	}
 	s, err := a.store(c)
+	if providers.IsWithheld(err) {
+		return a.trustLeft(f)
+	}
 	if err != nil {
 		return err
 	}
@@ -171,9 +188,14 @@ func (a *app) restrain(ctx context.Context, w *work, session store.Session, f ap
 // freshPlan plans, shows the plan and asks. A nil work means that there is
 // nothing to do, or that the answer was no.
 func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, f applyFlags) (*work, error) {
+	a.allowSecrets(c)
+	f.secrets = true
 	w, err := a.planWith(ctx, c, st, f.planFlags)
 	if err != nil {
 		return nil, err
+	}
+	if err := a.trustLeft(f); err != nil {
+		return w, err
 	}
 	if f.json {
 		err = a.report(w.diags)
@@ -222,6 +244,7 @@ func (a *app) approve(p *planner.Plan, f applyFlags) error {
 
 // drive runs the engine and says how it ended.
 func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags) error {
+	a.approved()
 	who, host := whoami()
 	sink := a.progress(w.plan, f.json)
 	run := apply.Run
@@ -267,6 +290,7 @@ func (a *app) record(ctx context.Context, w *work, session store.Session, f appl
 	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 {
 		return nil
 	}
+	a.approved()
 	in := w.input
 	in.Options = planner.Options{}
 	whole, _ := planner.Make(in)

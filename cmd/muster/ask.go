@@ -16,7 +16,10 @@ func (a *app) ask(question string) (bool, error) {
 		return false, command.Usagef("input is off (-input=false or CI=true), so nobody can be asked")
 	}
 	a.notef("%s", question)
-	line, err := bufio.NewReader(a.stdin).ReadString('\n')
+	if a.answers == nil {
+		a.answers = bufio.NewReader(a.stdin) // one for all questions: it reads ahead
+	}
+	line, err := a.answers.ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -50,15 +52,19 @@ func (a *app) loadOptions(v varFlags, unknown bool) lang.LoadOptions {
 	return lang.LoadOptions{Dir: a.dir, CommandLine: given, Environ: os.Environ(), AllowUnknownVars: unknown, Version: version}
 }
 
-// load reads the campaign of the working directory.
+// load reads the campaign of the working directory. With unknown, variables may
+// lack a value, and no process is started.
 func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
 	o := a.loadOptions(v, unknown)
-	schemas, absent := a.plugins().Schemas()
+	set := a.plugins()
+	set.Still = unknown
+	schemas, absent := set.Schemas()
 	o.Schemas = schemas
 	c, diags := lang.Load(o)
 	if c != nil {
 		a.sources = diag.HCLSources(c.Files)
 	}
+	a.hideSecrets(c)
 	diags = plugins.ExplainAbsent(diags, absent)
 	if c != nil {
 		diags.Append(plugins.Unsuitable(c, schemas, version)...)
@@ -89,6 +95,9 @@ func (a *app) store(c *lang.Campaign) (store.Store, error) {
 	path, err := statePath(c)
 	if err != nil {
 		return nil, err
+	}
+	if err := a.guard.State(path); err != nil {
+		return nil, fmt.Errorf("open the state %s: %w", path, err)
 	}
 	who, _ := whoami()
 	return file.Open(path, file.Options{Muster: version, Who: who})
@@ -139,7 +148,15 @@ func (a *app) firstWait(what string) bool {
 }
 
 // plugins are the providers that the campaign can use.
-func (a *app) plugins() plugins.Set { return plugins.Set{Dir: a.dir, Logger: a.logger, Pin: a.pin} }
+func (a *app) plugins() plugins.Set {
+	set := plugins.Set{Dir: a.dir, Logger: a.logger, Pin: a.pin}
+	if a.guard != nil {
+		if set.Gate = a.guard; a.guard.Folder() != "" {
+			set.Keep = filepath.Join(a.guard.Folder(), "schemas")
+		}
+	}
+	return set
+}
 
 // launcher starts provider processes as they are needed.
 func (a *app) launcher() *launch.Launcher { return a.plugins().Launcher() }

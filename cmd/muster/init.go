@@ -14,6 +14,8 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/cmd/muster/starters"
+	"github.com/muster-run/muster/cmd/muster/trust"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/launch"
 )
 
@@ -92,6 +94,13 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly, asJSON bo
 	if err != nil {
 		return err
 	}
+	if err := a.trustProviders(c); errors.Is(err, errTrusted) {
+		if c, err = a.mustLoad(v); err != nil { // with what they say of their blocks
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
 	s, err := a.store(c)
 	if err != nil {
 		return err
@@ -119,5 +128,20 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly, asJSON bo
 		a.printf("provider %s %s\n", p.Name, p.Version)
 	}
 	a.printf("The campaign %q is ready (built-in: %s). What next:\n\n    muster plan\n", c.Name, strings.Join(builtin, ", "))
+	return nil
+}
+
+// trustProviders asks for the external providers that are not trusted yet, before
+// one of them is started.
+func (a *app) trustProviders(c *lang.Campaign) error {
+	a.plugins().Meet(c)
+	left := a.guard.Left()
+	left = slices.DeleteFunc(left, func(it trust.Item) bool { return it.Kind != trust.Provider })
+	if len(left) > 0 && !a.global.input {
+		return a.trustLeft(applyFlags{})
+	}
+	if len(left) > 0 {
+		return a.askTrust(left)
+	}
 	return nil
 }

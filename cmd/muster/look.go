@@ -30,7 +30,7 @@ func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) pa
 	}
 	l.work.simulated = simulated.Of(c, st, l.a.now()) // as the state has it by now
 	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true, Copies: l.once, Cache: l.a.cacheDir(),
-		Waiting: l.a.waiting})
+		Waiting: l.a.waiting, Reads: l.a.guard.Reads})
 	l.seen, l.next = page.Seen{Jobs: r.Observed.Jobs, Unreachable: r.Observed.Unreachable, Findings: r.Observed.Findings}, time.Now().Add(lookEvery)
 	return l.seen
 }

@@ -43,6 +43,7 @@ func (a *app) main(args []string) int {
 	ctx, cancel := signals(a.stderr)
 	defer cancel()
 	code := a.exitCode(a.dispatch(ctx, args))
+	a.tellLeft()
 	if a.events != nil {
 		a.events.Outcome(int(code), code != command.Done && code != command.Changes)
 	}

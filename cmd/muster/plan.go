@@ -20,6 +20,8 @@ type planFlags struct {
 	lockTimeout            time.Duration
 	glance                 bool // where nothing changed, it is enough to say so
 	text, file             bool // how: to people, and in a file or as JSON
+	here                   bool // only this machine is asked
+	secrets                bool // that they are there is checked: jobs may start
 	json                   bool // a campaign that cannot be read is told as JSON, too
 }
 

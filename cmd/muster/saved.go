@@ -78,9 +78,14 @@ func writeVariables(saved *planfile.File) (string, error) {
 // savedPlan reads a plan that was reviewed and checks that it still holds.
 func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, file *planfile.File, f applyFlags) (*work, error) {
 	f.planFlags = savedFlags(file, f.planFlags)
+	a.allowSecrets(c)
+	f.secrets = true
 	w, err := a.planWith(ctx, c, st, f.planFlags)
 	if err != nil {
 		return nil, err
+	}
+	if err := a.trustLeft(f); err != nil {
+		return w, err
 	}
 	diags := file.Check(c, st, w.input.Quotes, w.input.Now)
 	diags.Append(file.CheckProviders(w.versions)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/simulated"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/launch"
@@ -51,12 +52,13 @@ func (w *work) provider(ctx context.Context) func(string) (providers.Provider, e
 
 // asked is who asks for a plan, of what.
 func (a *app) asked(p planFlags) kept.Asked {
-	return kept.Asked{Load: a.loadOptions(p.varFlags, false), Cache: a.cacheDir(), Now: a.now(), Style: a.out, Refresh: p.refresh, Waiting: a.waiting}
+	return kept.Asked{Load: a.loadOptions(p.varFlags, false), Cache: a.cacheDir(), Now: a.now(), Style: a.out, Refresh: p.refresh, Waiting: a.waiting, Reads: a.guard.Reads, Key: a.guard.Key}
 }
 
 // plan loads, observes and plans; errors in the campaign are printed and end
 // the command.
 func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
+	p.here = !p.refresh
 	q := a.asked(p)
 	early := q.ReadEarly(ctx, p.glance)
 	if p.glance {
@@ -109,10 +111,14 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Outputs: p.outputs,
 		RefreshOnly: p.refreshOnly, Reason: p.reason,
 	}}
+	var secrets func(lang.Secret) error
+	if p.secrets {
+		secrets = site.Readable
+	}
 	seen := refresh.Observe(ctx, refresh.Input{
 		Campaign: c, State: st, Provider: w.provider(ctx), Options: w.input.Options, Now: w.input.Now,
 		Cache: a.cacheDir(), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy && !p.refreshOnly, Copies: p.refresh && !p.destroy,
-		Waiting: a.waiting,
+		Waiting: a.waiting, Here: p.here, Reads: a.guard.Reads, Secrets: secrets,
 	})
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
 	w.versions = seen.Versions

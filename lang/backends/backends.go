@@ -35,6 +35,8 @@ type Backend struct {
 	OnHold        string          // rentals: "stop", "release", "keep"
 	Config        json.RawMessage // the provider's own settings, checked against its schema
 	Sensitive     []string        // JSON pointers into Config of sensitive values, which no state may hold
+	SecretSetup   bool            // Setup holds a sensitive value
+	SecretEnv     bool            // Env holds one
 	Verified      string          // month in which the block was compared with the platform: "2026-05"; "" = not stated
 	Clocks        []offer.Clock   // when the platform deletes or closes something, as the block states
 	Rented        []Machine
@@ -82,6 +84,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 		OnHold: s.OneOf(b, "on_hold", "stop", "release", "keep"), Config: json.RawMessage("{}"), Range: b.Range,
 	}
 	s.EnvNames(b, "env", out.Env)
+	out.SecretSetup, out.SecretEnv = s.Secret(b.Expr("setup")), s.Secret(b.Expr("env"))
 	if e := b.Expr("price"); e != nil {
 		out.Price, out.Exchange = s.Price(e)
 	}
@@ -91,6 +94,9 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	if !ok {
 		s.Sure.Errorat(b.Syntax.LabelRanges[0], "Unknown type of backend", "There is no provider for backends of type %q%s %s", wording.Clip(out.Type),
 			wording.DidYouMean(out.Type, slices.Sorted(maps.Keys(s.schemas))), s.KnownTypes())
+		return out
+	}
+	if offered.Opaque {
 		return out
 	}
 	out.Config, out.Sensitive = s.Config(offered.Config, b.Syntax.Body, "backend "+out.Type, schema.Backend)

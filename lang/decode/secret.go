@@ -1,11 +1,25 @@
 package decode
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
 )
+
+// Secret reports whether an expression reads a sensitive value.
+func (r *Reader) Secret(e hcl.Expression) bool {
+	if e == nil {
+		return false
+	}
+	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool {
+		v, ds := t.TraverseAbs(r.Static)
+		return !ds.HasErrors() && v.ContainsMarked()
+	})
+}
 
 // NoSecret tells a path that reads a sensitive value.
 func (r *Reader) NoSecret(b *syntax.Block, name string) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +20,19 @@ import (
 
 // A Disk answers what functions ask of files and folders.
 type Disk struct {
-	Base  string // relative paths start here
-	Reads *Reads // notes every question and its answer; may be nil
+	Base  string   // relative paths start here
+	Reads *Reads   // notes every question and its answer; may be nil
+	Roots []string // folders beside Base from which files may be read
+}
+
+// roots are all folders from which files may be read.
+func (d Disk) roots() []string { return append([]string{d.base()}, d.Roots...) }
+
+func (d Disk) base() string {
+	if d.Base == "" {
+		return "."
+	}
+	return d.Base
 }
 
 // MaxText bounds the text of one file, in bytes.
@@ -34,7 +46,7 @@ func (d Disk) ask(q Question) bool {
 	case "filesha256":
 		_, _ = d.Sum(q.Path)
 	case "fileexists":
-		d.Exists(q.Path)
+		_, _ = d.Exists(q.Path)
 	case "fileset":
 		_, _ = d.Set(q.Path, q.Glob)
 	case "abspath":
@@ -90,25 +102,69 @@ func (d Disk) hash(p string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Exists reports whether a regular file is there.
-func (d Disk) Exists(p string) bool {
-	info, err := os.Stat(resolvePath(d.Base, p))
-	there := err == nil && info.Mode().IsRegular()
-	d.Reads.note(Question{Function: "fileexists", Path: p}, fmt.Sprint(there), nil)
-	return there
+// Exists reports whether a regular file is there. Outside the roots nobody is told.
+func (d Disk) Exists(p string) (bool, error) {
+	there, err := d.there(p)
+	d.Reads.note(Question{Function: "fileexists", Path: p}, fmt.Sprint(there), err)
+	return there, err
 }
 
-// Set is the files in a folder that match a glob, sorted.
+func (d Disk) there(p string) (bool, error) {
+	root, rel, err := Locate(resolvePath(d.base(), p), d.roots())
+	if outside := (*OutsideError)(nil); errors.As(err, &outside) {
+		return false, &OutsideError{p}
+	}
+	if err != nil {
+		return false, nil
+	}
+	info, err := os.Stat(filepath.Join(root, rel))
+	return err == nil && info.Mode().IsRegular(), nil
+}
+
+// Set is the files in a folder that match a glob, sorted. Links that lead out of
+// the roots lead nowhere.
 func (d Disk) Set(folder, glob string) ([]string, error) {
-	names, err := doublestar.Glob(os.DirFS(resolvePath(d.Base, folder)), filepath.ToSlash(filepath.Clean(glob)), doublestar.WithFilesOnly())
+	names, err := d.glob(folder, glob)
 	slices.Sort(names)
 	d.Reads.note(Question{Function: "fileset", Path: folder, Glob: glob}, strings.Join(names, "\x00"), err)
 	return names, err
 }
 
+func (d Disk) glob(folder, glob string) ([]string, error) {
+	root, rel, err := Locate(resolvePath(d.base(), folder), d.roots())
+	if outside := (*OutsideError)(nil); errors.As(err, &outside) {
+		return nil, &OutsideError{folder}
+	}
+	if err != nil {
+		return nil, nil
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, nil
+	}
+	defer dir.Close()
+	below, err := fs.Sub(dir.FS(), filepath.ToSlash(rel))
+	if err != nil {
+		return nil, err
+	}
+	glob = filepath.ToSlash(filepath.Clean(glob))
+	if !doublestar.ValidatePattern(glob) {
+		return nil, doublestar.ErrBadPattern
+	}
+	if slices.Contains(strings.Split(glob, "/"), "..") {
+		return nil, &OutsideError{glob}
+	}
+	seen := 0
+	names, err := doublestar.Glob(counted{below, filepath.Join(root, rel), d.roots(), &seen}, glob, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
+	if seen > mostEntries {
+		return nil, errEntries
+	}
+	return names, err
+}
+
 // Abs is an absolute path.
 func (d Disk) Abs(p string) (string, error) {
-	full, err := filepath.Abs(resolvePath(d.Base, p))
+	full, err := filepath.Abs(resolvePath(d.base(), p))
 	d.Reads.note(Question{Function: "abspath", Path: p}, full, err)
 	return full, err
 }
@@ -120,23 +176,25 @@ func (d Disk) Home(p string) string {
 	return full
 }
 
-// open opens a regular file; a pipe or device would never end.
+// open opens a regular file in the roots.
 func (d Disk) open(p string) (*os.File, error) {
-	full := resolvePath(d.Base, p)
-	info, err := os.Stat(full)
+	f, err := Open(resolvePath(d.base(), p), d.roots())
+	outside := (*OutsideError)(nil)
 	switch {
+	case err == nil:
+		return f, nil
+	case errors.As(err, &outside):
+		return nil, &OutsideError{p}
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("there is no file %s", p)
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", p, errors.Unwrap(err))
-	case !info.Mode().IsRegular():
+	case errors.Is(err, errIrregular):
 		return nil, fmt.Errorf("%s is not a regular file", p)
 	}
-	f, err := os.Open(full)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", p, errors.Unwrap(err))
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
 	}
-	return f, nil
+	return nil, fmt.Errorf("read %s: %w", p, err)
 }
 
 func expandHome(p string) string {

@@ -53,10 +53,10 @@ func (r *Reads) Told() ([]Question, string, error) {
 
 func (q Question) text() string { return fmt.Sprintf("%s %q %q", q.Function, q.Path, q.Glob) }
 
-// AskAgain is the digest that Told would give if functions of a campaign in
-// baseDir asked these questions now.
-func AskAgain(baseDir string, questions []Question) (string, error) {
-	d := Disk{baseDir, &Reads{}}
+// AskAgain is the digest that Told would give if functions that read d asked
+// these questions now.
+func AskAgain(d Disk, questions []Question) (string, error) {
+	d.Reads = &Reads{}
 	for _, q := range questions {
 		if !d.ask(q) {
 			return "", fmt.Errorf("there is no function %s that reads files", q.Function)

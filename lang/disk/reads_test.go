@@ -22,7 +22,7 @@ func TestTornReads(t *testing.T) {
 			t.Fatal(got, err)
 		}
 	}
-	d := Disk{dir, &Reads{}}
+	d := Disk{Base: dir, Reads: &Reads{}}
 	read(d, "one")
 	read(d, "one")
 	if q, _, err := d.Reads.Told(); err != nil || len(q) != 1 {
@@ -39,8 +39,8 @@ func TestTornReads(t *testing.T) {
 	if _, _, err := d.Reads.Told(); err == nil {
 		t.Error("more questions than are asked again")
 	}
-	if _, err := AskAgain(dir, []Question{{Function: "filemode", Path: "x"}}); err == nil {
+	if _, err := AskAgain(Disk{Base: dir}, []Question{{Function: "filemode", Path: "x"}}); err == nil {
 		t.Error("a question that nobody can ask")
 	}
-	Disk{Base: dir}.Exists("x") // and without anybody who listens nothing breaks
+	_, _ = Disk{Base: dir}.Exists("x") // and without anybody who listens nothing breaks
 }

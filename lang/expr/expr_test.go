@@ -178,7 +178,7 @@ func TestCompileErrors(t *testing.T) {
 		`setproduct(range(1000), range(1000))`:              "grid",
 		`1/0`:                                               "infinite",
 		`"x${null}"`:                                        "null",
-		`file("/dev/zero")`:                                 "regular file",
+		`file("/dev/zero")`:                                 "outside the campaign's folder",
 	} {
 		t.Run(src, func(t *testing.T) {
 			tm, ds := Compile(parse(t, src), scope(t, newGrid(t, small), map[string]string{"steps": "1", "loop": "param.pool", "pool": "param.loop"}))

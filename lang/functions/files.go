@@ -2,10 +2,12 @@ package functions
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -40,7 +42,11 @@ func fileExists(d disk.Disk) function.Function {
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Bool),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.BoolVal(d.Exists(args[0].AsString())), nil
+			there, err := d.Exists(args[0].AsString())
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			return cty.BoolVal(there), nil
 		},
 	})
 }
@@ -51,8 +57,11 @@ func fileSet(d disk.Disk) function.Function {
 		Type:   function.StaticReturnType(cty.Set(cty.String)),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			names, err := d.Set(args[0].AsString(), args[1].AsString())
-			if err != nil {
+			if errors.Is(err, doublestar.ErrBadPattern) {
 				return cty.NilVal, function.NewArgErrorf(1, "is not a glob: %v", err)
+			}
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
 			}
 			if len(names) > maxProduct {
 				return cty.NilVal, fmt.Errorf("over %d files match", maxProduct)

@@ -147,6 +147,9 @@ func (b *builder) options(o *syntax.Block) (ok bool) {
 	if b.base.Options == nil {
 		b.base.Options = map[string]json.RawMessage{}
 	}
+	if schema.Opaque {
+		return true
+	}
 	b.base.Options[kind] = value.Encode(b.Options(schema.Options, o.Syntax.Body, "options "+kind))
 	ok = true
 	for _, a := range schema.Options.Attrs {

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang/disk"
 )
 
 // The names of files that are read.
@@ -35,6 +36,7 @@ type File struct {
 type Source struct {
 	Campaign  []File               // *.muster.hcl in the order added
 	Variables []File               // *.auto.mustervars.hcl in the order added
+	Roots     []string             // folders outside the campaign's to which links of its files may lead
 	Files     map[string]*hcl.File // all, by name, for source excerpts
 	Broken    bool                 // a file could not be read or parsed whole: what is missing may be there
 	Lost      bool                 // names that others refer to may be there, too
@@ -68,7 +70,7 @@ func (s *Source) ReadDir(dir string) {
 			}
 			continue
 		}
-		src, err := ReadCapped(filepath.Join(dir, name))
+		src, err := read(filepath.Join(dir, name), func(path string) (*os.File, error) { return disk.Open(path, append([]string{dir}, s.Roots...)) })
 		if err != nil {
 			s.Broken, s.Lost = true, true
 			s.Sure.Errorf("A file cannot be read", "%v.", err)
@@ -79,7 +81,9 @@ func (s *Source) ReadDir(dir string) {
 }
 
 // ReadCapped reads a file, at most one byte more than Scan allows.
-func ReadCapped(path string) ([]byte, error) {
+func ReadCapped(path string) ([]byte, error) { return read(path, os.Open) }
+
+func read(path string, open func(string) (*os.File, error)) ([]byte, error) {
 	info, err := os.Stat(path)
 	if link, _ := os.Readlink(path); link != "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is a link to %s, which is not there", path, link)
@@ -90,7 +94,7 @@ func ReadCapped(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}

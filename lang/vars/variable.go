@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/decode"
@@ -68,6 +69,7 @@ type Variable struct {
 	Text      string // the value as JSON; "" when sensitive or unknown
 	Digest    string // of a sensitive value, keyed by the caller; "" otherwise
 	Sensitive bool
+	Secrets   []string // of a sensitive value the texts in it, to take them out of what is shown; never stored
 	Known     bool // false only in validate, where variables may lack a value
 }
 
@@ -92,7 +94,7 @@ func Read(r *decode.Reader, top *syntax.Block, given Given) []Variable {
 
 // variables gives the variables their values: the last wins.
 func (l *reader) variables() {
-	l.Static = &hcl.EvalContext{Functions: functions.All(disk.Disk{Base: l.given.Dir, Reads: l.given.Reads}, expr.Eval), Variables: map[string]cty.Value{}}
+	l.Static = &hcl.EvalContext{Functions: functions.All(disk.Disk{Base: l.given.Dir, Reads: l.given.Reads, Roots: disk.Roots(l.given.Environ)}, expr.Eval), Variables: map[string]cty.Value{}}
 	for _, b := range l.top.All("variable") {
 		l.declare(b)
 	}
@@ -186,6 +188,7 @@ func (l *reader) settle() {
 			text := string(value.JSON(v.value))
 			if v.hidden {
 				rec.Digest = keyedDigest(l.given.SensitiveKey, text)
+				rec.Secrets = texts(v.value)
 			} else {
 				rec.Text = text
 			}
@@ -197,6 +200,20 @@ func (l *reader) settle() {
 		}
 	}
 	l.Static.Variables["var"] = cty.ObjectVal(vals)
+}
+
+// texts are the texts and numbers in a value.
+func texts(v cty.Value) (out []string) {
+	v, _ = v.UnmarkDeep()
+	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
+		if part.IsKnown() && !part.IsNull() && (part.Type() == cty.String || part.Type() == cty.Number) {
+			if s, err := convert.Convert(part, cty.String); err == nil {
+				out = append(out, s.AsString())
+			}
+		}
+		return true, nil
+	})
+	return out
 }
 
 // howToSet names the exact flag to add.

@@ -45,7 +45,7 @@ func (r *Refresh) Join(job *state.Job, now time.Time) Fact {
 	}
 	o, asked := r.Observation(job)
 	if at := job.Last(); at != nil {
-		if why, away := r.Unreachable[at.Backend]; away {
+		if why, away := r.Unreachable[at.Backend]; away && (r.Refreshed || !r.Unasked[at.Backend]) {
 			f.Unknown = at.Backend + " cannot be asked: " + why
 		}
 	}

@@ -20,6 +20,9 @@ type Refresh struct {
 	Gone map[string]time.Time
 	// Unreachable backends, with the reason.
 	Unreachable map[string]string
+	// Unasked are those of them that nobody tried to ask: this user has not
+	// allowed it, or did not want it.
+	Unasked map[string]bool
 	// Outputs is what a stat (or with -verify an opening) of recorded outputs
 	// found, by job address; a missing file has OK false.
 	Outputs map[string][]offer.Output

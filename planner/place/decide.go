@@ -57,13 +57,14 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 }
 
 // away says which candidate of a begun campaign would do, as far as is known,
-// and cannot be asked, or has its machines down; "" when there is none.
+// and cannot be asked, or has its machines down; or which candidate of any
+// campaign nobody asked. "" when there is none.
 func (in Input) away(g Group, names []string, options []option) string {
-	if !in.Begun || g.Smoke {
-		return ""
-	}
 	for _, n := range names {
 		why, ok := in.Unreachable[n]
+		if !in.Unasked[n] && (!in.Begun || g.Smoke) {
+			continue
+		}
 		known := func(o option) bool { return o.pool.Backend == n }
 		if ok && (!slices.ContainsFunc(options, known) || slices.ContainsFunc(options, func(o option) bool { return known(o) && o.away })) {
 			return n + " cannot be asked: " + why

@@ -16,6 +16,7 @@ type Input struct {
 	Quotes      []Quoted
 	Policy      lang.Policy
 	Unreachable map[string]string // backends that cannot be asked, with the reason
+	Unasked     map[string]bool   // those of them that nobody tried to ask
 	// Begun says that the campaign has run before: what has no place for the
 	// moment, because it cannot be asked, waits and stops nothing else.
 	Begun  bool

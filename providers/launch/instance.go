@@ -37,6 +37,9 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 	if err := l.check(prog); err != nil {
 		return nil, err
 	}
+	if err := l.mayStart(prog); err != nil {
+		return nil, err
+	}
 	dir, err := l.socketDir()
 	if err != nil {
 		return nil, err

@@ -40,6 +40,10 @@ type Options struct {
 	// Pin says what an external provider that is not in the lock file means.
 	Pin Pin
 
+	// Gate is asked before a provider is started, a backend reached and a text
+	// of the campaign run there; nil allows everything.
+	Gate Gate
+
 	// Environ is the environment from which providers get their few
 	// variables; nil is os.Environ().
 	Environ []string
@@ -75,6 +79,9 @@ func New(o Options) *Launcher {
 	}
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Gate == nil {
+		o.Gate = open{}
 	}
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 20 * time.Second
@@ -115,7 +122,7 @@ func (l *Launcher) remote(typ string) (*remote, error) {
 	}
 	r := l.byType[typ]
 	if r == nil {
-		r = &remote{launcher: l, typ: typ, backends: map[string]providers.Backend{}}
+		r = &remote{launcher: l, typ: typ, backends: map[string]providers.Backend{}, told: map[string]told{}}
 		l.byType[typ] = r
 	}
 	return r, nil

@@ -62,6 +62,13 @@ func (r *remote) Schema(ctx context.Context) (out offer.Schema, err error) {
 // Configure implements providers.Describer. The backend is remembered and
 // told to every process that comes after.
 func (r *remote) Configure(ctx context.Context, b providers.Backend) error {
+	err := r.launcher.opts.Gate.Reach(b)
+	r.mu.Lock()
+	r.told[b.Name] = told{b, err}
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	return r.ask(ctx, "", func(c *protocol.Client) error {
 		if err := c.Configure(ctx, b); err != nil {
 			return err
@@ -82,6 +89,19 @@ func (i *instance) mark(backend string) {
 	i.configured[backend] = true
 }
 
+// configured is a backend as it was configured last; a name as At gives it is of
+// the whole backend.
+func (r *remote) configured(name string) providers.Backend {
+	return r.toldOf(name).backend
+}
+
+func (r *remote) toldOf(name string) told {
+	name, _ = providers.CutAt(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.told[name]
+}
+
 // Pools implements providers.Describer.
 func (r *remote) Pools(ctx context.Context, backend string) (out []offer.Pool, err error) {
 	err = r.ask(ctx, backend, func(c *protocol.Client) (e error) { out, e = c.Pools(ctx, backend); return e })
@@ -96,6 +116,7 @@ func (r *remote) Quote(ctx context.Context, backend string, shapes []offer.Shape
 
 // Preflight implements providers.Describer.
 func (r *remote) Preflight(ctx context.Context, backend string, checks []providers.Check) (out []providers.Finding, err error) {
+	checks = r.launcher.opts.Gate.Checks(r.configured(backend), checks)
 	err = r.ask(ctx, backend, func(c *protocol.Client) (e error) { out, e = c.Preflight(ctx, backend, checks); return e })
 	return out, err
 }
@@ -213,6 +234,9 @@ func (r *remote) Push(ctx context.Context, backend, path string, size int64, dig
 
 // Verify implements providers.Files.
 func (r *remote) Verify(ctx context.Context, q providers.VerifyRequest) (out []offer.Output, err error) {
+	if q, err = r.launcher.opts.Gate.Verify(r.configured(q.Backend), q); err != nil {
+		return nil, err
+	}
 	err = r.ask(ctx, q.Backend, func(c *protocol.Client) (e error) { out, e = c.Verify(ctx, q); return e })
 	return out, err
 }

@@ -36,7 +36,14 @@ type remote struct {
 	crashes  int // in a row
 	lastWord string
 	backends map[string]providers.Backend
-	started  bool // it has run at least once
+	told     map[string]told // by backend, what Configure was asked last
+	started  bool            // it has run at least once
+}
+
+// told is a backend as Configure was given it, and why the gate withheld it.
+type told struct {
+	backend  providers.Backend
+	withheld error
 }
 
 // start is one attempt, waited for by all who need the provider.
@@ -150,6 +157,9 @@ func (r *remote) lost(inst *instance) {
 // progress reports whether the last try came further than the one before; nil
 // means that it cannot.
 func (r *remote) do(ctx context.Context, backend string, call func(*protocol.Client) error, progress func() bool) error {
+	if err := r.toldOf(backend).withheld; err != nil {
+		return err
+	}
 	for try := 1; ; try++ {
 		begun := time.Now()
 		inst, err := r.instance(ctx)

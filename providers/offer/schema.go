@@ -11,6 +11,9 @@ type Schema struct {
 	// resources where they are more, so that they are priced.
 	Options Block
 	Can     Capabilities
+	// Opaque says that the provider was not asked: what a block of its type holds
+	// is not checked and not read.
+	Opaque bool
 	// Profiles are the site facts shipped with the provider, by name, as HCL source.
 	Profiles map[string][]byte
 }

@@ -19,4 +19,9 @@ type Asked struct {
 	Style   term.Style        // of the text, and for whom
 	Refresh bool              // files are looked at
 	Waiting func(what string) // told of waits
+	// Reads says of a folder outside the checkout why it may not be read; nil allows all.
+	Reads func(dir, what string) error
+	// Key is this user's own, made if asked for: what others put into Cache is not
+	// shown. Without one nothing is kept.
+	Key func(make bool) []byte
 }

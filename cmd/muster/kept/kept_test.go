@@ -54,20 +54,23 @@ func TestStandsStill(t *testing.T) {
 // there was no early look at a state.
 func TestDamageIsSeen(t *testing.T) {
 	t.Parallel()
-	q := Asked{Load: lang.LoadOptions{Dir: t.TempDir()}, Cache: t.TempDir(), Now: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)}
+	q := Asked{Key: func(bool) []byte { return []byte("mine") }, Load: lang.LoadOptions{Dir: t.TempDir()}, Cache: t.TempDir(), Now: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)}
 	s := screen{Campaign: "c", State: "s", Text: "Nothing to do."}
-	s.Sum = s.sum()
+	s.Sum = s.sum([]byte("mine"))
 	whole, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var again screen
-	if err := json.Unmarshal(whole, &again); err != nil || again.Sum != again.sum() {
+	if err := json.Unmarshal(whole, &again); err != nil || again.Sum != again.sum([]byte("mine")) {
 		t.Errorf("what was kept is not whole: %v", err)
 	}
 	again.Text += "!"
-	if again.Sum == again.sum() {
+	if again.Sum == again.sum([]byte("mine")) {
 		t.Error("a changed text has the same sum")
+	}
+	if again.Text = s.Text; again.sum([]byte("another user's")) == s.Sum {
+		t.Error("another user's key has the same sum")
 	}
 	if err := os.WriteFile(filepath.Join(q.Cache, "unchanged.json"), whole, 0o600); err != nil {
 		t.Fatal(err)

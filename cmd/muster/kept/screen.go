@@ -2,6 +2,7 @@ package kept
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,7 +34,7 @@ type screen struct {
 	Text      string          `json:"text"`
 	Markdown  string          `json:"markdown"`
 	Plan      string          `json:"plan"` // id of the plan in the file beside it
-	Sum       string          `json:"sum"`  // of all the others, against damage
+	Sum       string          `json:"sum"`  // of all the others under this user's key, against damage and forgery
 }
 
 // A keptSource is a source that a plan followed from; where it was committed
@@ -44,14 +45,15 @@ type keptSource struct {
 	Dirty  bool   `json:"dirty,omitempty"`
 }
 
-func (s screen) sum() string {
+func (s screen) sum(key []byte) string {
 	s.Sum = ""
 	text, err := json.Marshal(s)
 	if err != nil {
 		return ""
 	}
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
+	h := hmac.New(sha256.New, key)
+	h.Write(text)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func (q Asked) screenFile() string { return filepath.Join(q.Cache, "unchanged.json") }
@@ -61,7 +63,8 @@ func (q Asked) planFile() string   { return filepath.Join(q.Cache, "unchanged.mp
 // would be the same; nil if it has to be made. Text and file say in which forms
 // it is wanted.
 func (q Asked) Again(ctx context.Context, early Early, text, file bool) (*Forms, *state.State) {
-	if early.Path == "" {
+	mine := q.own(false)
+	if early.Path == "" || mine == nil {
 		return nil, nil
 	}
 	kept, err := os.ReadFile(q.screenFile())
@@ -69,7 +72,7 @@ func (q Asked) Again(ctx context.Context, early Early, text, file bool) (*Forms,
 		return nil, nil
 	}
 	var s screen
-	if json.Unmarshal(kept, &s) != nil || s.Sum != s.sum() {
+	if json.Unmarshal(kept, &s) != nil || s.Sum != s.sum(mine) {
 		return nil, nil
 	}
 	if _, key := q.key(); key == "" || key != s.Campaign || text && s.Style != q.style() || !q.stands(ctx, s) {
@@ -106,7 +109,7 @@ func (q Asked) fileAgain(ctx context.Context, s screen) *planfile.File {
 // stands reports whether the files that a screen followed from, other than
 // those of jobs, are as they were.
 func (q Asked) stands(ctx context.Context, s screen) bool {
-	told, err := disk.AskAgain(q.Load.Dir, s.Questions)
+	told, err := disk.AskAgain(disk.Disk{Base: q.Load.Dir, Roots: disk.Roots(q.Load.Environ)}, s.Questions)
 	if err != nil || told != s.Answers {
 		return false
 	}
@@ -122,7 +125,8 @@ func (q Asked) stands(ctx context.Context, s screen) bool {
 // Without it the next plan is made.
 func (q Asked) keep(ctx context.Context, s *Standing, c *lang.Campaign, state string) {
 	digest, key := q.key()
-	if digest != c.Digest {
+	mine := q.own(true)
+	if mine == nil || digest != c.Digest {
 		return // it changed since it was loaded
 	}
 	k := screen{Campaign: key, State: state, Style: q.style(), Text: s.Forms.Text, Markdown: s.Forms.Markdown, Plan: s.Plan.ID}
@@ -133,7 +137,7 @@ func (q Asked) keep(ctx context.Context, s *Standing, c *lang.Campaign, state st
 	if k.Sources, err = q.sources(ctx, c, s.Input.Observed.Sources); err != nil {
 		return
 	}
-	k.Sum = k.sum()
+	k.Sum = k.sum(mine)
 	text, err := json.Marshal(k)
 	if err != nil || os.MkdirAll(q.Cache, 0o777) != nil || s.Forms.File.Write(q.planFile()) != nil {
 		return
@@ -187,6 +191,14 @@ func (q Asked) key() (digest, key string) {
 	day := q.Now.Format("2006-01-02 -0700") // facts go stale, from one day to the next
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %d\n%s\n%s\n%s\n%t", digest, exe, info.Size(), info.ModTime().UnixNano(), day, q.Load.Dir, home, q.Refresh))
 	return digest, hex.EncodeToString(h[:])
+}
+
+// own is this user's key, nil where there is none.
+func (q Asked) own(make bool) []byte {
+	if q.Key == nil {
+		return nil
+	}
+	return q.Key(make)
 }
 
 // style is how text is shown, and to whom.

@@ -37,7 +37,7 @@ func (q Asked) Stand(ctx context.Context, c *lang.Campaign, seen *glance.Glance,
 	if simulated.Of(c, st, q.Now) != nil {
 		return nil
 	}
-	found, ok := refresh.Standing(ctx, refresh.Input{Campaign: c, State: st, Now: q.Now, Cache: q.Cache, Refresh: q.Refresh, Waiting: q.Waiting})
+	found, ok := refresh.Standing(ctx, refresh.Input{Campaign: c, State: st, Now: q.Now, Cache: q.Cache, Refresh: q.Refresh, Waiting: q.Waiting, Reads: q.Reads})
 	if !ok {
 		return nil
 	}

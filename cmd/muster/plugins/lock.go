@@ -59,3 +59,15 @@ func lockOne(ctx context.Context, l *launch.Launcher, typ string) (version strin
 	s, err := p.Schema(ctx)
 	return s.Version, err
 }
+
+// Meet asks the gate about each external provider the campaign uses, and starts
+// none.
+func (p Set) Meet(c *lang.Campaign) {
+	l := p.Launcher()
+	defer l.Close()
+	for _, typ := range externalTypes(c) {
+		if path, digest, err := l.Digest(typ); err == nil && p.Gate != nil {
+			_ = p.Gate.Start(typ, path, digest)
+		}
+	}
+}

@@ -4,8 +4,11 @@ package plugins
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,12 +47,17 @@ var Builtins = map[string]Builtin{
 type Set struct {
 	Dir    string // of the campaign
 	Logger func() hclog.Logger
-	Pin    launch.Pin // how strict .muster.lock.hcl is
+	Pin    launch.Pin  // how strict .muster.lock.hcl is
+	Gate   launch.Gate // what may be started, reached and run; nil: everything
+	// Still starts no process: of an external provider is known what was kept in
+	// Keep when it last started.
+	Still bool
+	Keep  string // folder for schemas of external providers, by digest; "" = none
 }
 
 // Launcher starts provider processes as they are needed.
 func (p Set) Launcher() *launch.Launcher {
-	return launch.New(launch.Options{Builtin: Served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin})
+	return launch.New(launch.Options{Builtin: Served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin, Gate: p.Gate})
 }
 
 // IsBuiltin reports whether a type of backend is part of this binary.
@@ -80,16 +88,65 @@ func (p Set) Schemas() (out map[string]offer.Schema, absent map[string]error) {
 	return out, absent
 }
 
-// externalSchema asks an external provider.
+// externalSchema asks an external provider, or says what is known of one that may
+// not be started.
 func (p Set) externalSchema(typ string) (offer.Schema, error) {
 	l := p.Launcher()
 	defer l.Close()
-	ctx := context.Background()
-	provider, err := l.Provider(ctx, typ)
+	path, digest, err := l.Digest(typ)
 	if err != nil {
 		return offer.Schema{}, err
 	}
-	return provider.Schema(ctx)
+	if p.Still {
+		if p.Gate != nil {
+			_ = p.Gate.Start(typ, path, digest) // so that it is told
+		}
+		return p.kept(typ, digest), nil
+	}
+	ctx := context.Background()
+	provider, err := l.Provider(ctx, typ)
+	if providers.IsWithheld(err) {
+		return p.kept(typ, digest), nil
+	}
+	if err != nil {
+		return offer.Schema{}, err
+	}
+	s, err := provider.Schema(ctx)
+	if err == nil {
+		p.keep(digest, s)
+	}
+	return s, err
+}
+
+func (p Set) schemaFile(digest string) string {
+	return filepath.Join(p.Keep, strings.TrimPrefix(digest, "sha256:")+".json")
+}
+
+// kept is the schema of a program as it was told when the program last ran, or one
+// of which nothing is known.
+func (p Set) kept(typ, digest string) offer.Schema {
+	var s offer.Schema
+	b, err := os.ReadFile(p.schemaFile(digest))
+	if p.Keep == "" || err != nil || json.Unmarshal(b, &s) != nil || s.Type != typ {
+		return offer.Schema{Type: typ, Opaque: true}
+	}
+	return s
+}
+
+// keep keeps a schema for kept. Without it less is checked.
+func (p Set) keep(digest string, s offer.Schema) {
+	b, err := json.Marshal(s)
+	if p.Keep == "" || err != nil || os.MkdirAll(p.Keep, 0o700) != nil {
+		return
+	}
+	tmp, err := os.CreateTemp(p.Keep, "schema-*")
+	if err != nil {
+		return
+	}
+	_, err = tmp.Write(b)
+	if errors.Join(err, tmp.Close()) != nil || os.Rename(tmp.Name(), p.schemaFile(digest)) != nil {
+		os.Remove(tmp.Name())
+	}
 }
 
 // Main runs the parts of muster that are processes of their own:

@@ -106,6 +106,10 @@ func (o *observer) configuration(a *ask) bool {
 
 // ask asks one backend everything, and notes why if it cannot be asked.
 func (o *observer) ask(ctx context.Context, a *ask) {
+	if o.Here && !here(a.conf.Type) {
+		o.unasked(a, "-refresh=false asks nobody")
+		return
+	}
 	defer o.announce("waiting for backend." + a.name)()
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -114,13 +118,29 @@ func (o *observer) ask(ctx context.Context, a *ask) {
 	}
 	steps := []func(context.Context, *ask) error{o.configure, o.pools, o.quotes, o.jobs, o.imported, o.look, o.preflight, o.copies}
 	for _, step := range steps {
-		if err := step(ctx, a); err != nil {
+		err := step(ctx, a)
+		if providers.IsWithheld(err) {
+			_ = o.preflight(ctx, a) // so that what it would run is withheld in one go
+			o.unasked(a, "it is not trusted yet")
+			return
+		}
+		if err != nil {
 			o.mu.Lock()
 			o.out.Observed.Unreachable[a.name] = whyNot(ctx, err)
 			o.mu.Unlock()
 			return
 		}
 	}
+}
+
+// here reports whether backends of a type are this machine and no more.
+func here(typ string) bool { return typ == localType || typ == "sim" }
+
+// unasked notes that nobody asked a backend.
+func (o *observer) unasked(a *ask, why string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.out.Observed.Unreachable[a.name], o.out.Observed.Unasked[a.name] = why, true
 }
 
 // whyNot is why a backend cannot be asked, in words.

@@ -78,6 +78,9 @@ func (o *observer) look(ctx context.Context, a *ask) error {
 		for len(rs) > 0 {
 			n := min(len(rs), verifyMax)
 			got, err := a.p.Verify(ctx, request(by, rs[:n], true))
+			if providers.IsWithheld(err) {
+				got, err = nil, nil // what may not be read is believed
+			}
 			if err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 // preflight checks that what is still to be done could run: once for all the
 // jobs that need the same, and for each volume.
 func (o *observer) preflight(ctx context.Context, a *ask) error {
-	if !o.Preflight || o.Options.Destroy || a.lang == nil {
+	if !o.Preflight || o.Options.Destroy || a.lang == nil || a.p == nil {
 		return nil
 	}
 	kinds := o.kinds(a)

@@ -15,7 +15,6 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
@@ -50,8 +49,14 @@ type Input struct {
 	Copies    bool // compare copies of the source with it
 	// Environ is where local jobs start from, for preflight; nil is os.Environ().
 	Environ []string
-	// Secrets reads a secret, to see that it can be read; nil uses site.Secret.
-	Secrets func(lang.Secret) (string, error)
+	// Here leaves every backend alone that is not this machine.
+	Here bool
+	// Secrets says why a secret of a job that is to start could not be read; nil
+	// looks at none, since secrets are read when jobs are submitted.
+	Secrets func(lang.Secret) error
+	// Reads is nil for folders that may be read, and says why another may not. What
+	// says what for; "" only asks. nil allows all.
+	Reads func(dir, what string) error
 	// Waiting is told, from any goroutine, what is waited for after 400 ms;
 	// nil tells nobody.
 	Waiting func(what string)
@@ -70,12 +75,9 @@ type Result struct {
 // Observe asks everybody at once. Whoever has not answered in askTimeout is
 // unreachable.
 func Observe(ctx context.Context, in Input) Result {
-	if in.Secrets == nil {
-		in.Secrets = site.Secret
-	}
 	o := &observer{Input: in, trees: map[string]source.Tree{}, out: Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}}}
 	o.out.Observed = planner.Observed{
-		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Outputs: map[string][]offer.Output{},
+		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Unasked: map[string]bool{}, Outputs: map[string][]offer.Output{},
 		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{}, Uncopied: map[string][]string{},
 	}
 	o.sourcesRead = make(chan struct{})
@@ -107,6 +109,7 @@ type observer struct {
 	// trees are the sources by lang.Source.Key, whole once sourcesRead is closed.
 	trees       map[string]source.Tree
 	sourcesRead chan struct{}
+	readable    []string // folders of which scripts may be read
 
 	mu  sync.Mutex
 	out Result
@@ -133,6 +136,12 @@ func (o *observer) sources(ctx context.Context) {
 		}
 	}
 	for key, s := range all {
+		if err := o.reads(s.Dir, "read the source in"); err != nil {
+			o.mu.Lock()
+			o.out.Diags.Append(diag.Diagnostic{Summary: "the source is outside the checkout", Detail: providers.WithHint(err), Subject: s.Range.Ptr()})
+			o.mu.Unlock()
+			continue
+		}
 		done := o.announce("reading the source in " + s.Dir)
 		spec := source.Of(o.Campaign, s)
 		if o.Cache != "" {
@@ -158,23 +167,25 @@ func (o *observer) sources(ctx context.Context) {
 	}
 }
 
+// reads is Reads, where there is one.
+func (o *observer) reads(dir, what string) error {
+	if o.Reads == nil {
+		return nil
+	}
+	return o.Reads(dir, what)
+}
+
 // secrets sees that every secret can be read.
 func (o *observer) secrets() {
-	seen := map[string]bool{}
+	if o.Secrets == nil {
+		return
+	}
 	for _, p := range o.Campaign.Phases {
+		if o.idle[p.Name] {
+			continue
+		}
 		for _, s := range p.Secrets {
-			if o.idle[p.Name] && len(s.Command) > 0 {
-				continue // a command may ask somebody; a phase at rest seldom needs it
-			}
-			id := s.Name + "\x00" + s.Env + "\x00" + s.File + "\x00" + strings.Join(s.Command, "\x00")
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-			done := o.announce("reading secret " + s.Name)
-			_, err := o.Secrets(s)
-			done()
-			if err != nil {
+			if err := o.Secrets(s); err != nil {
 				o.mu.Lock()
 				o.out.Observed.Secrets[s.Name] = err.Error()
 				o.mu.Unlock()

@@ -3,12 +3,12 @@ package refresh
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/planner/observed"
 )
 
@@ -23,6 +23,15 @@ var scriptEnds = []string{".sh", ".bash", ".zsh", ".csh", ".py", ".pl", ".slurm"
 // scripts reads the scripts that commands name, where this machine has them:
 // beside the campaign, in its source, in a workdir that lies here.
 func (o *observer) scripts(asks []*ask) {
+	o.readable = []string{o.Campaign.Dir}
+	may := func(dir string) {
+		if filepath.IsAbs(dir) && o.reads(dir, "") == nil {
+			o.readable = append(o.readable, dir)
+		}
+	}
+	for _, a := range asks {
+		may(a.conf.Workdir)
+	}
 	for _, p := range o.Campaign.Phases {
 		dirs := []string{o.Campaign.Dir}
 		if s := p.Source; s != nil {
@@ -30,12 +39,15 @@ func (o *observer) scripts(asks []*ask) {
 		} else if s := o.Campaign.Source; s != nil {
 			dirs = append(dirs, s.Dir)
 		}
+		for _, dir := range dirs {
+			may(dir)
+		}
 		for _, a := range asks {
 			if filepath.IsAbs(a.conf.Workdir) {
 				dirs = append(dirs, a.conf.Workdir)
 			}
 		}
-		if list := scriptsOf(p, dirs); len(list) > 0 {
+		if list := o.scriptsOf(p, dirs); len(list) > 0 {
 			o.mu.Lock()
 			if o.out.Observed.Scripts == nil {
 				o.out.Observed.Scripts = map[string][]observed.Script{}
@@ -47,7 +59,7 @@ func (o *observer) scripts(asks []*ask) {
 }
 
 // scriptsOf are the scripts that commands of a phase name, below one of the folders.
-func scriptsOf(p *lang.Phase, dirs []string) (out []observed.Script) {
+func (o *observer) scriptsOf(p *lang.Phase, dirs []string) (out []observed.Script) {
 	tried := map[string]bool{}
 	for k := range min(p.Len(), scriptCells) {
 		for _, word := range commandWords(p, k*p.Len()/min(p.Len(), scriptCells)) {
@@ -63,7 +75,7 @@ func scriptsOf(p *lang.Phase, dirs []string) (out []observed.Script) {
 				}
 			}
 			for _, path := range paths {
-				if text := scriptText(path); text != "" {
+				if text := o.scriptText(path); text != "" {
 					out = append(out, observed.Script{Name: word, Text: text})
 					break
 				}
@@ -89,11 +101,8 @@ func commandWords(p *lang.Phase, cell int) (words []string) {
 
 // scriptText is what a script does, without its lines of comment; "" if the path
 // is no script that can be read here.
-func scriptText(path string) string {
-	if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(path)
+func (o *observer) scriptText(path string) string {
+	f, err := disk.Open(path, o.readable)
 	if err != nil {
 		return ""
 	}

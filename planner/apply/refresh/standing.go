@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers/offer"
@@ -75,9 +74,6 @@ func Standing(ctx context.Context, in Input) (Result, bool) {
 	o.out = Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}, Observed: planner.Observed{
 		Refreshed: in.Refresh, Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{},
 	}}
-	if o.Secrets == nil {
-		o.Secrets = site.Secret
-	}
 	for _, p := range in.Campaign.Phases {
 		o.idle[p.Name] = true // or something of it starts, and what is said here is not used
 	}
@@ -87,10 +83,7 @@ func Standing(ctx context.Context, in Input) (Result, bool) {
 			return Result{}, false
 		}
 	}
-	var wg sync.WaitGroup
-	wg.Go(func() { o.sources(ctx) })
-	wg.Go(o.secrets)
-	wg.Wait()
+	o.sources(ctx)
 	o.sort()
 	return o.out, ctx.Err() == nil
 }

@@ -14,6 +14,12 @@ import (
 // asks anew for what is not there.
 func Kept(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backend {
 	conf := Backend(c, b, lineage)
+	if b.SecretSetup {
+		conf.Setup = ""
+	}
+	if b.SecretEnv {
+		conf.Env = nil
+	}
 	for _, pointer := range b.Sensitive {
 		conf.Config = without(conf.Config, pointer)
 	}

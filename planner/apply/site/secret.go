@@ -36,13 +36,20 @@ func Secret(s lang.Secret) (string, error) {
 	return "", errors.New("it has no source: give env, file or command")
 }
 
+// secretPath is where the file of a secret is.
+func secretPath(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~/")
+	if !ok {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	return home + "/" + rest, err
+}
+
 func secretFile(path string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		path = home + "/" + rest
+	path, err := secretPath(path)
+	if err != nil {
+		return "", err
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -74,4 +81,23 @@ func clean(b []byte) (string, error) {
 		return "", errors.New("it holds a NUL byte")
 	}
 	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// Readable says why a secret could not be read when a job is submitted: a variable
+// that is not set, or a file or a program that is not there. It reads no value of
+// a file and runs nothing.
+func Readable(s lang.Secret) error {
+	switch {
+	case s.Env != "" || len(s.Command) == 0 && s.File == "":
+		_, err := Secret(s)
+		return err
+	case s.File != "":
+		path, err := secretPath(s.File)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		return err
+	}
+	_, err := exec.LookPath(s.Command[0])
+	return err
 }

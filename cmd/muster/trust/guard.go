@@ -1,0 +1,275 @@
+package trust
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/lang/disk"
+	"github.com/muster-run/muster/providers"
+)
+
+// Env is the variable by which a user allows all items for one command: "1".
+const Env = "MUSTER_TRUST"
+
+// A Guard decides for one command. It is a launch.Gate. Any goroutine may use it.
+type Guard struct {
+	Hide func(string) string // takes sensitive values out of what is shown; nil shows all
+
+	roots []string // folders of which everything may be read
+	all   bool     // everything is allowed, and nothing remembered
+
+	mu      sync.Mutex
+	store   store
+	broken  error // why nothing can be remembered
+	key     []byte
+	trusted map[string]bool
+	granted map[string]bool // by content: allowed for this command
+	accept  bool            // what is met is granted, and noted
+	met     []Item          // granted in passing
+	left    []Item          // refused
+	seen    map[string]bool // by content: in left or met
+}
+
+// New is a guard for a campaign in a folder, with the variables of this user.
+// Whatever is wrong with the store, the guard works: then nothing is trusted.
+func New(dir string, getenv func(string) string) *Guard {
+	roots := append([]string{dir, checkout(dir, getenv("HOME"))}, disk.Roots([]string{disk.RootsEnv + "=" + getenv(disk.RootsEnv)})...)
+	g := &Guard{roots: roots, all: getenv(Env) == "1", granted: map[string]bool{}, seen: map[string]bool{}}
+	if g.store, g.broken = openStore(getenv); g.broken != nil {
+		return g
+	}
+	g.reload()
+	return g
+}
+
+func (g *Guard) reload() {
+	if g.key, g.broken = g.store.secret(); g.broken == nil && g.key != nil {
+		g.trusted, g.broken = g.store.load()
+	}
+}
+
+// Problem is why nothing can be read from the store or remembered; nil if it can.
+func (g *Guard) Problem() error { return g.broken }
+
+// checkout is the work tree of git around a folder, or the folder. A home that is
+// kept in git is no checkout of what is below it.
+func checkout(dir, home string) string {
+	for at := dir; ; {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !within(at, filepath.Clean(home)) {
+			return at
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return dir
+		}
+		at = up
+	}
+}
+
+// Allows reports whether an item is allowed, and notes it where it is not.
+func (g *Guard) Allows(it Item) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.knows(it) {
+		return true
+	}
+	if g.seen[it.content] {
+		return g.accept
+	}
+	g.seen[it.content] = true
+	if g.Hide != nil {
+		it.What = g.Hide(it.What)
+	}
+	if g.accept {
+		g.met, g.granted[it.content] = append(g.met, it), true
+		return true
+	}
+	g.left = append(g.left, it)
+	return false
+}
+
+func (g *Guard) knows(it Item) bool {
+	return g.all || g.granted[it.content] || g.key != nil && g.trusted[digest(g.key, it)]
+}
+
+// Left is what was refused since the last Trust, in the order of lists.
+func (g *Guard) Left() []Item {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return ordered(g.left)
+}
+
+func ordered(items []Item) []Item {
+	out := slices.Clone(items)
+	slices.SortStableFunc(out, func(a, b Item) int { return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind) })
+	return out
+}
+
+// Trust grants items for this command and remembers them. An error says that they
+// could not be remembered; they are granted all the same.
+func (g *Guard) Trust(items []Item, now time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, it := range items {
+		g.granted[it.content] = true
+		delete(g.seen, it.content)
+	}
+	g.left = slices.DeleteFunc(g.left, func(it Item) bool { return g.granted[it.content] })
+	if g.broken != nil {
+		return g.broken
+	}
+	if len(items) == 0 || g.all {
+		return nil
+	}
+	return g.store.add(items, now)
+}
+
+// Accept grants from now on what is met, for who has said yes beforehand.
+func (g *Guard) Accept() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.accept = true
+}
+
+// Met is what was granted in passing since Accept, in the order of lists, and
+// forgets it.
+func (g *Guard) Met() []Item {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := ordered(g.met)
+	g.met = nil
+	return out
+}
+
+// Grant allows everything for the rest of this command and remembers nothing: its
+// plan was approved.
+func (g *Guard) Grant() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.all = true
+}
+
+// Key tells this user's files from files that others put in their place. It is nil
+// where there is none and none is to be made, or can be.
+func (g *Guard) Key(make bool) []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.key == nil && make && g.broken == nil {
+		if key, err := g.store.makeSecret(); err == nil {
+			g.key = key
+		}
+	}
+	return g.key
+}
+
+// Left out is what people are told of items that were refused.
+func LeftOut(items []Item) string {
+	return "Left out: " + Summary(items) + ", not trusted yet. `muster apply` shows and asks; " + Env + "=1 allows them for this command."
+}
+
+func withheld(it Item) error {
+	return &providers.Error{Class: providers.Withheld, Summary: "it is not trusted yet", Detail: it.What, Hint: "`muster apply` shows and asks; " + Env + "=1 allows it for one command"}
+}
+
+// Start implements launch.Gate.
+func (g *Guard) Start(typ, path, digest string) error {
+	if it := OfProvider(typ, path, digest); !g.Allows(it) {
+		return withheld(it)
+	}
+	return nil
+}
+
+// Reach implements launch.Gate.
+func (g *Guard) Reach(b providers.Backend) error {
+	if it, connects := OfEndpoint(b); connects && !g.Allows(it) {
+		return withheld(it)
+	}
+	return nil
+}
+
+// Checks implements launch.Gate.
+func (g *Guard) Checks(b providers.Backend, checks []providers.Check) []providers.Check {
+	out := slices.Clone(checks)
+	for i, c := range out {
+		if len(c.Setup) > 0 && !g.Allows(ofSetup(b, c)) {
+			out[i].Setup = nil
+		}
+	}
+	return out
+}
+
+// Verify implements launch.Gate.
+func (g *Guard) Verify(b providers.Backend, r providers.VerifyRequest) (providers.VerifyRequest, error) {
+	if !r.Open {
+		return r, nil
+	}
+	if b.Type == "local" {
+		for _, o := range r.Outputs {
+			path := o.Path
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(r.Workdir, path)
+			}
+			if err := g.Reads(outer(path, r.Workdir), "backend."+b.Name+": read outputs in"); err != nil {
+				return r, err
+			}
+		}
+	}
+	r.Outputs = slices.Clone(r.Outputs)
+	for i, o := range r.Outputs {
+		r.Outputs[i].Verify = slices.DeleteFunc(slices.Clone(o.Verify), func(c providers.VerifyCheck) bool {
+			return c.Command != "" && !g.Allows(ofCheck(b, r.Workdir, c.Command))
+		})
+	}
+	return r, nil
+}
+
+// outer is the folder that is asked about for a file: the workdir, if the file
+// is in it.
+func outer(path, workdir string) string {
+	if within(filepath.Clean(workdir), path) {
+		return filepath.Clean(workdir)
+	}
+	return filepath.Dir(path)
+}
+
+// Reads is nil where files of a folder may be read: in the checkout, in a folder
+// of MUSTER_FILE_ROOTS, or in one that is trusted. What says what for; "" only asks.
+func (g *Guard) Reads(dir, what string) error {
+	_, _, err := disk.Locate(dir, g.roots)
+	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) {
+		return nil
+	}
+	it := OfFolder(dir, what)
+	if what == "" {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.knows(it) {
+			return nil
+		}
+		return withheld(it)
+	}
+	if !g.Allows(it) {
+		return withheld(it)
+	}
+	return nil
+}
+
+// State is nil where a state may be read and written: in the checkout, in a folder
+// of MUSTER_FILE_ROOTS, or where that is trusted.
+func (g *Guard) State(path string) error {
+	_, _, err := disk.Locate(path, g.roots)
+	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) {
+		return nil
+	}
+	if it := OfStore(path); !g.Allows(it) {
+		return withheld(it)
+	}
+	return nil
+}
+
+// Folder is where this user keeps what is trusted; "" where nothing can be kept.
+func (g *Guard) Folder() string { return g.store.dir }

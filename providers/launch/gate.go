@@ -1,0 +1,55 @@
+package launch
+
+import (
+	"github.com/muster-run/muster/providers"
+)
+
+// A Gate decides what may be started, reached and run for a campaign before
+// anything of it was approved. Its errors are of class providers.Withheld.
+type Gate interface {
+	// Start is asked before an external provider is started: its type, where its
+	// program lies, and "sha256:…" of that file.
+	Start(typ, path, digest string) error
+	// Reach is asked before a backend is configured, and so reached.
+	Reach(b providers.Backend) error
+	// Checks returns the checks without the setups that may not be run.
+	Checks(b providers.Backend, checks []providers.Check) []providers.Check
+	// Verify returns the request without the commands that may not be run. It is
+	// an error where its files may not be read.
+	Verify(b providers.Backend, r providers.VerifyRequest) (providers.VerifyRequest, error)
+}
+
+// open is the gate where there is none.
+type open struct{}
+
+func (open) Start(string, string, string) error { return nil }
+func (open) Reach(providers.Backend) error      { return nil }
+func (open) Checks(_ providers.Backend, checks []providers.Check) []providers.Check {
+	return checks
+}
+func (open) Verify(_ providers.Backend, r providers.VerifyRequest) (providers.VerifyRequest, error) {
+	return r, nil
+}
+
+// mayStart asks the gate about a program that is not muster's own.
+func (l *Launcher) mayStart(p Program) error {
+	if p.Source == "built-in" {
+		return nil
+	}
+	hash, err := hashFile(p.Path)
+	if err != nil {
+		return err
+	}
+	return l.opts.Gate.Start(p.Type, p.Path, hash)
+}
+
+// Digest is "sha256:…" of the program that serves a type and is not muster's
+// own, and where it lies. It is checked against the lock file, and not started.
+func (l *Launcher) Digest(typ string) (path, digest string, err error) {
+	prog, err := l.Resolve(typ)
+	if err != nil {
+		return "", "", err
+	}
+	digest, err = hashFile(prog.Path)
+	return prog.Path, digest, err
+}
