@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -373,14 +374,25 @@ type keptScreen struct {
 	Text      string          `json:"text"`
 	Markdown  string          `json:"markdown"`
 	Plan      string          `json:"plan"`
-	Sum       string          `json:"sum"` // SHA-256 of the JSON with this empty
+	Sum       string          `json:"sum"` // HMAC-SHA256 of the JSON with this empty
 }
 
-func (s keptScreen) sum() string {
+func (s keptScreen) sum(key []byte) string {
 	s.Sum = ""
 	text, _ := json.Marshal(s)
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
+	h := hmac.New(sha256.New, key)
+	h.Write(text)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// key is the key of the one who plans.
+func (e *sample) key() []byte {
+	e.t.Helper()
+	key, err := os.ReadFile(filepath.Join(filepath.Dir(e.dir), ".state", "muster", "trust", "key"))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return key
 }
 
 // mark changes what is kept of a plan so that it is known again.
@@ -392,14 +404,14 @@ func (e *sample) mark() {
 		e.t.Fatal(err)
 	}
 	var s keptScreen
-	if err := json.Unmarshal(text, &s); err != nil || s.Sum != s.sum() {
+	if err := json.Unmarshal(text, &s); err != nil || s.Sum != s.sum(e.key()) {
 		e.t.Fatalf("what is kept is not whole: %v", err)
 	}
 	if strings.Contains(string(text), "AGAIN") || strings.Contains(string(text), "hello") {
 		e.t.Errorf("what is kept holds what was read:\n%s", text)
 	}
 	s.Text, s.Markdown = s.Text+marked, s.Markdown+marked
-	s.Sum = s.sum()
+	s.Sum = s.sum(e.key())
 	if text, err = json.Marshal(s); err != nil {
 		e.t.Fatal(err)
 	}

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/contact"
 	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/state"
 )
 
 // errTrusted says that items were trusted just now: what was done without them is
@@ -45,15 +47,15 @@ func (a *app) tellLeft() {
 	}
 }
 
-// needsTrust are items without which a campaign that was approved before cannot go
-// on at all.
+// needsTrust are items that an approval of a plan does not cover: the plan shows what
+// jobs do, and not who is asked where they may run.
 var needsTrust = []trust.Kind{trust.Provider, trust.Host, trust.Backend, trust.Store}
 
 // trustLeft shows the items that were left out and asks for them. It is errTrusted
 // after a yes, nil if nothing was left out.
 func (a *app) trustLeft(f applyFlags) error {
 	left := a.guard.Left()
-	if f.once {
+	if f.once || f.saved != "" {
 		left = slices.DeleteFunc(left, func(it trust.Item) bool { return !slices.Contains(needsTrust, it.Kind) })
 	}
 	if len(left) == 0 {
@@ -68,6 +70,24 @@ func (a *app) trustLeft(f applyFlags) error {
 		return command.Failed
 	}
 	return a.askTrust(left)
+}
+
+// trustPlaces is trustLeft for the places of jobs in flight, which a command about
+// jobs has to reach.
+func (a *app) trustPlaces(c *lang.Campaign, st *state.State) error {
+	a.meetPlaces(c, st)
+	return a.trustLeft(applyFlags{saved: "-"})
+}
+
+// meetPlaces notes the places of jobs in flight that are not trusted.
+func (a *app) meetPlaces(c *lang.Campaign, st *state.State) {
+	for _, j := range st.InFlight() {
+		if at := j.Last(); at != nil {
+			if conf, err := contact.Config(c, st, at.Backend); err == nil {
+				_ = a.guard.Reach(conf)
+			}
+		}
+	}
 }
 
 // askTrust shows items and asks this user to trust them.
@@ -92,11 +112,15 @@ func (a *app) remember(items []trust.Item) {
 	}
 }
 
-// approved remembers what was met on the way to an approved plan, and lets the
-// campaign run.
-func (a *app) approved() {
-	if met := a.guard.Met(); len(met) > 0 {
-		a.notef("Trusted from now on, by -auto-approve: %s.\n%s", trust.Summary(met), trust.List(met))
+// approved remembers what was met on the way to a plan that was approved on the
+// command line, and lets the campaign run.
+func (a *app) approved(f applyFlags) {
+	met, by := a.guard.Met(), "-auto-approve"
+	if f.saved != "" {
+		met, by = append(met, a.guard.Left()...), "this plan"
+	}
+	if len(met) > 0 {
+		a.notef("Trusted from now on, by %s: %s.\n%s", by, trust.Summary(met), trust.List(met))
 		a.remember(met)
 	}
 	a.guard.Grant()

@@ -109,7 +109,7 @@ func (a *app) applyOnce(ctx context.Context, f applyFlags, file *planfile.File) 
 	if err != nil {
 		return err
 	}
-	s, err := a.store(c)
+	s, err := a.storeTo(c, true)
 	if providers.IsWithheld(err) {
 		return a.trustLeft(f)
 	}
@@ -189,6 +189,7 @@ func (a *app) restrain(ctx context.Context, w *work, session store.Session, f ap
 // nothing to do, or that the answer was no.
 func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, f applyFlags) (*work, error) {
 	a.allowSecrets(c)
+	a.meetPlaces(c, st)
 	f.secrets = true
 	w, err := a.planWith(ctx, c, st, f.planFlags)
 	if err != nil {
@@ -244,7 +245,7 @@ func (a *app) approve(p *planner.Plan, f applyFlags) error {
 
 // drive runs the engine and says how it ended.
 func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags) error {
-	a.approved()
+	a.approved(f)
 	who, host := whoami()
 	sink := a.progress(w.plan, f.json)
 	run := apply.Run
@@ -290,7 +291,7 @@ func (a *app) record(ctx context.Context, w *work, session store.Session, f appl
 	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 {
 		return nil
 	}
-	a.approved()
+	a.approved(f)
 	in := w.input
 	in.Options = planner.Options{}
 	whole, _ := planner.Make(in)

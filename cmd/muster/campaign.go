@@ -90,13 +90,16 @@ func (a *app) lookLoad(v varFlags) (*lang.Campaign, error) {
 	return c, nil
 }
 
-// store opens the campaign's state store.
-func (a *app) store(c *lang.Campaign) (store.Store, error) {
+// store opens the campaign's state store, to read it.
+func (a *app) store(c *lang.Campaign) (store.Store, error) { return a.storeTo(c, false) }
+
+// storeTo opens the campaign's state store, to write it or not.
+func (a *app) storeTo(c *lang.Campaign, write bool) (store.Store, error) {
 	path, err := statePath(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.guard.State(path); err != nil {
+	if err := a.guard.State(path, write); err != nil {
 		return nil, fmt.Errorf("open the state %s: %w", path, err)
 	}
 	who, _ := whoami()

@@ -458,7 +458,7 @@ func (r *runner) story() {
 // muster is what somebody types beside the pipeline.
 func (r *runner) muster(args ...string) (string, error) {
 	cmd := exec.Command("muster", args...)
-	cmd.Dir, cmd.Env = r.repo, append(slices.Clone(r.env), "CI=true", "MUSTER_VAR_home="+r.home)
+	cmd.Dir, cmd.Env = r.repo, append(slices.Clone(r.env), "CI=true", "MUSTER_VAR_home="+r.home, "MUSTER_FILE_ROOTS="+r.home)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

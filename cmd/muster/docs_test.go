@@ -211,7 +211,7 @@ func (s *session) copyOf(from string) string {
 // of the test's own.
 func sessionEnv(dir string) []string {
 	return []string{
-		"MUSTER_SPOOL=" + filepath.Join(dir, ".spool"), "MUSTER_QUEUE_IDLE=200ms", "MUSTER_WHO=ada", "LANG=C.UTF-8", "LC_ALL=",
+		"MUSTER_SPOOL=" + filepath.Join(dir, ".spool"), "XDG_STATE_HOME=" + filepath.Join(dir, ".state"), "MUSTER_QUEUE_IDLE=200ms", "MUSTER_WHO=ada", "LANG=C.UTF-8", "LC_ALL=",
 		"NO_COLOR=1", "CI=", "MUSTER_CLI_ARGS=", "MUSTER_NOW=", "GOFLAGS=",
 	}
 }

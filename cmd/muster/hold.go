@@ -106,10 +106,19 @@ func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (
 	var answer request.Answer
 	err := a.change(ctx, c, string(r.Verb), func(s store.Session) error {
 		w, err := a.planWith(ctx, c, s.State(), planFlags{})
+		if err == nil {
+			if err = a.trustPlaces(c, s.State()); errors.Is(err, errTrusted) {
+				w.close()
+				w, err = a.planWith(ctx, c, s.State(), planFlags{})
+			}
+		}
+		if w != nil {
+			defer w.close()
+		}
 		if err != nil {
 			return err
 		}
-		defer w.close()
+		a.guard.Grant() // this user asked for it
 		defer func() {
 			for _, text := range refresh.Mended(w.input.Observed.Findings) {
 				answer.Text += "; " + text

@@ -41,7 +41,7 @@ func (a *app) openFor(ctx context.Context, v varFlags, args []string) (*lang.Cam
 
 // change takes the lease, lets fn append events, and folds them in.
 func (a *app) change(ctx context.Context, c *lang.Campaign, purpose string, fn func(store.Session) error) error {
-	s, err := a.store(c)
+	s, err := a.storeTo(c, true)
 	if err != nil {
 		return err
 	}

@@ -79,6 +79,7 @@ func writeVariables(saved *planfile.File) (string, error) {
 func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, file *planfile.File, f applyFlags) (*work, error) {
 	f.planFlags = savedFlags(file, f.planFlags)
 	a.allowSecrets(c)
+	a.meetPlaces(c, st)
 	f.secrets = true
 	w, err := a.planWith(ctx, c, st, f.planFlags)
 	if err != nil {

@@ -24,7 +24,7 @@ func measure(dir, name string, args ...string) (run, error) {
 	var out bytes.Buffer
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
-	cmd.Env = append(os.Environ(), "NO_COLOR=1", "CI=true", "MUSTER_SPOOL="+filepath.Join(dir, "..", "spool"))
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "CI=true", "MUSTER_TRUST=1", "MUSTER_SPOOL="+filepath.Join(dir, "..", "spool"))
 	start := time.Now()
 	err := cmd.Run()
 	r := run{wall: time.Since(start)}

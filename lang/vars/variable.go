@@ -70,7 +70,7 @@ type Variable struct {
 	Digest    string // of a sensitive value, keyed by the caller; "" otherwise
 	Sensitive bool
 	Secrets   []string // of a sensitive value the texts in it, to take them out of what is shown; never stored
-	Known     bool // false only in validate, where variables may lack a value
+	Known     bool     // false only in validate, where variables may lack a value
 }
 
 // A reader gives variables and locals their values.

@@ -56,6 +56,11 @@ func (b *Backends) Reach(ctx context.Context, name string) (providers.Provider, 
 	return p, nil
 }
 
+// Config is a backend as the campaign has it, or as its state kept it.
+func Config(c *lang.Campaign, st *state.State, name string) (providers.Backend, error) {
+	return (&Backends{campaign: c, state: st}).config(name)
+}
+
 func (b *Backends) config(name string) (providers.Backend, error) {
 	if conf := b.declared(name); conf != nil {
 		return site.Backend(b.campaign, conf, b.state.Lineage), nil

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -258,11 +259,15 @@ func (g *Guard) Reads(dir, what string) error {
 	return nil
 }
 
-// State is nil where a state may be read and written: in the checkout, in a folder
-// of MUSTER_FILE_ROOTS, or where that is trusted.
-func (g *Guard) State(path string) error {
+// State is nil where a state may be read: in the checkout, in a folder of
+// MUSTER_FILE_ROOTS, or where that is trusted. Where nothing is, nothing is read;
+// to write there is another question.
+func (g *Guard) State(path string, write bool) error {
 	_, _, err := disk.Locate(path, g.roots)
 	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) {
+		return nil
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !write {
 		return nil
 	}
 	if it := OfStore(path); !g.Allows(it) {

@@ -133,11 +133,10 @@ func ofSetup(b providers.Backend, c providers.Check) Item {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		content = append(content, name+"="+env[name])
 	}
-	where := "backend." + b.Name
 	if b.Type == "local" {
 		content = append(content, named(b.Dir, c.Workdir, strings.Join(c.Setup, "\n"))...)
 	}
-	return item(Setup, where+": run "+strings.Join(c.Setup, "; "), content...)
+	return item(Setup, strings.Join(c.Setup, "; "), content...)
 }
 
 // steering are beginnings of variables by which a shell, the loader or an
@@ -154,7 +153,7 @@ func ofCheck(b providers.Backend, workdir, command string) Item {
 	if b.Type == "local" {
 		content = append(content, named(b.Dir, workdir, command)...)
 	}
-	return item(Check, "backend."+b.Name+": run "+command, content...)
+	return item(Check, command, content...)
 }
 
 // OfSecret is where a secret comes from.

@@ -25,7 +25,9 @@ func Commit(ctx context.Context, dir string) (id string, dirty bool) {
 }
 
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-C", dir}, args...)...)
+	// A folder of a checkout may look like a bare repository, whose settings name
+	// programs: git-config(1), safe.bareRepository and core.fsmonitor.
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-C", dir}, args...)...)
 	cmd.WaitDelay = time.Second
 	return cmd.Output()
 }
