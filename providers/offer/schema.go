@@ -12,7 +12,7 @@ type Schema struct {
 	Options Block
 	Can     Capabilities
 	// Opaque says that the provider was not asked: what a block of its type holds
-	// is not checked and not read.
+	// is not checked and not read. It is never said by a provider.
 	Opaque bool
 	// Profiles are the site facts shipped with the provider, by name, as HCL source.
 	Profiles map[string][]byte

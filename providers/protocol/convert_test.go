@@ -61,6 +61,9 @@ func fill(v reflect.Value, n *int) {
 			if f := v.Type().Field(i).Name; v.Type() == reflect.TypeFor[offer.Pool]() && f == "Rank" {
 				continue // it is where a pool stands in the stream of them
 			}
+			if v.Type() == reflect.TypeFor[offer.Schema]() && f == "Opaque" {
+				continue // it is said of a provider that is not asked
+			}
 			fill(v.Field(i), n)
 		}
 	default:
