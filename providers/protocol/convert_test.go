@@ -58,7 +58,8 @@ func fill(v reflect.Value, n *int) {
 			return
 		}
 		for i := range v.NumField() {
-			if f := v.Type().Field(i).Name; v.Type() == reflect.TypeFor[offer.Pool]() && f == "Rank" {
+			f := v.Type().Field(i).Name
+			if v.Type() == reflect.TypeFor[offer.Pool]() && f == "Rank" {
 				continue // it is where a pool stands in the stream of them
 			}
 			if v.Type() == reflect.TypeFor[offer.Schema]() && f == "Opaque" {
