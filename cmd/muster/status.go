@@ -82,5 +82,5 @@ func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args 
 	if o.refresh || o.watch {
 		seen = l.look(ctx, c, st)
 	}
-	return page.StatusOf(c, st, jobs, seen), func() { a.noteGone(ctx, s) }, nil
+	return page.StatusOf(c, st, jobs, seen, a.now()), func() { a.noteGone(ctx, s) }, nil
 }

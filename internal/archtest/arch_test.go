@@ -128,7 +128,7 @@ func TestWalls(t *testing.T) {
 var pure = []string{
 	"cmd/muster/chosen", "cmd/muster/page",
 	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/change", "planner/checklist", "planner/evidence", "planner/explain",
-	"planner/faster", "planner/fit", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/launches", "planner/moved", "planner/observed",
+	"planner/faster", "planner/fit", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/lateness", "planner/launches", "planner/moved", "planner/observed",
 	"planner/overflow", "planner/place", "planner/plan", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/stuck",
 	"planner/transfers",
 	"providers/failure", "providers/retry",

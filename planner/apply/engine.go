@@ -80,6 +80,7 @@ type engine struct {
 	deadline  time.Time // of a budget, when what is queued is held; zero = none ahead
 	waits     time.Time // when waits that are billed are looked at again; zero = never
 	glance    time.Time // when volumes are looked at again; no run waits for it
+	lateAt    time.Time // when late jobs were last counted
 	cancelled int
 	deletion  *deletion.Run // of outputs, by a destroy
 	rental    *rental.Run   // of machines that are given back

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/lateness"
 	"github.com/muster-run/muster/state"
 )
 
@@ -33,6 +34,7 @@ type phase struct {
 	edges    []*edge // to the phases that read its outputs
 	inputs   []*edge // by input
 
+	late    map[lateness.Mark]int // running jobs, as last counted
 	breaker brake.Breaker
 	stalled brake.Stall
 	source  string // digest of its source; "" without one

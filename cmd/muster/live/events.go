@@ -109,6 +109,8 @@ type PhaseEvent struct {
 	Held      int    `json:"held"`
 	Blocked   int    `json:"blocked"`
 	Cancelled int    `json:"cancelled"`
+	Late      int    `json:"late,omitempty"`    // of running: longer than twice what completed jobs took
+	Overdue   int    `json:"overdue,omitempty"` // longer than three times
 	Smoke     int    `json:"smoke"`
 	Gate      string `json:"gate,omitempty"`
 	Waits     string `json:"waits,omitempty"` // which ceiling keeps it from starting more

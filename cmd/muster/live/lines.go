@@ -83,7 +83,7 @@ func phaseCounts(p standing.Phase) []string {
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{p.Running, "running"}, {p.Verifying, "verifying"}, {p.Queued, "queued"}, {p.Unknown, "unknown"}, {p.Smoke, "in the smoke"}, {p.Waiting, "waiting to retry"}, {p.Failed, "failed"}, {p.Held, "held"}, {p.Blocked, "blocked"}, {p.Cancelled, "cancelled"}} {
+	}{{p.Running, "running"}, {p.Late, "late"}, {p.Overdue, "overdue"}, {p.Verifying, "verifying"}, {p.Queued, "queued"}, {p.Unknown, "unknown"}, {p.Smoke, "in the smoke"}, {p.Waiting, "waiting to retry"}, {p.Failed, "failed"}, {p.Held, "held"}, {p.Blocked, "blocked"}, {p.Cancelled, "cancelled"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/planner/advice"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/lateness"
 	"github.com/muster-run/muster/state"
 )
 
@@ -57,6 +58,7 @@ type jobReport struct {
 	Started  time.Time                  `json:"started,omitzero"`
 	Ended    time.Time                  `json:"ended,omitzero"`
 	Failures []string                   `json:"failures,omitempty"` // class of each failed attempt
+	Mark     lateness.Mark              `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of what others took
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
 }
 
@@ -81,12 +83,18 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 	for _, p := range c.Phases {
 		ph := phaseReport{Phase: p.Name, Jobs: p.Len()}
 		var ran, queued []float64
+		records := make([]*state.Job, p.Len())
+		for i := range records {
+			records[i] = st.Recalled(p.Address(i))
+		}
+		pace := lateness.Of(p, records)
 		for i := range p.Len() {
-			j := st.Recalled(p.Address(i))
+			j := records[i]
 			if j == nil || !s.Has(j.Address) {
 				continue
 			}
 			jr := jobReportOf(p, j)
+			jr.Mark, _, _ = pace.Completed(i)
 			r.Jobs = append(r.Jobs, jr)
 			r.span(jr)
 			ph.count(p, j)

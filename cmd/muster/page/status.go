@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/lateness"
 	"github.com/muster-run/muster/planner/stuck"
 	"github.com/muster-run/muster/state"
 )
@@ -55,7 +56,13 @@ type JobStatus struct {
 	Retry   time.Time `json:"retry,omitzero"` // when a waiting job is tried again
 	Start   time.Time `json:"start,omitzero"` // when a queued job will start, as its backend expects
 	Tail    []string  `json:"tail,omitempty"`
-	alike   int       // further jobs that this line of the table stands for
+	// Mark says that a job runs longer than expected ("late", "overdue"), or
+	// completed in too little time ("suspect"), by what completed jobs of its
+	// phase took: Expected, in seconds.
+	Mark     lateness.Mark `json:"mark,omitempty"`
+	Expected float64       `json:"expected_seconds,omitempty"`
+	took     time.Duration
+	alike    int // further jobs that this line of the table stands for
 }
 
 // blocked is the status of a job that has no record and waits for what will
@@ -71,13 +78,14 @@ type statusMaker struct {
 	seen   Seen
 	chosen chosen.Jobs
 	stuck  map[string]string // by address, what blocks it
+	now    time.Time
 	report Status
 }
 
 // StatusOf is how the chosen jobs stand, with what the backends say where they
 // were asked.
-func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen) Status {
-	m := statusMaker{st: st, seen: seen, chosen: jobs, stuck: stuck.Jobs(c, st)}
+func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen, now time.Time) Status {
+	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: stuck.Jobs(c, st)}
 	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
 		Unreachable: seen.Unreachable}
 	for _, f := range seen.Findings {
@@ -97,6 +105,7 @@ func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen) St
 
 func (m *statusMaker) phase(p *lang.Phase) {
 	ps := PhaseStatus{Phase: p.Name, Counts: map[string]int{}, Note: m.note(p)}
+	pace := lateness.Of(p, m.records(p))
 	for i := range p.Len() {
 		address := p.Address(i)
 		if !m.chosen.Has(address) {
@@ -105,7 +114,11 @@ func (m *statusMaker) phase(p *lang.Phase) {
 		ps.Jobs++
 		j := m.st.Job(address)
 		s := m.job(address, j)
+		s.judge(pace, i, j, m.now)
 		ps.Counts[s.Status]++
+		if s.Mark != "" {
+			ps.Counts[string(s.Mark)]++
+		}
 		if s.Status != "pending" {
 			m.list(s)
 		}
@@ -119,6 +132,45 @@ func (m *statusMaker) phase(p *lang.Phase) {
 		ps.Note = fmt.Sprintf("outputs of %s are missing", units.Count(missing, "job"))
 	}
 	m.report.Phases = append(m.report.Phases, ps)
+}
+
+// records are those of a phase's cells, nil where one has none.
+func (m *statusMaker) records(p *lang.Phase) []*state.Job {
+	out := make([]*state.Job, p.Len())
+	for i := range out {
+		out[i] = m.st.Job(p.Address(i))
+	}
+	return out
+}
+
+// judge marks a job whose time is not what was measured of others.
+func (s *JobStatus) judge(pace *lateness.Phase, cell int, j *state.Job, now time.Time) {
+	if j == nil {
+		return
+	}
+	var expected time.Duration
+	switch state.Status(s.Status) {
+	case state.Running:
+		s.Mark, expected = pace.Running(cell, s.Since, j, now)
+		s.took = now.Sub(s.Since)
+	case state.Completed:
+		s.Mark, expected, s.took = pace.Completed(cell)
+	}
+	if s.Mark != "" {
+		s.Expected = expected.Seconds()
+	}
+}
+
+// markText is "late: 2.3 × the expected 5m", "" for a job without a mark.
+func (s JobStatus) markText() string {
+	expected := time.Duration(s.Expected * float64(time.Second))
+	switch s.Mark {
+	case "":
+		return ""
+	case lateness.Suspect:
+		return fmt.Sprintf("suspect: it took %s, and %s was expected", units.FormatDuration(s.took.Round(time.Second)), units.FormatDuration(expected.Round(time.Second)))
+	}
+	return fmt.Sprintf("%s: %.1f × the expected %s", s.Mark, s.took.Seconds()/s.Expected, units.FormatDuration(expected.Round(time.Second)))
 }
 
 func (m *statusMaker) list(s JobStatus) {

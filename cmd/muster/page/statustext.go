@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/lateness"
 )
 
 // Statuses is how statuses are listed.
@@ -52,6 +53,11 @@ func phaseTable(phases []PhaseStatus, width int) string {
 				parts = append(parts, fmt.Sprintf("%d %s", n, s))
 			}
 		}
+		for _, mark := range []lateness.Mark{lateness.Late, lateness.Overdue, lateness.Suspect} {
+			if n := p.Counts[string(mark)]; n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", n, mark))
+			}
+		}
 		if p.Note != "" {
 			parts = append(parts, term.CleanLine(p.Note))
 		}
@@ -93,7 +99,7 @@ func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 	var shown []JobStatus
 	var rows [][]string
 	for _, j := range jobs {
-		if j.Status == "completed" && !every {
+		if j.Status == "completed" && j.Mark == "" && !every {
 			continue
 		}
 		if seen[j.Status]++; seen[j.Status] > shownJobs && !every {
@@ -232,7 +238,7 @@ func reasons(j JobStatus, now time.Time) (lines []string) {
 	if j.Start.After(now) {
 		start = "expected to start in " + units.FormatDuration(j.Start.Sub(now).Round(time.Second))
 	}
-	for _, line := range []string{term.Join("; ", term.Join(": ", ended, reason), start, again), tail} {
+	for _, line := range []string{term.Join("; ", term.Join(": ", ended, reason), start, again, j.markText()), tail} {
 		if line = term.CleanLine(strings.TrimSpace(line)); line != "" {
 			lines = append(lines, line)
 		}

@@ -36,6 +36,8 @@ type Phase struct {
 	Held      int
 	Blocked   int
 	Cancelled int
+	Late      int    // of those running: longer than twice what completed jobs took
+	Overdue   int    // longer than three times
 	Smoke     int    // smokes in flight
 	Gate      string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
 	Waits     string // which ceiling keeps it from starting more, in words; "" for none

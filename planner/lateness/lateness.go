@@ -1,0 +1,114 @@
+// Package lateness judges how long jobs run by how long completed jobs of their
+// phase did. It marks, and decides nothing: a job that is late may be a large one.
+package lateness
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/state"
+)
+
+// A Mark is what a time says of a job. The zero Mark is nothing.
+type Mark string
+
+// The marks.
+const (
+	Late    Mark = "late"    // it runs for more than twice its expected time
+	Overdue Mark = "overdue" // for more than three times
+	Suspect Mark = "suspect" // it completed in less than a tenth of it
+)
+
+// What the marks need: an expected time that was measured, of at least a minute.
+// Half a walltime is no measurement, and short jobs vary for any reason.
+const (
+	lateAt    = 2
+	overdueAt = 3
+	suspectAt = 0.1
+	leastTime = time.Minute
+	leastRuns = 3 // completed jobs beside the one that is judged
+)
+
+// A Phase judges the jobs of one phase.
+type Phase struct {
+	phase  *lang.Phase
+	law    *evidence.Fitted // of runtimes over the axes; nil without one
+	times  []time.Duration  // of completed jobs, by cell; 0 = none
+	seen   []time.Duration
+	median time.Duration
+}
+
+// Of judges by the records of a phase, one for each cell, nil where it has none.
+func Of(p *lang.Phase, records []*state.Job) *Phase {
+	ph := &Phase{phase: p, times: make([]time.Duration, len(records))}
+	for i, job := range records {
+		if job == nil || job.Status != state.Completed || job.Last() == nil {
+			continue
+		}
+		if d := evidence.Worked(p, job); d > 0 {
+			ph.times[i] = d
+			ph.seen = append(ph.seen, d)
+		}
+	}
+	if len(ph.seen) < leastRuns {
+		return ph
+	}
+	ph.median = forecast.Quantile(ph.seen, 0.5)
+	if law, ok := evidence.Fit(p, records); ok {
+		ph.law = &law
+	}
+	return ph
+}
+
+// Expected is how long the job of a cell takes by what was measured of others;
+// false where that is too little to say.
+func (ph *Phase) Expected(cell int) (time.Duration, bool) {
+	others := len(ph.seen)
+	if cell < len(ph.times) && ph.times[cell] > 0 {
+		others--
+	}
+	if others < leastRuns {
+		return 0, false
+	}
+	d := ph.median
+	if ph.law != nil {
+		r, ok := ph.law.Predict(cell)
+		if !ok {
+			return 0, false
+		}
+		d = r.Expected
+	}
+	return d, d >= leastTime
+}
+
+// Running judges the job of a cell that has run since a time, with what it
+// expected.
+func (ph *Phase) Running(cell int, since time.Time, job *state.Job, now time.Time) (Mark, time.Duration) {
+	expected, ok := ph.Expected(cell)
+	ran := now.Sub(since) + evidence.Before(ph.phase, job)
+	switch {
+	case !ok || since.IsZero():
+		return "", 0
+	case ran > overdueAt*expected:
+		return Overdue, expected
+	case ran > lateAt*expected:
+		return Late, expected
+	}
+	return "", expected
+}
+
+// Completed judges the job of a cell that has completed, with what it expected
+// and how long the job took.
+func (ph *Phase) Completed(cell int) (mark Mark, expected, took time.Duration) {
+	if cell >= len(ph.times) || ph.times[cell] <= 0 {
+		return "", 0, 0
+	}
+	took = ph.times[cell]
+	expected, ok := ph.Expected(cell)
+	if ok && took.Seconds() < suspectAt*expected.Seconds() {
+		return Suspect, expected, took
+	}
+	return "", expected, took
+}

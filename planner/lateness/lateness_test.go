@@ -1,0 +1,60 @@
+package lateness
+
+import (
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/state"
+)
+
+var began = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+func took(d time.Duration) *state.Job {
+	return &state.Job{Status: state.Completed, Attempts: []state.Attempt{{Started: began, Ended: began.Add(d)}}}
+}
+
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	fiveMinutes := []*state.Job{took(5 * time.Minute), took(5 * time.Minute), took(5 * time.Minute)}
+	seconds := []*state.Job{took(5 * time.Second), took(5 * time.Second), took(5 * time.Second)}
+	running := &state.Job{Status: state.Running, Attempts: []state.Attempt{{Started: began}}}
+	for _, c := range []struct {
+		name   string
+		others []*state.Job
+		ran    time.Duration
+		want   Mark
+	}{
+		{"twice the expected", fiveMinutes, 10 * time.Minute, ""},
+		{"more than twice", fiveMinutes, 10*time.Minute + 1, Late},
+		{"three times", fiveMinutes, 15 * time.Minute, Late},
+		{"more than three times", fiveMinutes, 15*time.Minute + 1, Overdue},
+		{"a clock that was set back", fiveMinutes, -time.Hour, ""},
+		{"less than a minute expected", seconds, time.Hour, ""},
+		{"two others", fiveMinutes[:2], time.Hour, ""},
+		{"nothing measured", nil, 100 * time.Hour, ""},
+	} {
+		records := append([]*state.Job{running, nil}, c.others...)
+		got, _ := Of(&lang.Phase{Name: "a", Grid: &grid.Grid{}}, records).Running(0, began, running, began.Add(c.ran))
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		others []*state.Job
+		took   time.Duration
+		want   Mark
+	}{
+		{"a tenth", fiveMinutes, 30 * time.Second, ""},
+		{"less than a tenth", fiveMinutes, 29 * time.Second, Suspect},
+		{"two others", fiveMinutes[:2], time.Second, ""},
+		{"less than a minute expected", seconds, time.Millisecond, ""},
+	} {
+		records := append([]*state.Job{took(c.took)}, c.others...)
+		if got, _, _ := Of(&lang.Phase{Name: "a", Grid: &grid.Grid{}}, records).Completed(0); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
