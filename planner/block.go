@@ -38,7 +38,7 @@ func (m *maker) block(w *work) {
 	}
 }
 
-func stuck(k Kind) bool { return k == HeldKind || k == Blocked }
+func stuck(k Kind) bool { return k == HeldKind || k == Blocked || k == Altered }
 
 // stuck names the first cells of a phase that are held or blocked.
 func (w *work) stuck() []string {

@@ -1,11 +1,13 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -86,7 +88,7 @@ func (m *maker) diff(w *work, i int, job *state.Job) (Kind, Detail) {
 	}
 	if d.From != "" {
 		switch kind {
-		case None, Continue, HeldKind, Missing, Bytes, Record:
+		case None, Continue, HeldKind, Missing, Bytes, Altered, Record:
 			kind = Move
 		}
 	}
@@ -208,6 +210,8 @@ func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 	case !w.sameRequest(i, f.Job):
 		d.Reasons = []Reason{requestChanges(w, i)}
 		return Run
+	case f.Class == failure.InputChanged && (f.Status == state.Failed || f.Status == state.Held && f.By == "muster"):
+		return Run // it has not run; what it reads is looked at again
 	case f.Status == state.Cancelled && f.Class == offer.Blocked:
 		return Run // nobody cancelled it: its turn has not come yet
 	case f.Status == state.Cancelled:
@@ -235,10 +239,20 @@ func (m *maker) diffCompleted(w *work, i int, f observed.Fact, d *Detail) Kind {
 	case stands && w.is(w.accept, i) && f.Job.Accepted != computed.String():
 		d.Reasons, _ = m.changes(w, i, f.Job)
 		d.Computed = computed
+		_, d.Seen = m.in.Observed.Altered(f.Job)
 		return Accept
 	case !m.unchanged(w, i, f.Job):
 		d.Reasons, _ = m.changes(w, i, f.Job)
 		return m.unlessHeld(w, i, d, Rerun)
+	}
+	if altered, now := m.in.Observed.Altered(f.Job); len(altered) > 0 {
+		broken := m.in.Observed.Broken(f)
+		d.Text = strings.Join(append(altered, broken...), "; ")
+		if w.is(w.accept, i) && len(broken) == 0 && !slices.ContainsFunc(now, func(o state.Output) bool { return o.Digest == "" }) {
+			d.Seen = now
+			return Accept
+		}
+		return Altered
 	}
 	if reasons := m.bytesChanged(w, i, f.Job); len(reasons) > 0 {
 		d.Reasons = reasons

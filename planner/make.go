@@ -93,6 +93,7 @@ func Make(in Input) (*Plan, diag.List) {
 		m.diffPhases()
 		m.importJobs()
 		m.rerunMissing()
+		m.touched()
 		m.narrow()
 		m.protect()
 		m.arrange()

@@ -2,10 +2,14 @@ package planner
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/change"
-	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/plan"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -66,7 +70,7 @@ func (m *maker) digestOf(in *lang.Input, g int) string {
 		}
 		digests = append(digests, d)
 	}
-	return result.InputBytes(digests)
+	return offer.InputBytes(digests)
 }
 
 // rerunMissing re-runs completed jobs whose files are gone and needed by a job
@@ -110,5 +114,23 @@ func (m *maker) need(from *work, producers []int, by string) {
 		d.Destroy = kind.Destroys()
 		from.pp.Kind[p] = kind
 		from.pp.Details[p] = d
+	}
+}
+
+// touched lists the files that somebody touched and that hold the same bytes:
+// recorded as they are now, they need not be opened by each plan to come.
+func (m *maker) touched() {
+	for _, address := range slices.Sorted(maps.Keys(m.in.Observed.Touched)) {
+		job := m.st.Jobs[address]
+		if job == nil {
+			continue
+		}
+		t := plan.Touched{Address: address}
+		for _, o := range m.in.Observed.Touched[address] {
+			if rec := observed.RecordOf(job, o.Name); rec != nil {
+				t.Outputs = append(t.Outputs, observed.As(rec, &o))
+			}
+		}
+		m.plan.Touched = append(m.plan.Touched, t)
 	}
 }

@@ -36,6 +36,7 @@ const (
 	UnknownAt = plan.UnknownAt
 	Missing   = plan.Missing
 	Bytes     = plan.Bytes
+	Altered   = plan.Altered
 	Duplicate = plan.Duplicate
 	Cancel    = plan.Cancel
 	Forget    = plan.Forget

@@ -70,6 +70,10 @@ func (m *maker) news(job *state.Job) (Kind, Detail) {
 		return Record, d
 	}
 	if f.Status == state.Completed {
+		if altered, _ := m.in.Observed.Altered(job); len(altered) > 0 {
+			d.Text = strings.Join(append(altered, m.in.Observed.Broken(f)...), "; ")
+			return Altered, d
+		}
 		if broken := m.in.Observed.Broken(f); len(broken) > 0 {
 			d.Text, d.Lacks = strings.Join(broken, "; "), observed.Lacks(broken)
 			return Missing, d

@@ -182,6 +182,25 @@ type Input struct {
 	Name  string   `json:"name"`
 	Paths []string `json:"paths"`          // absolute at the job's machine, key order
 	List  string   `json:"list,omitempty"` // file with one path a line to be written before launch; "" = none
+	// Recorded is what was recorded of these files: the job starts on no other
+	// bytes. Empty = nothing is compared.
+	Recorded []Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded is what a job recorded of an output that another job reads: of
+// Input.Paths with the same index, or of the files that match Path.
+type Recorded struct {
+	Kind    string `json:"kind,omitempty"` // "path" or "" is a file; "glob", "dir"
+	Workdir string `json:"workdir,omitempty"`
+	Path    string `json:"path,omitempty"`   // of a glob its pattern, relative to Workdir
+	Digest  string `json:"digest,omitempty"` // "" = the end of the job with Token says it
+	// Stamp is offer.Stamp of the files where the job runs, taken with the digest;
+	// 0 = the digest is taken again.
+	Stamp uint64 `json:"stamp,omitempty"`
+	// Token and Output name an output of a job on the same backend that had not
+	// ended when this one was submitted.
+	Token  string `json:"token,omitempty"`
+	Output string `json:"output,omitempty"`
 }
 
 // An Output is a file a job must leave behind.

@@ -210,6 +210,9 @@ func (j *Job) fold(i int, e Observed) {
 	for name, v := range e.Metrics {
 		put(&j.Metrics, name, v)
 	}
+	for name, v := range e.Inputs {
+		put(&j.InputBytes, name, v)
+	}
 }
 
 // follows reports whether a report of the job's last attempt moves the job to

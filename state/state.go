@@ -190,6 +190,7 @@ type Output struct {
 	Digest  string `json:"digest,omitempty"`
 	MTime   int64  `json:"mtime,omitempty"` // nanoseconds
 	Inode   uint64 `json:"inode,omitempty"`
+	CTime   int64  `json:"ctime,omitempty"` // nanoseconds; 0 = not recorded
 	Files   int    `json:"files,omitempty"`
 	Copies  []Copy `json:"copies,omitempty"` // verified copies elsewhere
 	Missing bool   `json:"missing,omitempty"`
@@ -202,6 +203,9 @@ type Copy struct {
 	Digest  string    `json:"digest"`
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds,omitempty"` // that moving it took; 0 = it was there, or not measured
+	// Stamp is what the filesystem there said of it when Digest was taken; see
+	// providers/offer, Stamp. 0 = not recorded.
+	Stamp uint64 `json:"stamp,omitempty"`
 }
 
 // A Validation is a smoke's verdict for a fingerprint in an environment class.

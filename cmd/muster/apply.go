@@ -288,7 +288,7 @@ func (a *app) stream() *live.Events {
 
 // record writes down what a refresh found; nothing is started.
 func (a *app) record(ctx context.Context, w *work, session store.Session, f applyFlags) error {
-	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 {
+	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 && len(w.input.Observed.Touched) == 0 {
 		return nil
 	}
 	a.approved(f)

@@ -46,7 +46,7 @@ func (a *app) showPlan(w *work, o planOutput) error {
 	if w.plan.BudgetBroken() {
 		return command.Budget
 	}
-	if o.detailed && (w.plan.Counts.Changes() || w.plan.RefreshOnly && w.plan.Counts.Missing > 0) {
+	if o.detailed && (w.plan.Counts.Changes() || w.plan.RefreshOnly && w.plan.Counts.Missing+w.plan.Counts.Altered > 0) {
 		return command.Changes
 	}
 	return nil

@@ -57,6 +57,9 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 	}
 	job.Retry = e.ridingRetry(f, s)
 	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })
+	for i := range job.Inputs {
+		job.Inputs[i].Recorded = e.inputRecords(f, job.Inputs[i].Name)
+	}
 	if f.asked = &shape; f.B.Can.HostQueue && (len(e.Campaign.Budgets) > 0 || f.where != nil && ledger.TariffOf(f.where).Charges()) {
 		sheet.InTime(job)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/providers"
 )
 
 // newFreight is what moves files for this run.
@@ -48,6 +49,16 @@ func (e *engine) inputPaths(f *flight, name string) []string {
 	for _, ed := range f.p.inputs {
 		if ed.In.Name == name {
 			return e.freight.Paths(&ed.Edge, f.cell, f.B.Berth, f.spot())
+		}
+	}
+	return nil
+}
+
+// inputRecords are what was recorded of an input's files where the job runs.
+func (e *engine) inputRecords(f *flight, name string) []providers.Recorded {
+	for _, ed := range f.p.inputs {
+		if ed.In.Name == name {
+			return e.freight.Recorded(&ed.Edge, f.cell, f.B.Berth, f.spot())
 		}
 	}
 	return nil

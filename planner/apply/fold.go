@@ -107,7 +107,7 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 		return
 	}
 	ev := state.Observed{Address: f.Addr, Token: f.Token, Status: state.Completed, Attempt: f.attemptOf(o, n),
-		Outputs: sheet.OutputsOf(o, f.B.Name, f.spot().Workdir), Spent: e.bill(f, o, n), At: e.Clock()}
+		Outputs: sheet.OutputsOf(o, f.B.Name, f.spot().Workdir), Inputs: o.Inputs, Spent: e.bill(f, o, n), At: e.Clock()}
 	if len(o.Metrics) > 0 {
 		ev.Metrics = make(map[string]string, len(o.Metrics))
 		for name, m := range o.Metrics {

@@ -151,6 +151,8 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 		return cells.Pending
 	case planner.HeldKind:
 		return cells.HeldAs(rec)
+	case planner.Altered:
+		return cells.Altered
 	case planner.Skipped:
 		if rec != nil && rec.Status == state.Completed {
 			return cells.SkippedDone

@@ -206,6 +206,8 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	switch {
 	case f.p == nil:
 		return
+	case o.Class == failure.InputChanged:
+		e.refuseCell(f.p, f.cell, f.smoke, o.Reason)
 	case f.smoke:
 		e.smokeFailed(f, relaunch.Text(o))
 	case f.outdated:

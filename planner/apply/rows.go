@@ -14,13 +14,16 @@ func (e *engine) applyRows() {
 	if e.halted == standing.Beyond {
 		return
 	}
+	for _, t := range e.Plan.Touched {
+		e.emit(state.OutputsSeen{Address: t.Address, Outputs: t.Outputs, At: e.Clock()})
+	}
 	for _, p := range e.phases {
 		for cell, k := range p.plan.Kind {
 			switch k {
 			case planner.Move:
 				e.move(p, int32(cell))
 			case planner.Accept:
-				e.emit(state.Accepted{Address: p.Address(cell), Result: wish.Accepted(p.plan, int32(cell)), By: e.Who, At: e.Clock()})
+				e.accept(p, int32(cell))
 			case planner.Adopt:
 				e.adoptImport(p, int32(cell))
 			case planner.Restart, planner.Cancel, planner.Rerun:
@@ -32,6 +35,18 @@ func (e *engine) applyRows() {
 		e.applyRow(&e.Plan.Loose[i])
 	}
 	e.deletion.Delete(e.Plan.Deletions)
+}
+
+// accept lets a job stand as it is: with outputs that hold other bytes than it
+// made, with a definition that it was not made by, or both.
+func (e *engine) accept(p *phase, cell int32) {
+	address, d := p.Address(int(cell)), p.plan.Details[int(cell)]
+	if len(d.Seen) > 0 {
+		e.emit(state.OutputsSeen{Address: address, Outputs: d.Seen, At: e.Clock()})
+	}
+	if len(d.Seen) == 0 || !d.Computed.IsZero() {
+		e.emit(state.Accepted{Address: address, Result: wish.Accepted(p.plan, cell), By: e.Who, At: e.Clock()})
+	}
 }
 
 // once refuses, under -once, what ends or replaces work and no flag covers.

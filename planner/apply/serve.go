@@ -144,7 +144,7 @@ func (e *engine) clearHolds(r request.Request) {
 func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who string) int {
 	n := 0
 	for c := range int32(len(p.At)) {
-		if !p.At[c].Stopped() || !covered(p.Phase, int(c)) || e.covers(p, c) {
+		if !p.At[c].Stopped() || p.At[c] == cells.Altered || !covered(p.Phase, int(c)) || e.covers(p, c) {
 			continue
 		}
 		address := p.Address(int(c))

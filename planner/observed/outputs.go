@@ -3,6 +3,8 @@ package observed
 import (
 	"cmp"
 	"fmt"
+	"github.com/muster-run/muster/planner/change"
+	"github.com/muster-run/muster/providers/offer"
 	"slices"
 	"strings"
 
@@ -27,12 +29,63 @@ func (r *Refresh) Broken(f Fact) []string {
 		}
 	}
 	for _, o := range seen {
-		if o.OK || r.copied(f.Job, o.Name) {
+		if o.OK || o.Present && altered(RecordOf(f.Job, o.Name), &o) || r.copied(f.Job, o.Name) {
 			continue
 		}
 		out = append(out, fmt.Sprintf("output %s: %s: %s", o.Name, o.Path, cmp.Or(o.Verdict, "missing")))
 	}
 	return out
+}
+
+// Altered says of which recorded outputs the bytes are others than those that
+// were recorded, and what they are now. Nil in the common case.
+func (r *Refresh) Altered(job *state.Job) (texts []string, now []state.Output) {
+	for i := range r.Outputs[job.Address] {
+		o := &r.Outputs[job.Address][i]
+		rec := RecordOf(job, o.Name)
+		if !altered(rec, o) {
+			continue
+		}
+		what := "it was " + change.Short(rec.Digest) + ", and is " + change.Short(o.Digest)
+		if o.Digest == "" {
+			what = o.Verdict
+		}
+		texts = append(texts, fmt.Sprintf("output %s: %s: %s", o.Name, o.Path, what))
+		now = append(now, As(rec, o))
+	}
+	return texts, now
+}
+
+// altered reports whether something other lies where an output was recorded.
+// What cannot be read just now is no other.
+func altered(rec *state.Output, o *offer.Output) bool {
+	if rec == nil || rec.Digest == "" || !o.Present {
+		return false
+	}
+	if o.Digest == "" {
+		return o.Size != rec.Size || o.MTime != rec.MTime
+	}
+	return o.Digest != rec.Digest
+}
+
+// As is the record of an output with what was found of it.
+func As(rec *state.Output, o *offer.Output) state.Output {
+	out := *rec
+	out.Size, out.Digest, out.MTime, out.Inode, out.CTime, out.Files, out.Missing = o.Size, o.Digest, o.MTime, o.Inode, o.CTime, o.Files, false
+	if o.Digest != rec.Digest {
+		out.Copies = nil // they are of other bytes
+	}
+	return out
+}
+
+// RecordOf is the record of an output, nil if a job has none of that name.
+func RecordOf(job *state.Job, name string) *state.Output {
+	for i := range job.Outputs {
+		if job.Outputs[i].Name == name {
+			return &job.Outputs[i]
+		}
+	}
+	return nil
 }
 
 // Asked reports whether a refresh looked at the files on a backend: what it

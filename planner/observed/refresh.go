@@ -26,6 +26,9 @@ type Refresh struct {
 	// Outputs is what a stat (or with -verify an opening) of recorded outputs
 	// found, by job address; a missing file has OK false.
 	Outputs map[string][]offer.Output
+	// Touched are recorded outputs whose bytes are as recorded though the file is
+	// not: what it is now, by job address.
+	Touched map[string][]offer.Output
 	// Uncopied names the outputs, by job address, that are broken where they were
 	// made and of which no copy is whole either.
 	Uncopied map[string][]string

@@ -6,6 +6,7 @@ type Counts struct {
 	Smoke, Retry, Resubmit, Continue, Adopt int
 	Move, Accept, Held, Blocked, Unknown    int
 	Missing, Bytes, Forget, Release, Record int
+	Altered                                 int // with outputs that hold other bytes than were recorded
 	Delete                                  int // recorded outputs
 	Selected, Total                         int
 }
@@ -64,6 +65,7 @@ func (c *Counts) addKinds(n *[kinds]int) {
 	c.Unknown += n[UnknownAt]
 	c.Missing += n[Missing]
 	c.Bytes += n[Bytes]
+	c.Altered += n[Altered]
 	c.Forget += n[Forget]
 	c.Record += n[Record]
 }

@@ -25,6 +25,7 @@ const (
 	Forget                // - forget
 	Record                // verify and record what ended while nobody looked
 	Skipped               // not selected by -target
+	Altered               // ≠ output changed
 	kinds
 )
 
@@ -32,7 +33,7 @@ const (
 var kindNames = [kinds]string{
 	None: "none", Run: "run", Rerun: "rerun", Restart: "restart", Retry: "retry", Resubmit: "resubmit", Continue: "continue", Adopt: "adopt",
 	Move: "move", Accept: "accept", HeldKind: "held", Blocked: "blocked", UnknownAt: "unknown", Missing: "missing", Bytes: "input_bytes_changed",
-	Duplicate: "duplicate", Cancel: "cancel", Forget: "forget", Record: "record", Skipped: "not_selected",
+	Duplicate: "duplicate", Cancel: "cancel", Forget: "forget", Record: "record", Skipped: "not_selected", Altered: "output_changed",
 }
 
 // String is the action's name in JSON documents; it is part of their schema.

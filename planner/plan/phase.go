@@ -74,6 +74,8 @@ type Detail struct {
 	Text    string     // class and last lines for a held job, the reason for an unknown one
 	Destroy bool       // needs approval
 	Lacks   []string   `json:",omitempty"` // names of outputs that are missing or broken
+	// Seen are outputs as they are found, of a job whose changed bytes are accepted.
+	Seen []state.Output `json:",omitempty"`
 	// Same says to submit under the token of the record's intent, which its
 	// backend surely does not have.
 	Same bool

@@ -34,6 +34,7 @@ type Plan struct {
 
 	Backends  []heads.View
 	Phases    []*PhasePlan // in campaign order
+	Touched   []Touched    // files that hold the same bytes under another stamp
 	Loose     []Row        // rows about jobs that are not wanted, and about resources
 	Transfers []transfers.Transfer
 	Deletions []Deletion
@@ -72,6 +73,19 @@ func (p *Plan) Today(phase string, cell int, backend, pool string) (d place.Deci
 // Keep gives a plan what it can be asked.
 func (p *Plan) Keep(l Live) { p.live = l }
 
+// Of are the addresses of the wanted jobs that a plan does one thing with.
+func (p *Plan) Of(kind Kind) []string {
+	var out []string
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if k == kind {
+				out = append(out, pp.Phase.Address(i))
+			}
+		}
+	}
+	return out
+}
+
 // Phase finds a phase of the plan by name.
 func (p *Plan) Phase(name string) *PhasePlan {
 	for _, pp := range p.Phases {
@@ -80,6 +94,12 @@ func (p *Plan) Phase(name string) *PhasePlan {
 		}
 	}
 	return nil
+}
+
+// Touched are outputs of a job as they are found: their bytes are as recorded.
+type Touched struct {
+	Address string
+	Outputs []state.Output
 }
 
 // A Row is an action outside the wanted cells.

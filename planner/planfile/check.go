@@ -126,7 +126,7 @@ func (c *columns) anyRecord() bool {
 // acts reports whether an action does something to its record.
 func acts(k planner.Kind) bool {
 	switch k {
-	case planner.None, planner.Continue, planner.Skipped, planner.HeldKind, planner.Blocked, planner.UnknownAt, planner.Missing, planner.Bytes:
+	case planner.None, planner.Continue, planner.Skipped, planner.HeldKind, planner.Blocked, planner.UnknownAt, planner.Missing, planner.Bytes, planner.Altered:
 		return false
 	}
 	return true

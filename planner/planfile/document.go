@@ -76,12 +76,14 @@ type Counts struct {
 	Unknown    int `json:"unknown"`
 	Missing    int `json:"missing"`
 	InputBytes int `json:"input_bytes_changed"`
-	Forget     int `json:"forget"`
-	Release    int `json:"release"`
-	Record     int `json:"record"`
-	Delete     int `json:"delete,omitempty"` // recorded outputs
-	Selected   int `json:"selected"`
-	Total      int `json:"total"`
+	// OutputBytes are jobs that were done and whose outputs hold other bytes now.
+	OutputBytes int `json:"output_changed"`
+	Forget      int `json:"forget"`
+	Release     int `json:"release"`
+	Record      int `json:"record"`
+	Delete      int `json:"delete,omitempty"` // recorded outputs
+	Selected    int `json:"selected"`
+	Total       int `json:"total"`
 }
 
 // Backend is a line about a backend.

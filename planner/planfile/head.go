@@ -95,6 +95,7 @@ type Detail struct {
 	Destroy  bool             `json:"destroy,omitempty"`
 	Same     bool             `json:"same,omitempty"`
 	Computed string           `json:"computed,omitempty"`
+	Seen     []state.Output   `json:"seen,omitempty"`
 }
 
 // A Before is an action's precondition: the record as the plan saw it.
@@ -124,7 +125,7 @@ func before(job *state.Job) Before {
 }
 
 func detail(d planner.Detail) Detail {
-	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same}
+	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen}
 	if !d.Computed.IsZero() {
 		out.Computed = d.Computed.String()
 	}
@@ -132,7 +133,7 @@ func detail(d planner.Detail) Detail {
 }
 
 func (d Detail) plan() planner.Detail {
-	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same}
+	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen}
 	out.Computed, _ = result.ParseHash(d.Computed)
 	return out
 }

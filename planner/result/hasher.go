@@ -5,7 +5,6 @@ package result
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,20 +134,4 @@ func (h *Hasher) Fingerprint(p *lang.Phase, cell int, class string) Hash {
 	buf = append(append(buf, r[:]...), class...)
 	h.buf = buf
 	return sum(buf)
-}
-
-// InputBytes is the digest over the bytes a job read through one input, from
-// the output digests of its producers in key order; "" when one is unknown.
-func InputBytes(digests []string) string {
-	if len(digests) == 1 {
-		return digests[0]
-	}
-	d := sha256.New()
-	for _, s := range digests {
-		if s == "" {
-			return ""
-		}
-		d.Write(append([]byte(s), 0))
-	}
-	return "sha256:" + hex.EncodeToString(d.Sum(nil))
 }

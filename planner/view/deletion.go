@@ -39,12 +39,15 @@ func (h Human) deletions(p *planner.Plan) string {
 
 // refreshSummary is the last word of a plan that plans nothing.
 func refreshSummary(c planner.Counts) string {
-	if c.Record+c.Missing+c.Unknown == 0 {
+	if c.Record+c.Missing+c.Altered+c.Unknown == 0 {
 		return "Nothing happened that the state does not say. Nothing is planned."
 	}
 	s := "Since the state was written: " + jobs(c.Record, "has", "have") + " moved on"
 	if c.Missing > 0 {
 		s += ", outputs of " + jobs(c.Missing, "", "") + " are missing"
+	}
+	if c.Altered > 0 {
+		s += ", outputs of " + jobs(c.Altered, "", "") + " hold other bytes"
 	}
 	if c.Unknown > 0 {
 		s += ", " + jobs(c.Unknown, "is", "are") + " unknown"

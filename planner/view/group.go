@@ -147,7 +147,7 @@ func rank(k planner.Kind) int {
 	switch k {
 	case planner.Restart, planner.Rerun, planner.Duplicate:
 		return 0
-	case planner.HeldKind, planner.UnknownAt, planner.Missing, planner.Bytes:
+	case planner.HeldKind, planner.UnknownAt, planner.Missing, planner.Bytes, planner.Altered:
 		return 1
 	case planner.None, planner.Skipped:
 		return 9

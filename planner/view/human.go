@@ -127,7 +127,7 @@ func summary(p *planner.Plan) string {
 	if p.RefreshOnly {
 		return refreshSummary(c)
 	}
-	if !c.Changes() && c.Held+c.Blocked+c.Unknown+c.Missing == 0 {
+	if !c.Changes() && c.Held+c.Blocked+c.Unknown+c.Missing+c.Altered+c.Bytes == 0 {
 		switch {
 		case p.Destroy:
 			return "Nothing to do: no job runs or waits, and muster rents nothing."
@@ -142,7 +142,7 @@ func summary(p *planner.Plan) string {
 		text string
 	}{
 		{c.Continue, "running on"}, {c.Resubmit, "to resubmit"}, {c.Adopt, "to adopt"}, {c.Move, "moved"}, {c.Accept, "accepted"}, {c.Record, "to record"},
-		{c.Held, "held"}, {c.Blocked, "blocked"}, {c.Unknown, "unknown"}, {c.Missing, "missing"}, {c.Bytes, "with changed input bytes"}, {c.Forget, "to forget"}, {c.Release, "to release"},
+		{c.Held, "held"}, {c.Blocked, "blocked"}, {c.Unknown, "unknown"}, {c.Missing, "missing"}, {c.Altered, "with changed outputs"}, {c.Bytes, "with changed input bytes"}, {c.Forget, "to forget"}, {c.Release, "to release"},
 		{c.Delete, "outputs to delete"},
 	} {
 		if more.n > 0 {
@@ -172,11 +172,21 @@ func awaiting(p *planner.Plan) (n int) {
 	return n
 }
 
+// AlteredWays says what can be done about outputs that hold other bytes than
+// their jobs made.
+func AlteredWays(jobsOf []string) string {
+	return fmt.Sprintf("The outputs of %s hold other bytes than were recorded (≠ output changed); what reads them does not start. Put the recorded files back; "+
+		"or keep the new ones: muster apply -accept='%s'; or make them again: muster apply -rerun='%s'.", jobs(len(jobsOf), "", ""), jobsOf[0], jobsOf[0])
+}
+
 // notes are what holds of the plan as a whole, and how its budgets stand.
 func (h Human) notes(p *planner.Plan) string {
 	notes := slices.Clone(p.Notes)
 	if n := p.Counts.Held - awaiting(p); n > 0 && !p.RefreshOnly && !p.Destroy {
 		notes = append(notes, fmt.Sprintf("%s: `muster explain ADDR` says why. Mend that, then `muster resume` lets go what is held.", jobs(n, "is held", "are held")))
+	}
+	if altered := p.Of(planner.Altered); len(altered) > 0 {
+		notes = append(notes, AlteredWays(altered))
 	}
 	for _, text := range p.Asks {
 		notes = append(notes, "needs a plan that is saved: "+text)

@@ -19,7 +19,7 @@ import (
 // markdownStory says what the plan does, where, for how much, until when.
 func markdownStory(b *strings.Builder, p *planner.Plan) {
 	if !p.Counts.Changes() {
-		if p.Counts.Held+p.Counts.Blocked+p.Counts.Unknown+p.Counts.Missing > 0 && !p.RefreshOnly {
+		if p.Counts.Held+p.Counts.Blocked+p.Counts.Unknown+p.Counts.Missing+p.Counts.Altered+p.Counts.Bytes > 0 && !p.RefreshOnly {
 			b.WriteString("Nothing would be started if it is applied. What is left waits: see below for what.\n\n")
 		}
 		return
@@ -233,6 +233,7 @@ func markdownDoubts(p *planner.Plan) []string {
 		{p.Counts.Held - awaiting(p), "wait for a person: failed, held or cancelled before. `muster status` says why; once that is mended, `muster resume` lets them go", markdownHeld(p)},
 		{p.Counts.Blocked, "cannot start: what is to be read will not come by itself", ""},
 		{p.Counts.Unknown, "cannot be asked about, and count as running at their ceiling", ""}, {p.Counts.Missing, "lack files that they once made", ""},
+		{p.Counts.Altered, "have outputs that hold other bytes than they made: put the files back, or plan with `-accept` or `-rerun`", ""},
 	} {
 		if c.n > 0 {
 			out = append(out, "**"+jobs(c.n, "", "")+"** "+c.what+c.why)

@@ -17,7 +17,8 @@ const (
 	NoInodes         = "no_inodes"
 	MissingModule    = "missing_module"
 	MissingFile      = "missing_file"
-	BadOutput        = "bad_output" // it ended 0, and a declared output is missing, broken or not new
+	BadOutput        = "bad_output"    // it ended 0, and a declared output is missing, broken or not new
+	InputChanged     = "input_changed" // it did not start: a file that it reads has other bytes than were recorded
 	NaN              = "nan"
 	NCCLHang         = "nccl_hang"
 	Forbidden        = "forbidden" // it printed what its watch block forbids
@@ -87,7 +88,7 @@ type Verdict struct {
 // Known lists the classes in the order of the documentation.
 func Known() []string {
 	return []string{OOMGPU, OOMHost, OOMSched, Walltime, Preempted, NodeFailure, GPULost, Transport, DiskFull,
-		NoInodes, MissingModule, MissingFile, BadOutput, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
+		NoInodes, MissingModule, MissingFile, BadOutput, InputChanged, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
 }
 
 // Is reports whether class is covered by in, a name in retry.on or scale:
@@ -107,6 +108,10 @@ func Repeats(class string) bool {
 	}
 	return true
 }
+
+// Counts reports whether a failure says something of the jobs of a phase, for
+// the breaker: a preemption does not, nor does a file that somebody changed.
+func Counts(class string) bool { return class != Preempted && class != InputChanged }
 
 // What everybody goes by who counts how the jobs of a phase fail, to stop
 // starting more of them.

@@ -201,6 +201,9 @@ type Observation struct {
 	Outputs  []Output
 	Metrics  map[string]Metric
 	Usage    *Usage
+	// Inputs are the digests (InputBytes) of inputs whose producers had not ended
+	// when the job was submitted, by name.
+	Inputs map[string]string `json:",omitempty"`
 	// Duplicate is another handle seen under the same token, "" if none.
 	Duplicate string
 	// Earlier are the ends of launches before this one, oldest first, where a
@@ -254,9 +257,13 @@ type Output struct {
 	Digest  string // "sha256:…" of the bytes; of the sorted list of file digests for a glob or a dir
 	MTime   int64  // nanoseconds
 	Inode   uint64
-	Files   int // for a glob or a dir
+	CTime   int64 `json:",omitempty"` // nanoseconds; 0 = unknown
+	Files   int   // for a glob or a dir
 	Verdict string
 	OK      bool
+	// Present says that something is there, whether or not it passes; without a
+	// digest it is no regular file.
+	Present bool `json:",omitempty"`
 }
 
 // A Metric is one number or text read from a verified output.

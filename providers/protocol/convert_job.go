@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -22,11 +24,35 @@ func requireIn(r *pb.Require) providers.Require {
 }
 
 func inputOut(i providers.Input) *pb.Input {
-	return &pb.Input{Name: i.Name, Paths: bytesOf(i.Paths), List: []byte(i.List)}
+	return &pb.Input{Name: i.Name, Paths: bytesOf(i.Paths), List: []byte(i.List), Recorded: each(i.Recorded, recordedOut)}
 }
 
 func inputIn(i *pb.Input) providers.Input {
-	return providers.Input{Name: i.Name, Paths: stringsOf(i.Paths), List: string(i.List)}
+	return providers.Input{Name: i.Name, Paths: stringsOf(i.Paths), List: string(i.List), Recorded: each(i.Recorded, recordedIn)}
+}
+
+const sha256Prefix = "sha256:"
+
+// recordedOut packs digest and stamp: an input may be a list of 100,000 files,
+// and has to fit into one message.
+func recordedOut(r providers.Recorded) *pb.Recorded {
+	out := &pb.Recorded{Kind: r.Kind, Workdir: []byte(r.Workdir), Path: []byte(r.Path), Stamp: r.Stamp, Token: text(r.Token), Output: text(r.Output)}
+	digits, ok := strings.CutPrefix(r.Digest, sha256Prefix)
+	if sum, err := hex.DecodeString(digits); ok && err == nil && hex.EncodeToString(sum) == digits {
+		out.Sha256 = sum
+	} else {
+		out.Digest = text(r.Digest)
+	}
+	return out
+}
+
+func recordedIn(r *pb.Recorded) providers.Recorded {
+	out := providers.Recorded{Kind: r.GetKind(), Workdir: string(r.GetWorkdir()), Path: string(r.GetPath()), Digest: r.GetDigest(), Stamp: r.GetStamp(),
+		Token: r.GetToken(), Output: r.GetOutput()}
+	if sum := r.GetSha256(); len(sum) > 0 {
+		out.Digest = sha256Prefix + hex.EncodeToString(sum)
+	}
+	return out
 }
 
 func outputOut(o providers.Output) *pb.Output {

@@ -14,7 +14,7 @@ func observationOut(o offer.Observation) *pb.Observation {
 		Token: text(o.Token), Presence: int32(o.Presence), Handle: text(o.Handle), Status: string(o.Status), Attempt: int64(o.Attempt),
 		Signal: text(o.Signal), Class: text(o.Class), Started: nanos(o.Started), Ended: nanos(o.Ended), Pool: text(o.Pool), Node: text(o.Node),
 		Gpus: texts(o.GPUs), Reason: text(o.Reason), Tail: texts(o.Tail), Expected: nanos(o.Expected),
-		Outputs: each(o.Outputs, foundOut), Usage: usageOut(o.Usage), Duplicate: text(o.Duplicate), Earlier: each(o.Earlier, observationOut),
+		Outputs: each(o.Outputs, foundOut), Usage: usageOut(o.Usage), Duplicate: text(o.Duplicate), Inputs: mapOf(o.Inputs, text), Earlier: each(o.Earlier, observationOut),
 		Metrics: mapOf(o.Metrics, func(m offer.Metric) *pb.MetricFound {
 			return &pb.MetricFound{Text: text(m.Text), Error: text(m.Error)}
 		}),
@@ -31,7 +31,7 @@ func observationIn(o *pb.Observation) offer.Observation {
 		Token: o.Token, Presence: offer.Presence(o.Presence), Handle: o.Handle, Status: offer.Status(o.Status), Attempt: int(o.Attempt),
 		Signal: o.Signal, Class: o.Class, Started: instant(o.Started), Ended: instant(o.Ended), Pool: o.Pool, Node: o.Node,
 		GPUs: o.Gpus, Reason: o.Reason, Tail: o.Tail, Expected: instant(o.Expected),
-		Outputs: each(o.Outputs, foundIn), Usage: usageIn(o.Usage), Duplicate: o.Duplicate, Earlier: each(o.Earlier, observationIn),
+		Outputs: each(o.Outputs, foundIn), Usage: usageIn(o.Usage), Duplicate: o.Duplicate, Inputs: o.Inputs, Earlier: each(o.Earlier, observationIn),
 		Metrics: mapOf(o.Metrics, func(m *pb.MetricFound) offer.Metric {
 			return offer.Metric{Text: m.GetText(), Error: m.GetError()}
 		}),
@@ -46,14 +46,14 @@ func observationIn(o *pb.Observation) offer.Observation {
 func foundOut(o offer.Output) *pb.OutputFound {
 	return &pb.OutputFound{
 		Name: text(o.Name), Path: []byte(o.Path), Size: o.Size, Digest: o.Digest, Mtime: o.MTime, Inode: o.Inode,
-		Files: int64(o.Files), Verdict: text(o.Verdict), Ok: o.OK,
+		Files: int64(o.Files), Verdict: text(o.Verdict), Ok: o.OK, Ctime: o.CTime, Present: o.Present,
 	}
 }
 
 func foundIn(o *pb.OutputFound) offer.Output {
 	return offer.Output{
 		Name: o.Name, Path: string(o.Path), Size: o.Size, Digest: o.Digest, MTime: o.Mtime, Inode: o.Inode,
-		Files: int(o.Files), Verdict: o.Verdict, OK: o.Ok,
+		Files: int(o.Files), Verdict: o.Verdict, OK: o.Ok, CTime: o.Ctime, Present: o.Present,
 	}
 }
 

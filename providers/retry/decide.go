@@ -25,6 +25,7 @@ const (
 	Failed     Reason = "a failure block of the campaign fails it"
 	UsedUp     Reason = "its launches are used up"
 	NoProgress Reason = "no checkpoint has moved, so it is not started again"
+	OtherInput Reason = "a file that it reads is not the one that was recorded"
 	TooSmall   Reason = "the next attempt needs more than there is"
 )
 
@@ -40,6 +41,8 @@ type Next struct {
 // gives at most so much.
 func (p Policy) After(f Failure, s offer.Shape, most Bound) Next {
 	switch {
+	case f.Class == failure.InputChanged:
+		return Next{Why: OtherInput} // it would find the same again
 	case f.Action == "hold":
 		return Next{Why: Held}
 	case f.Action == "fail":

@@ -9,8 +9,8 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 24 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 6 && fields[state.Output]() == 11 &&
-	fields[state.Copy]() == 5 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 11
+var known = fields[state.Job]() == 24 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 12
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -120,6 +120,7 @@ func (w *text) output(o *state.Output) {
 	if o.Inode != 0 {
 		w.b = strconv.AppendUint(append(w.b, `,"inode":`...), o.Inode, 10)
 	}
+	w.integer(`,"ctime":`, o.CTime)
 	w.integer(`,"files":`, int64(o.Files))
 	each(w, `,"copies":`, o.Copies, (*text).copy)
 	w.flag(`,"missing":`, o.Missing)
@@ -138,6 +139,9 @@ func (w *text) copy(c *state.Copy) {
 	if c.Seconds != 0 {
 		w.lit(`,"seconds":`)
 		w.float(c.Seconds)
+	}
+	if c.Stamp != 0 {
+		w.b = strconv.AppendUint(append(w.b, `,"stamp":`...), c.Stamp, 10)
 	}
 	w.lit("}")
 }
@@ -195,6 +199,7 @@ func (w *text) observed(e *state.Observed) {
 	w.attempt(&e.Attempt)
 	each(w, `,"outputs":`, e.Outputs, (*text).output)
 	w.dict(`,"metrics":`, e.Metrics)
+	w.dict(`,"inputs":`, e.Inputs)
 	w.field(`,"reason":`, e.Reason)
 	w.at(`,"retry":`, e.Retry)
 	w.field(`,"short":`, e.Short)

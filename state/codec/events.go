@@ -57,6 +57,8 @@ func (p *scan) observed(e *state.Observed) {
 			e.Outputs = p.outs()
 		case "metrics":
 			e.Metrics = p.dict()
+		case "inputs":
+			e.Inputs = p.dict()
 		case "reason":
 			e.Reason = p.str()
 		case "retry":

@@ -188,6 +188,8 @@ func (p *scan) output(o *state.Output) {
 			o.MTime = p.integer()
 		case "inode":
 			o.Inode = p.natural()
+		case "ctime":
+			o.CTime = p.integer()
 		case "files":
 			o.Files = int(p.integer())
 		case "missing":
@@ -217,6 +219,8 @@ func (p *scan) copy(c *state.Copy) {
 			c.At = p.time()
 		case "seconds":
 			c.Seconds = p.float()
+		case "stamp":
+			c.Stamp = p.natural()
 		default:
 			p.bad = true
 		}

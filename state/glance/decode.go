@@ -275,7 +275,7 @@ func (r *reader) inputs() map[string]string {
 
 func (r *reader) output(o *state.Output) {
 	o.Name, o.Backend, o.Workdir, o.Path = r.word(), r.word(), r.word(), r.text()
-	o.Size, o.MTime, o.Inode = r.integer(), r.integer(), r.number()
+	o.Size, o.MTime, o.Inode, o.CTime = r.integer(), r.integer(), r.number(), r.integer()
 	if r.digests {
 		o.Digest = r.text()
 	}

@@ -23,7 +23,7 @@ import (
 //	the parts, of all other jobs: how many, and outputs of them all, and a row a job, by key
 //
 // Before each part stands its length. Texts that many rows share are words, and stand in a row by their number.
-const mark = "muster glance 3\n"
+const mark = "muster glance 4\n"
 
 const bodyAt = len(mark) + 4 // after mark and checksum
 
@@ -173,6 +173,7 @@ func (w *writer) output(o *state.Output) {
 	w.integer(o.Size)
 	w.integer(o.MTime)
 	w.number(o.Inode)
+	w.integer(o.CTime)
 	if w.digests {
 		w.text(o.Digest)
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/remarks"
+	"github.com/muster-run/muster/planner/view"
 )
 
 // Ending is the last words of a run, of the plan saved in a file or of one made
 // for it (""): how it ended, and the results; after a destroy what is billed on
 // at the backends, since no plan ends it.
 func Ending(p *planner.Plan, o standing.Outcome, saved string, backends []*lang.Backend, width int) string {
-	text := conclusion(o, missingFiles(p), saved)
+	text := conclusion(o, p.Of(planner.Missing), p.Of(planner.Altered), saved)
 	if p.Destroy && o.Stopped == standing.None {
 		text = term.Join("\n", strings.TrimSuffix(destroyed(o), "\n"), remarks.NotOurs(backends)) + "\n"
 	}
@@ -44,23 +45,9 @@ func destroyed(o standing.Outcome) string {
 	return text + ".\n"
 }
 
-// missingFiles are the jobs that were done and whose outputs are gone: the
-// plan has nothing to do about them.
-func missingFiles(p *planner.Plan) []string {
-	var out []string
-	for _, pp := range p.Phases {
-		for i, k := range pp.Kind {
-			if k == planner.Missing {
-				out = append(out, pp.Phase.Address(i))
-			}
-		}
-	}
-	return out
-}
-
 // conclusion is the last word of a run. A saved plan that has not come to its end
 // is carried on with by its file: what was approved stays approved.
-func conclusion(o standing.Outcome, missing []string, saved string) string {
+func conclusion(o standing.Outcome, missing, altered []string, saved string) string {
 	var b strings.Builder
 	again := "muster apply"
 	if saved != "" {
@@ -70,11 +57,14 @@ func conclusion(o standing.Outcome, missing []string, saved string) string {
 	if head == "Done" && len(missing) > 0 {
 		head = "Done, but for files that are gone"
 	}
+	if head == "Done" && o.Altered > 0 {
+		head = "Done, but for outputs that changed"
+	}
 	fmt.Fprintf(&b, "%s: %d of %d jobs done and verified", head, o.Done, o.Total)
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.Left, "left"}} {
+	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Altered, "with changed outputs"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.Left, "left"}} {
 		if c.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", c.n, c.word)
 		}
@@ -82,6 +72,9 @@ func conclusion(o standing.Outcome, missing []string, saved string) string {
 	b.WriteString(".\n")
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, "Outputs of %s are not there any more (? missing). To make them again:\n\n    muster apply -rerun='%s'\n", units.Count(len(missing), "job"), missing[0])
+	}
+	if len(altered) > 0 {
+		b.WriteString(view.AlteredWays(altered) + "\n")
 	}
 	if o.Why != "" {
 		fmt.Fprintf(&b, "%s\n", diag.Sentence(o.Why))
@@ -106,6 +99,8 @@ func conclusion(o standing.Outcome, missing []string, saved string) string {
 	case o.Stopped == standing.None && o.Smoke != "":
 		fmt.Fprintf(&b, "To see why: muster status, muster logs -smoke '%s'. When that is mended, so that it runs again:\n\n    muster resume\n    muster apply\n\n"+
 			"or, where it may pass on your word, instead of resume:\n\n    muster override -reason=TEXT PHASE\n", o.Smoke)
+	case o.Stopped == standing.None && o.Held+o.Failed+o.Cancelled == 0 && o.Altered > 0:
+		// what can be done stands above
 	case o.Stopped == standing.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
 		b.WriteString("To see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n")
 	}

@@ -23,6 +23,7 @@ const (
 	Cancelled
 	Unknown // in flight, and its backend cannot be asked
 	Ending  // being cancelled
+	Altered // done, and an output holds other bytes than were recorded
 	statuses
 )
 

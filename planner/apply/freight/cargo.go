@@ -222,7 +222,7 @@ func (fr *Freight) transfer(l *lane, c *cargo) {
 			if copied.Sent {
 				seconds = fr.Now().Sub(began).Seconds()
 			}
-			fr.noteCopy(address, c, copied.Path, seconds)
+			fr.noteCopy(address, c, copied, seconds)
 			fr.delivered(c)
 		})
 	}
@@ -253,19 +253,21 @@ func aside(out state.Output, c *cargo) string {
 
 // noteCopy records a verified copy, unless it is known, and how long moving it
 // took.
-func (fr *Freight) noteCopy(address string, c *cargo, path string, seconds float64) {
+func (fr *Freight) noteCopy(address string, c *cargo, copied haul.Copied, seconds float64) {
 	out := *OutputNamed(fr.State.Jobs[address], c.output)
 	name := c.to.Name()
 	kept := make([]state.Copy, 0, len(out.Copies)+1)
 	for _, o := range out.Copies {
-		if o.Backend == name && o.Path == path && o.Digest == out.Digest {
+		if o.Backend == name && o.Path == copied.Path && o.Digest == out.Digest && o.Stamp == copied.Stamp {
 			return
 		}
 		if o.Backend != name {
 			kept = append(kept, o)
+		} else if o.Path == copied.Path && o.Digest == out.Digest {
+			seconds = max(seconds, o.Seconds) // it was touched, and not moved again
 		}
 	}
-	out.Copies = append(kept, state.Copy{Backend: name, Path: path, Digest: out.Digest, At: fr.Now(), Seconds: max(seconds, 0)})
+	out.Copies = append(kept, state.Copy{Backend: name, Path: copied.Path, Digest: out.Digest, At: fr.Now(), Seconds: max(seconds, 0), Stamp: copied.Stamp})
 	fr.Emit(state.OutputsSeen{Address: address, Outputs: []state.Output{out}, At: fr.Now()})
 }
 

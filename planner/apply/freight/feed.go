@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
-	hashes "github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -44,10 +44,11 @@ type fed struct {
 	at      site.Spot
 	b       *Berth
 	paths   []string
-	known   bool   // paths are
-	here    bool   // its files are
-	missing int    // cargoes that have yet to arrive
-	broken  *cargo // one that does not
+	known   bool                 // paths are
+	records []providers.Recorded // nil: to be worked out
+	here    bool                 // its files are
+	missing int                  // cargoes that have yet to arrive
+	broken  *cargo               // one that does not
 	asking  bool
 	parked  []int32 // cells that wait; -1-cell for a smoke
 }
@@ -101,6 +102,64 @@ func (fr *Freight) outputPath(ed *Edge, producer int32, at site.Spot) string {
 	return haul.Absolute(at.Workdir, ed.In.From.OutputPath(int(producer), ed.In.Output, lang.Run))
 }
 
+// Recorded is what was recorded of the files that a cell reads through an edge,
+// as they are where it runs. What is made by a job that is still to end is named
+// by that job's token.
+func (fr *Freight) Recorded(ed *Edge, cell int32, b *Berth, at site.Spot) []providers.Recorded {
+	g := ed.In.GroupOf(int(cell))
+	members := ed.In.Members(g)
+	keep := len(members) >= keepPaths && !fr.HandsOver
+	if keep {
+		if k := ed.facts[feedAt{int32(g), at.Files()}]; k != nil && k.records != nil {
+			return k.records
+		}
+	}
+	kind := lang.File
+	if out := sheet.OutputOf(ed.In.From, ed.In.Output, -1); out != nil {
+		kind = out.Kind
+	}
+	records := make([]providers.Recorded, 0, len(members))
+	for _, m := range members {
+		r := fr.recorded(ed, int32(m), at)
+		if kind != lang.File {
+			r.Kind = string(kind)
+		}
+		if kind != lang.Glob {
+			r.Workdir, r.Path = "", "" // the path is in the list
+		}
+		records = append(records, r)
+	}
+	if keep {
+		feed(ed, int32(g), b, at).records = records
+	}
+	return records
+}
+
+func (fr *Freight) recorded(ed *Edge, producer int32, at site.Spot) (r providers.Recorded) {
+	rec := fr.State.Jobs[ed.In.From.Address(int(producer))]
+	if rec == nil {
+		return r
+	}
+	if rec.Status != state.Completed {
+		if a := rec.Last(); a != nil {
+			r.Token, r.Output = line.Stem(a.Token), ed.In.Output
+		}
+		return r
+	}
+	o := OutputNamed(rec, ed.In.Output)
+	if o == nil || o.Digest == "" {
+		return r
+	}
+	r.Digest, r.Workdir, r.Path = o.Digest, at.Workdir, o.Path
+	for _, s := range fr.origins(rec, o) {
+		if s.spot.Sees(at) {
+			r.Stamp, r.Workdir, r.Path = s.stamp, s.workdir, s.path
+			break
+		}
+	}
+	return r
+}
+
 // OutputNamed is an output of a record, nil if it has none of that name.
 func OutputNamed(rec *state.Job, name string) *state.Output {
 	for i := range rec.Outputs {
@@ -138,7 +197,7 @@ func (fr *Freight) groupBytes(ed *Edge, g int) string {
 			}
 		}
 	}
-	return hashes.InputBytes(digests)
+	return offer.InputBytes(digests)
 }
 
 // Found reports whether all that a cell reads through an edge is known to be

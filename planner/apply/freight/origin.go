@@ -41,6 +41,7 @@ type origin struct {
 	spot    site.Spot
 	workdir string
 	path    string
+	stamp   uint64 // of its files there
 }
 
 // away reports whether the host that has it has not said yet what it is: where
@@ -62,7 +63,8 @@ func (fr *Freight) origins(rec *state.Job, o *state.Output) (out []origin) {
 		pool = a.Pool
 	}
 	if b := fr.At(o.Backend, pool); b != nil && !o.Missing {
-		s := origin{b: b, pool: pool, spot: b.Spot(pool), workdir: site.AtHome(o.Workdir, b.Offers, pool), path: o.Path}
+		s := origin{b: b, pool: pool, spot: b.Spot(pool), workdir: site.AtHome(o.Workdir, b.Offers, pool), path: o.Path,
+			stamp: offer.Stamp(o.Inode, o.Size, o.MTime, o.CTime)}
 		if o.Workdir == "" {
 			s.workdir = s.spot.Workdir
 		}
@@ -73,7 +75,7 @@ func (fr *Freight) origins(rec *state.Job, o *state.Output) (out []origin) {
 		name, pool := providers.CutAt(c.Backend)
 		if b := fr.At(name, pool); b != nil && c.Digest == o.Digest {
 			spot := b.Spot(pool)
-			out = append(out, origin{b: b, pool: pool, spot: spot, workdir: spot.Workdir, path: c.Path})
+			out = append(out, origin{b: b, pool: pool, spot: spot, workdir: spot.Workdir, path: c.Path, stamp: c.Stamp})
 		}
 	}
 	return out

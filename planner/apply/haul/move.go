@@ -40,8 +40,9 @@ const outside = ".muster/moved"
 
 // A Copied is what became of a freight.
 type Copied struct {
-	Path string // relative to the workdir it went to
-	Sent bool   // it was not there already
+	Path  string // relative to the workdir it went to
+	Sent  bool   // it was not there already
+	Stamp uint64 // of its files there; see offer.Stamp
 }
 
 // Move copies a freight and checks what arrived. What is there already and right
@@ -53,7 +54,7 @@ func Move(ctx context.Context, from, to End, f Freight) (Copied, error) {
 		return Copied{}, fmt.Errorf("look at %s: %w", copied, err)
 	}
 	if there.is(f.Output) {
-		return Copied{Path: copied}, nil
+		return Copied{Path: copied, Stamp: there.Stamp}, nil
 	}
 	if there.OK && f.Aside != "" {
 		if err := setAside(ctx, to, f, copied); err != nil {
@@ -72,7 +73,7 @@ func Move(ctx context.Context, from, to End, f Freight) (Copied, error) {
 	if there, err = look(ctx, to, f, copied); err != nil {
 		return Copied{}, fmt.Errorf("verify the copy: %w", err)
 	}
-	return Copied{copied, true}, compare(there, f.Output)
+	return Copied{copied, true, there.Stamp}, compare(there, f.Output)
 }
 
 // Lies reports whether a freight is where it would go, and right, so that
@@ -101,13 +102,14 @@ func look(ctx context.Context, to End, f Freight, copied string) (out seen, err 
 	if len(got) != 1 {
 		return out, errors.New("the backend gave no verdict")
 	}
-	return seen{OK: got[0].OK, Digest: got[0].Digest, Verdict: got[0].Verdict}, nil
+	return seen{OK: got[0].OK, Digest: got[0].Digest, Verdict: got[0].Verdict, Stamp: got[0].Stamp()}, nil
 }
 
 type seen struct {
 	OK      bool
 	Digest  string
 	Verdict string
+	Stamp   uint64
 }
 
 func (s seen) is(o state.Output) bool { return s.OK && s.Digest == o.Digest && s.Digest != "" }

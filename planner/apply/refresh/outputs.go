@@ -131,7 +131,8 @@ func (o *observer) differing(ctx context.Context, a *ask) ([]recorded, error) {
 }
 
 func alike(o *state.Output, got offer.Output) bool {
-	return got.OK && got.Size == o.Size && got.MTime == o.MTime && got.Inode == o.Inode && got.Files == o.Files
+	return got.OK && got.Size == o.Size && got.MTime == o.MTime && got.Inode == o.Inode && got.Files == o.Files &&
+		(o.CTime == 0 || got.CTime == 0 || got.CTime == o.CTime)
 }
 
 func workdirOf(o *state.Output, a *ask) string {
@@ -215,15 +216,26 @@ func request(at [2]string, rs []recorded, open bool) providers.VerifyRequest {
 // report keeps what is broken, and what holds other bytes than recorded.
 func (o *observer) report(r recorded, got offer.Output) {
 	if got.OK && (got.Digest == "" || got.Digest == r.out.Digest || r.out.Digest == "") {
+		if got.Digest != "" && got.Digest == r.out.Digest && (!alike(r.out, got) || r.out.CTime != got.CTime) {
+			o.mu.Lock()
+			o.out.Observed.Touched[r.address] = append(o.out.Observed.Touched[r.address], named(r, got))
+			o.mu.Unlock()
+		}
 		return
 	}
+	got = named(r, got)
+	o.mu.Lock()
+	o.out.Observed.Outputs[r.address] = append(o.out.Observed.Outputs[r.address], got)
+	o.mu.Unlock()
+}
+
+// named says of what was found which output it is.
+func named(r recorded, got offer.Output) offer.Output {
 	if got.Name == "" {
 		got.Name = r.out.Name
 	}
 	if got.Path == "" {
 		got.Path = r.out.Path
 	}
-	o.mu.Lock()
-	o.out.Observed.Outputs[r.address] = append(o.out.Observed.Outputs[r.address], got)
-	o.mu.Unlock()
+	return got
 }

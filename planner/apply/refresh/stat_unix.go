@@ -26,7 +26,8 @@ func (l *looker) unchanged(workdir string, o *state.Output) bool {
 	if !l.stat(workdir, o.Path, &st) {
 		return false
 	}
-	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == o.Size && unix.TimespecToNsec(st.Mtim) == o.MTime && uint64(st.Ino) == o.Inode
+	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == o.Size && unix.TimespecToNsec(st.Mtim) == o.MTime && uint64(st.Ino) == o.Inode &&
+		(o.CTime == 0 || unix.TimespecToNsec(st.Ctim) == o.CTime)
 }
 
 func (l *looker) stat(workdir, path string, st *unix.Stat_t) bool {

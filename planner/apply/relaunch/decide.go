@@ -34,6 +34,9 @@ type Case struct {
 
 // Decide is what follows.
 func Decide(c Case, catalogue []lang.Failure) Action {
+	if c.Class == failure.InputChanged {
+		return Hold // it has not run, and would find the same again
+	}
 	if c.Smoke {
 		return Fail
 	}

@@ -52,7 +52,7 @@ func OutputsOf(o *offer.Observation, backend, workdir string) []state.Output {
 	out := make([]state.Output, len(o.Outputs))
 	for i, v := range o.Outputs {
 		out[i] = state.Output{Name: v.Name, Backend: backend, Path: v.Path, Workdir: workdir, Size: v.Size,
-			Digest: v.Digest, MTime: v.MTime, Inode: v.Inode, Files: v.Files}
+			Digest: v.Digest, MTime: v.MTime, Inode: v.Inode, CTime: v.CTime, Files: v.Files}
 	}
 	return out
 }

@@ -36,6 +36,7 @@ type Outcome struct {
 	Held      int
 	LetGo     int // of the held: held when the plan was made, and by nothing any more
 	Blocked   int // wait for something failed or held
+	Altered   int // done, and an output holds other bytes now
 	Unknown   int // their backend cannot be asked
 	Running   int
 	Queued    int    // handed over, and will start by themselves unless a hold is set
@@ -72,6 +73,7 @@ func Count(phases []*cells.Node) Outcome {
 		o.Failed += c[cells.Failed]
 		o.Held += c[cells.Held]
 		o.Unknown += c[cells.Unknown]
+		o.Altered += c[cells.Altered]
 		o.Running += c[cells.Running] + c[cells.Verifying] + c[cells.Ending]
 		o.Queued += c[cells.Queued] + c[cells.Submitting]
 		o.Cancelled += c[cells.Cancelled]

@@ -64,10 +64,10 @@ func (c *Count) Well(p Policy) (trip *Trip, warning string) {
 	return c.share(p, most)
 }
 
-// Failed counts a job that failed for good; a preemption is somebody else's
-// doing, and counts for nothing. A warning says that the end is near.
+// Failed counts a job that failed for good. What is somebody else's doing counts
+// for nothing (failure.Counts). A warning says that the end is near.
 func (c *Count) Failed(p Policy, f Failure) (trip *Trip, warning string) {
-	if f.Class == failure.Preempted {
+	if !failure.Counts(f.Class) {
 		return nil, ""
 	}
 	if c.Causes == nil {

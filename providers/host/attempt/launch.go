@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/cgroup"
 )
@@ -16,4 +17,8 @@ type Launch struct {
 	Checkpoint int64        `json:"ckpt,omitempty"`
 	Cgroup     cgroup.Group `json:"cgroup,omitempty"`
 	Cancelled  bool         `json:"cancelled,omitempty"`
+	// Late are the inputs whose digests the job's own specification has not, and
+	// Digests what came of them.
+	Late    []providers.Input `json:"late,omitempty"`
+	Digests map[string]string `json:"digests,omitempty"`
 }

@@ -97,6 +97,8 @@ func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
 func StartClass(err error) string {
 	var gone *Missing
 	switch {
+	case IsChangedInput(err):
+		return failure.InputChanged
 	case errors.As(err, &gone), errors.Is(err, os.ErrNotExist):
 		return failure.MissingFile
 	case NoSpace(err):

@@ -12,7 +12,7 @@ import (
 // count enters a job that ended for good.
 func (q *queue) count(j *job, v failure.Verdict) {
 	b, policy := q.breakerOf(j), breaker.Policy(j.spec.Breaker)
-	if b == nil || v.Class == failure.Preempted {
+	if b == nil || !failure.Counts(v.Class) {
 		return
 	}
 	var trip *breaker.Trip

@@ -40,8 +40,27 @@ func (q *queue) compact() {
 	q.tell.ring()
 }
 
-// forget drops tokens of long ago, the oldest first.
+// awaitedFor is how long, in seconds, a job may still be submitted that comes
+// after one that has ended and was acknowledged.
+const awaitedFor = 3600
+
+// forget drops tokens of long ago, the oldest first, and outputs that no job
+// waits for any more.
 func (q *queue) forget() {
+	awaited := map[string]bool{}
+	for _, j := range q.jobs {
+		if !j.over() {
+			for _, t := range j.spec.After {
+				awaited[t] = true
+			}
+		}
+	}
+	for t, g := range q.graves {
+		if g.Outputs != nil && !awaited[t] && g.Ended < time.Now().Unix()-awaitedFor {
+			g.Outputs = nil
+			q.graves[t] = g
+		}
+	}
 	if len(q.graves) <= minDead {
 		return
 	}

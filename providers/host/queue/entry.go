@@ -110,6 +110,8 @@ type grave struct {
 	Exit    *int         `json:"exit,omitempty"`
 	Class   string       `json:"class,omitempty"`
 	Ended   int64        `json:"ended"` // Unix seconds
+	// Outputs are what jobs that come after it must find.
+	Outputs []offer.Output `json:"outputs,omitempty"`
 }
 
 type breakerEntry struct {

@@ -32,6 +32,9 @@ func (q *queue) notStarted(s *start) {
 	}
 	c := q.newCheck(j)
 	class := attempt.StartClass(s.err)
+	if j.expired {
+		class = failure.Walltime // its inputs took that long to read
+	}
 	c.Obs.Status, c.Obs.Reason, c.Obs.Ended = offer.Failed, s.err.Error(), time.Now()
 	c.Obs.Tail = []string{s.err.Error()}
 	c.Verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
@@ -123,6 +126,9 @@ func (q *queue) terminate(j *job, grace time.Duration) {
 		grace = defaultGrace
 	}
 	restart := j.Restart
+	if j.start != nil {
+		j.start.stop()
+	}
 	j.signal(unix.SIGTERM)
 	j.signal(unix.SIGCONT) // a stopped job could not obey
 	j.timers = append(j.timers, time.AfterFunc(grace, func() {

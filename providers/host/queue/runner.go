@@ -17,6 +17,7 @@ import (
 func (q *queue) runStart(ctx context.Context, s *start) {
 	c := q.checkOf(s)
 	s.err = q.launch(s)
+	s.stop()
 	closeAll(s.locks) // the job holds them now
 	if s.err != nil {
 		q.post(ctx, func() { q.notStarted(s) })

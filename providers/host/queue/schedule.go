@@ -194,6 +194,9 @@ func (q *queue) begin(j *job, gpus devices.Grant) *start {
 	j.Status = offer.Running
 	j.Launch = &attempt.Launch{ID: newID(), Mark: boot.MarkNow(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
 		Cgroup: q.cgroups.Group(filepath.Base(q.folder(j)))}
+	if j.Launch.Late = attempt.Settle(&j.spec, q.outputsOf); j.Launch.Late != nil {
+		j.Launch.Digests = attempt.Digests(j.Launch.Late)
+	}
 	j.locks = gpus.Locks
 	j.oomKill = q.oomKills()
 	j.before, j.use = q.gpus.Mark(j.Launch.GPUs), gpu.Use{}
@@ -241,10 +244,18 @@ func (q *queue) unstart(s *start) {
 func (q *queue) observe(j *job) offer.Observation {
 	o := offer.Observation{Token: j.spec.Token, Presence: offer.Found, Handle: j.spec.Token, Status: j.Status, Attempt: j.attempt(), Node: q.host}
 	if l := j.Launch; l != nil {
-		o.Started, o.GPUs = l.Began(boot.Now()), l.GPUs
+		o.Started, o.GPUs, o.Inputs = l.Began(boot.Now()), l.GPUs, l.Digests
 	}
 	if j.Status == offer.Running {
 		o.Reason = j.silent
 	}
 	return o
+}
+
+// outputsOf are the outputs of the job of a token that ended well.
+func (q *queue) outputsOf(token string) []offer.Output {
+	if j := q.jobs[token]; j != nil && j.Status == offer.Completed && j.Obs != nil {
+		return j.Obs.Outputs
+	}
+	return q.graves[token].Outputs
 }

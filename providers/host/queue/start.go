@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,8 @@ import (
 // A start is one job on its way to a process.
 type start struct {
 	child
+	ctx     context.Context // ends when the job is cancelled before it is a process, or its walltime is over
+	stop    context.CancelFunc
 	job     *job
 	seq     uint64 // of the event that told of it, 0 if an earlier one did
 	spec    *providers.Job
@@ -50,6 +53,7 @@ func (q *queue) newStart(j *job) *start {
 		folder: wrapper.Folder(q.folder(j)), environ: q.environs[j.environ], locks: j.locks, base: baseKey(j), script: q.script}
 	s.obs = q.observe(j)
 	s.oomKill = j.oomKill
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	j.start = s
 	s.marks = q.bases.get(s.base)
 	if j.secret {
@@ -74,6 +78,9 @@ func baseKey(j *job) string {
 func (q *queue) launch(s *start) error {
 	j := s.spec
 	if err := attempt.Required(j); err != nil {
+		return err
+	}
+	if err := attempt.Inputs(s.ctx, j, s.launch.Late); err != nil {
 		return err
 	}
 	if j.MoveAside != "" && s.restart == 0 {

@@ -135,7 +135,7 @@ func (q *queue) bury(p *place, seq uint64) {
 		}
 		if j := q.jobs[e.obs.Token]; j != nil && j.over() && j.Obs != nil && j.Obs.Status == e.obs.Status {
 			q.graves[e.obs.Token] = graveEntry{Token: e.obs.Token, Place: p.n, grave: grave{Hash: j.hash, Status: j.Status,
-				Attempt: j.Obs.Attempt, Exit: j.Obs.Exit, Class: j.Obs.Class, Ended: j.Obs.Ended.Unix()}}
+				Attempt: j.Obs.Attempt, Exit: j.Obs.Exit, Class: j.Obs.Class, Ended: j.Obs.Ended.Unix(), Outputs: j.Obs.Outputs}}
 			delete(q.jobs, e.obs.Token)
 		}
 	}

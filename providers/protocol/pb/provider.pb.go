@@ -2269,6 +2269,7 @@ type Input struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Paths         [][]byte               `protobuf:"bytes,2,rep,name=paths,proto3" json:"paths,omitempty"`
 	List          []byte                 `protobuf:"bytes,3,opt,name=list,proto3" json:"list,omitempty"`
+	Recorded      []*Recorded            `protobuf:"bytes,45,rep,name=recorded,proto3" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2324,6 +2325,115 @@ func (x *Input) GetList() []byte {
 	return nil
 }
 
+func (x *Input) GetRecorded() []*Recorded {
+	if x != nil {
+		return x.Recorded
+	}
+	return nil
+}
+
+// Recorded is what was recorded of an input's files: the job starts on no
+// other bytes.
+type Recorded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Workdir       []byte                 `protobuf:"bytes,2,opt,name=workdir,proto3" json:"workdir,omitempty"`
+	Path          []byte                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	Sha256        []byte                 `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	Stamp         uint64                 `protobuf:"fixed64,5,opt,name=stamp,proto3" json:"stamp,omitempty"` // 0: none
+	Digest        string                 `protobuf:"bytes,6,opt,name=digest,proto3" json:"digest,omitempty"` // where it is no sha256
+	Token         string                 `protobuf:"bytes,7,opt,name=token,proto3" json:"token,omitempty"`
+	Output        string                 `protobuf:"bytes,8,opt,name=output,proto3" json:"output,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recorded) Reset() {
+	*x = Recorded{}
+	mi := &file_provider_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recorded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recorded) ProtoMessage() {}
+
+func (x *Recorded) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
+func (*Recorded) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Recorded) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Recorded) GetWorkdir() []byte {
+	if x != nil {
+		return x.Workdir
+	}
+	return nil
+}
+
+func (x *Recorded) GetPath() []byte {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+func (x *Recorded) GetSha256() []byte {
+	if x != nil {
+		return x.Sha256
+	}
+	return nil
+}
+
+func (x *Recorded) GetStamp() uint64 {
+	if x != nil {
+		return x.Stamp
+	}
+	return 0
+}
+
+func (x *Recorded) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Recorded) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *Recorded) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
 type VerifyCheck struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -2335,7 +2445,7 @@ type VerifyCheck struct {
 
 func (x *VerifyCheck) Reset() {
 	*x = VerifyCheck{}
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2347,7 +2457,7 @@ func (x *VerifyCheck) String() string {
 func (*VerifyCheck) ProtoMessage() {}
 
 func (x *VerifyCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2360,7 +2470,7 @@ func (x *VerifyCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyCheck.ProtoReflect.Descriptor instead.
 func (*VerifyCheck) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{27}
+	return file_provider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *VerifyCheck) GetKind() string {
@@ -2399,7 +2509,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2411,7 +2521,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2424,7 +2534,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{28}
+	return file_provider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Output) GetName() string {
@@ -2489,7 +2599,7 @@ type Metric struct {
 
 func (x *Metric) Reset() {
 	*x = Metric{}
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2501,7 +2611,7 @@ func (x *Metric) String() string {
 func (*Metric) ProtoMessage() {}
 
 func (x *Metric) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2514,7 +2624,7 @@ func (x *Metric) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metric.ProtoReflect.Descriptor instead.
 func (*Metric) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{29}
+	return file_provider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Metric) GetName() string {
@@ -2563,7 +2673,7 @@ type Require struct {
 
 func (x *Require) Reset() {
 	*x = Require{}
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2685,7 @@ func (x *Require) String() string {
 func (*Require) ProtoMessage() {}
 
 func (x *Require) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2698,7 @@ func (x *Require) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Require.ProtoReflect.Descriptor instead.
 func (*Require) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{30}
+	return file_provider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Require) GetPath() []byte {
@@ -2624,7 +2734,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2636,7 +2746,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2649,7 +2759,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{31}
+	return file_provider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Checkpoint) GetPath() []byte {
@@ -2693,7 +2803,7 @@ type Scale struct {
 
 func (x *Scale) Reset() {
 	*x = Scale{}
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2705,7 +2815,7 @@ func (x *Scale) String() string {
 func (*Scale) ProtoMessage() {}
 
 func (x *Scale) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2718,7 +2828,7 @@ func (x *Scale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scale.ProtoReflect.Descriptor instead.
 func (*Scale) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{32}
+	return file_provider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Scale) GetMemory() float64 {
@@ -2768,7 +2878,7 @@ type Retry struct {
 
 func (x *Retry) Reset() {
 	*x = Retry{}
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2780,7 +2890,7 @@ func (x *Retry) String() string {
 func (*Retry) ProtoMessage() {}
 
 func (x *Retry) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2793,7 +2903,7 @@ func (x *Retry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Retry.ProtoReflect.Descriptor instead.
 func (*Retry) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{33}
+	return file_provider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Retry) GetOn() []string {
@@ -2834,7 +2944,7 @@ type Breaker struct {
 
 func (x *Breaker) Reset() {
 	*x = Breaker{}
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2846,7 +2956,7 @@ func (x *Breaker) String() string {
 func (*Breaker) ProtoMessage() {}
 
 func (x *Breaker) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2859,7 +2969,7 @@ func (x *Breaker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breaker.ProtoReflect.Descriptor instead.
 func (*Breaker) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{34}
+	return file_provider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Breaker) GetSameError() int64 {
@@ -2890,7 +3000,7 @@ type Rule struct {
 
 func (x *Rule) Reset() {
 	*x = Rule{}
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2902,7 +3012,7 @@ func (x *Rule) String() string {
 func (*Rule) ProtoMessage() {}
 
 func (x *Rule) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2915,7 +3025,7 @@ func (x *Rule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rule.ProtoReflect.Descriptor instead.
 func (*Rule) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{35}
+	return file_provider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Rule) GetName() string {
@@ -2972,7 +3082,7 @@ type Watch struct {
 
 func (x *Watch) Reset() {
 	*x = Watch{}
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2984,7 +3094,7 @@ func (x *Watch) String() string {
 func (*Watch) ProtoMessage() {}
 
 func (x *Watch) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2997,7 +3107,7 @@ func (x *Watch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watch.ProtoReflect.Descriptor instead.
 func (*Watch) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{36}
+	return file_provider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Watch) GetForbid() []string {
@@ -3059,7 +3169,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3071,7 +3181,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3084,7 +3194,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{37}
+	return file_provider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Job) GetToken() string {
@@ -3310,7 +3420,7 @@ type Submission struct {
 
 func (x *Submission) Reset() {
 	*x = Submission{}
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3322,7 +3432,7 @@ func (x *Submission) String() string {
 func (*Submission) ProtoMessage() {}
 
 func (x *Submission) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3335,7 +3445,7 @@ func (x *Submission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submission.ProtoReflect.Descriptor instead.
 func (*Submission) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{38}
+	return file_provider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Submission) GetJob() *Job {
@@ -3365,7 +3475,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3377,7 +3487,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3390,7 +3500,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{39}
+	return file_provider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SubmitRequest) GetBackend() string {
@@ -3439,7 +3549,7 @@ type Submitted struct {
 
 func (x *Submitted) Reset() {
 	*x = Submitted{}
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3451,7 +3561,7 @@ func (x *Submitted) String() string {
 func (*Submitted) ProtoMessage() {}
 
 func (x *Submitted) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3464,7 +3574,7 @@ func (x *Submitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submitted.ProtoReflect.Descriptor instead.
 func (*Submitted) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{40}
+	return file_provider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Submitted) GetToken() string {
@@ -3497,7 +3607,7 @@ type SubmitReply struct {
 
 func (x *SubmitReply) Reset() {
 	*x = SubmitReply{}
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3619,7 @@ func (x *SubmitReply) String() string {
 func (*SubmitReply) ProtoMessage() {}
 
 func (x *SubmitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3632,7 @@ func (x *SubmitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitReply.ProtoReflect.Descriptor instead.
 func (*SubmitReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{41}
+	return file_provider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SubmitReply) GetResults() []*Submitted {
@@ -3542,7 +3652,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +3664,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +3677,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{42}
+	return file_provider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *FindRequest) GetBackend() string {
@@ -3593,7 +3703,7 @@ type FindReply struct {
 
 func (x *FindReply) Reset() {
 	*x = FindReply{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3605,7 +3715,7 @@ func (x *FindReply) String() string {
 func (*FindReply) ProtoMessage() {}
 
 func (x *FindReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3618,7 +3728,7 @@ func (x *FindReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReply.ProtoReflect.Descriptor instead.
 func (*FindReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{43}
+	return file_provider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *FindReply) GetObservations() []*Observation {
@@ -3639,13 +3749,15 @@ type OutputFound struct {
 	Files         int64                  `protobuf:"varint,7,opt,name=files,proto3" json:"files,omitempty"`
 	Verdict       string                 `protobuf:"bytes,8,opt,name=verdict,proto3" json:"verdict,omitempty"`
 	Ok            bool                   `protobuf:"varint,9,opt,name=ok,proto3" json:"ok,omitempty"`
+	Ctime         int64                  `protobuf:"varint,45,opt,name=ctime,proto3" json:"ctime,omitempty"` // 0: unknown
+	Present       bool                   `protobuf:"varint,46,opt,name=present,proto3" json:"present,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OutputFound) Reset() {
 	*x = OutputFound{}
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3657,7 +3769,7 @@ func (x *OutputFound) String() string {
 func (*OutputFound) ProtoMessage() {}
 
 func (x *OutputFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3670,7 +3782,7 @@ func (x *OutputFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputFound.ProtoReflect.Descriptor instead.
 func (*OutputFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{44}
+	return file_provider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *OutputFound) GetName() string {
@@ -3736,6 +3848,20 @@ func (x *OutputFound) GetOk() bool {
 	return false
 }
 
+func (x *OutputFound) GetCtime() int64 {
+	if x != nil {
+		return x.Ctime
+	}
+	return 0
+}
+
+func (x *OutputFound) GetPresent() bool {
+	if x != nil {
+		return x.Present
+	}
+	return false
+}
+
 type MetricFound struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
@@ -3746,7 +3872,7 @@ type MetricFound struct {
 
 func (x *MetricFound) Reset() {
 	*x = MetricFound{}
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3758,7 +3884,7 @@ func (x *MetricFound) String() string {
 func (*MetricFound) ProtoMessage() {}
 
 func (x *MetricFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3771,7 +3897,7 @@ func (x *MetricFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricFound.ProtoReflect.Descriptor instead.
 func (*MetricFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{45}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *MetricFound) GetText() string {
@@ -3802,7 +3928,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3814,7 +3940,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3827,7 +3953,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{46}
+	return file_provider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Usage) GetElapsed() int64 {
@@ -3894,14 +4020,15 @@ type Observation struct {
 	Metrics       map[string]*MetricFound `protobuf:"bytes,18,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Usage         *Usage                  `protobuf:"bytes,19,opt,name=usage,proto3" json:"usage,omitempty"`
 	Duplicate     string                  `protobuf:"bytes,20,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
-	Earlier       []*Observation          `protobuf:"bytes,21,rep,name=earlier,proto3" json:"earlier,omitempty"` // of Find: ends of launches before this one
+	Earlier       []*Observation          `protobuf:"bytes,21,rep,name=earlier,proto3" json:"earlier,omitempty"`                                                                         // of Find: ends of launches before this one
+	Inputs        map[string]string       `protobuf:"bytes,45,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // digests of inputs whose producers had not ended at submission
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3913,7 +4040,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3926,7 +4053,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{47}
+	return file_provider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Observation) GetToken() string {
@@ -4076,6 +4203,13 @@ func (x *Observation) GetEarlier() []*Observation {
 	return nil
 }
 
+func (x *Observation) GetInputs() map[string]string {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -4088,7 +4222,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4100,7 +4234,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4113,7 +4247,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{48}
+	return file_provider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -4155,7 +4289,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4167,7 +4301,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4180,7 +4314,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{49}
+	return file_provider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Note) GetKind() string {
@@ -4218,7 +4352,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4230,7 +4364,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4243,7 +4377,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{50}
+	return file_provider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -4288,7 +4422,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4300,7 +4434,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4313,7 +4447,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{51}
+	return file_provider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -4369,7 +4503,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4381,7 +4515,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4394,7 +4528,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{52}
+	return file_provider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Outcome) GetId() string {
@@ -4427,7 +4561,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4439,7 +4573,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4452,7 +4586,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -4478,7 +4612,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4490,7 +4624,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4503,7 +4637,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -4570,7 +4704,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4582,7 +4716,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4595,7 +4729,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 type LogsRequest struct {
@@ -4614,7 +4748,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4626,7 +4760,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4639,7 +4773,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -4710,7 +4844,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4722,7 +4856,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4735,7 +4869,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -4764,7 +4898,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +4910,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4789,7 +4923,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -4829,7 +4963,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4841,7 +4975,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4854,7 +4988,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -4883,7 +5017,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4895,7 +5029,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4908,7 +5042,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -4986,7 +5120,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4998,7 +5132,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5011,7 +5145,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -5039,7 +5173,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5051,7 +5185,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5064,7 +5198,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -5098,7 +5232,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5110,7 +5244,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5123,7 +5257,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -5153,7 +5287,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5165,7 +5299,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5178,7 +5312,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -5225,7 +5359,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5237,7 +5371,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5250,7 +5384,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -5273,7 +5407,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5285,7 +5419,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5298,7 +5432,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -5344,7 +5478,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5356,7 +5490,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5369,7 +5503,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 type ReleaseRequest struct {
@@ -5382,7 +5516,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5394,7 +5528,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5407,7 +5541,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -5433,7 +5567,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5445,7 +5579,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5458,7 +5592,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -5477,7 +5611,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5489,7 +5623,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5502,7 +5636,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -5729,11 +5863,21 @@ const file_provider_proto_rawDesc = "" +
 	"\bfindings\x18\x01 \x03(\v2\x1b.muster.provider.v1.FindingR\bfindings\"2\n" +
 	"\x06EnvVar\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value\"E\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value\"\x7f\n" +
 	"\x05Input\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05paths\x18\x02 \x03(\fR\x05paths\x12\x12\n" +
-	"\x04list\x18\x03 \x01(\fR\x04list\"O\n" +
+	"\x04list\x18\x03 \x01(\fR\x04list\x128\n" +
+	"\brecorded\x18- \x03(\v2\x1c.muster.provider.v1.RecordedR\brecorded\"\xc0\x01\n" +
+	"\bRecorded\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
+	"\aworkdir\x18\x02 \x01(\fR\aworkdir\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\fR\x04path\x12\x16\n" +
+	"\x06sha256\x18\x04 \x01(\fR\x06sha256\x12\x14\n" +
+	"\x05stamp\x18\x05 \x01(\x06R\x05stamp\x12\x16\n" +
+	"\x06digest\x18\x06 \x01(\tR\x06digest\x12\x14\n" +
+	"\x05token\x18\a \x01(\tR\x05token\x12\x16\n" +
+	"\x06output\x18\b \x01(\tR\x06output\"O\n" +
 	"\vVerifyCheck\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\acommand\x18\x02 \x01(\fR\acommand\x12\x12\n" +
@@ -5848,7 +5992,7 @@ const file_provider_proto_rawDesc = "" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
 	"\x06tokens\x18\x02 \x03(\tR\x06tokens\"P\n" +
 	"\tFindReply\x12C\n" +
-	"\fobservations\x18\x01 \x03(\v2\x1f.muster.provider.v1.ObservationR\fobservations\"\xcd\x01\n" +
+	"\fobservations\x18\x01 \x03(\v2\x1f.muster.provider.v1.ObservationR\fobservations\"\xfd\x01\n" +
 	"\vOutputFound\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\fR\x04path\x12\x12\n" +
@@ -5858,7 +6002,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x05inode\x18\x06 \x01(\x04R\x05inode\x12\x14\n" +
 	"\x05files\x18\a \x01(\x03R\x05files\x12\x18\n" +
 	"\averdict\x18\b \x01(\tR\averdict\x12\x0e\n" +
-	"\x02ok\x18\t \x01(\bR\x02ok\"7\n" +
+	"\x02ok\x18\t \x01(\bR\x02ok\x12\x14\n" +
+	"\x05ctime\x18- \x01(\x03R\x05ctime\x12\x18\n" +
+	"\apresent\x18. \x01(\bR\apresent\"7\n" +
 	"\vMetricFound\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\"\xba\x01\n" +
@@ -5870,7 +6016,7 @@ const file_provider_proto_rawDesc = "" +
 	"gpuSeconds\x12#\n" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billedB\x0e\n" +
-	"\f_gpu_max_mem\"\xf7\x05\n" +
+	"\f_gpu_max_mem\"\xf7\x06\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -5893,10 +6039,14 @@ const file_provider_proto_rawDesc = "" +
 	"\ametrics\x18\x12 \x03(\v2,.muster.provider.v1.Observation.MetricsEntryR\ametrics\x12/\n" +
 	"\x05usage\x18\x13 \x01(\v2\x19.muster.provider.v1.UsageR\x05usage\x12\x1c\n" +
 	"\tduplicate\x18\x14 \x01(\tR\tduplicate\x129\n" +
-	"\aearlier\x18\x15 \x03(\v2\x1f.muster.provider.v1.ObservationR\aearlier\x1a[\n" +
+	"\aearlier\x18\x15 \x03(\v2\x1f.muster.provider.v1.ObservationR\aearlier\x12C\n" +
+	"\x06inputs\x18- \x03(\v2+.muster.provider.v1.Observation.InputsEntryR\x06inputs\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
-	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01B\a\n" +
+	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01\x1a9\n" +
+	"\vInputsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
 	"\x05_exit\"l\n" +
 	"\fWatchRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
@@ -6035,7 +6185,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -6064,54 +6214,56 @@ var file_provider_proto_goTypes = []any{
 	(*PreflightReply)(nil),   // 24: muster.provider.v1.PreflightReply
 	(*EnvVar)(nil),           // 25: muster.provider.v1.EnvVar
 	(*Input)(nil),            // 26: muster.provider.v1.Input
-	(*VerifyCheck)(nil),      // 27: muster.provider.v1.VerifyCheck
-	(*Output)(nil),           // 28: muster.provider.v1.Output
-	(*Metric)(nil),           // 29: muster.provider.v1.Metric
-	(*Require)(nil),          // 30: muster.provider.v1.Require
-	(*Checkpoint)(nil),       // 31: muster.provider.v1.Checkpoint
-	(*Scale)(nil),            // 32: muster.provider.v1.Scale
-	(*Retry)(nil),            // 33: muster.provider.v1.Retry
-	(*Breaker)(nil),          // 34: muster.provider.v1.Breaker
-	(*Rule)(nil),             // 35: muster.provider.v1.Rule
-	(*Watch)(nil),            // 36: muster.provider.v1.Watch
-	(*Job)(nil),              // 37: muster.provider.v1.Job
-	(*Submission)(nil),       // 38: muster.provider.v1.Submission
-	(*SubmitRequest)(nil),    // 39: muster.provider.v1.SubmitRequest
-	(*Submitted)(nil),        // 40: muster.provider.v1.Submitted
-	(*SubmitReply)(nil),      // 41: muster.provider.v1.SubmitReply
-	(*FindRequest)(nil),      // 42: muster.provider.v1.FindRequest
-	(*FindReply)(nil),        // 43: muster.provider.v1.FindReply
-	(*OutputFound)(nil),      // 44: muster.provider.v1.OutputFound
-	(*MetricFound)(nil),      // 45: muster.provider.v1.MetricFound
-	(*Usage)(nil),            // 46: muster.provider.v1.Usage
-	(*Observation)(nil),      // 47: muster.provider.v1.Observation
-	(*WatchRequest)(nil),     // 48: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 49: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 50: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 51: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 52: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 53: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 54: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 55: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 56: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 57: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 58: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 59: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 60: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 61: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 62: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 63: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 64: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 65: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 66: muster.provider.v1.RemoveRequest
-	(*RemoveReply)(nil),      // 67: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 68: muster.provider.v1.ReleaseRequest
-	(*CleanRequest)(nil),     // 69: muster.provider.v1.CleanRequest
-	(*CleanReply)(nil),       // 70: muster.provider.v1.CleanReply
-	nil,                      // 71: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 72: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 73: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 74: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Recorded)(nil),         // 27: muster.provider.v1.Recorded
+	(*VerifyCheck)(nil),      // 28: muster.provider.v1.VerifyCheck
+	(*Output)(nil),           // 29: muster.provider.v1.Output
+	(*Metric)(nil),           // 30: muster.provider.v1.Metric
+	(*Require)(nil),          // 31: muster.provider.v1.Require
+	(*Checkpoint)(nil),       // 32: muster.provider.v1.Checkpoint
+	(*Scale)(nil),            // 33: muster.provider.v1.Scale
+	(*Retry)(nil),            // 34: muster.provider.v1.Retry
+	(*Breaker)(nil),          // 35: muster.provider.v1.Breaker
+	(*Rule)(nil),             // 36: muster.provider.v1.Rule
+	(*Watch)(nil),            // 37: muster.provider.v1.Watch
+	(*Job)(nil),              // 38: muster.provider.v1.Job
+	(*Submission)(nil),       // 39: muster.provider.v1.Submission
+	(*SubmitRequest)(nil),    // 40: muster.provider.v1.SubmitRequest
+	(*Submitted)(nil),        // 41: muster.provider.v1.Submitted
+	(*SubmitReply)(nil),      // 42: muster.provider.v1.SubmitReply
+	(*FindRequest)(nil),      // 43: muster.provider.v1.FindRequest
+	(*FindReply)(nil),        // 44: muster.provider.v1.FindReply
+	(*OutputFound)(nil),      // 45: muster.provider.v1.OutputFound
+	(*MetricFound)(nil),      // 46: muster.provider.v1.MetricFound
+	(*Usage)(nil),            // 47: muster.provider.v1.Usage
+	(*Observation)(nil),      // 48: muster.provider.v1.Observation
+	(*WatchRequest)(nil),     // 49: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 50: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 51: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 52: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 53: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 54: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 55: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 56: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 57: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 58: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 59: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 60: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 61: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 62: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 63: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 64: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 65: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 66: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 67: muster.provider.v1.RemoveRequest
+	(*RemoveReply)(nil),      // 68: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 69: muster.provider.v1.ReleaseRequest
+	(*CleanRequest)(nil),     // 70: muster.provider.v1.CleanRequest
+	(*CleanReply)(nil),       // 71: muster.provider.v1.CleanReply
+	nil,                      // 72: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 73: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 74: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 75: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 76: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -6121,7 +6273,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	71, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	72, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -6134,83 +6286,85 @@ var file_provider_proto_depIdxs = []int32{
 	18, // 17: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
 	25, // 18: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
 	17, // 19: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
-	30, // 20: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
+	31, // 20: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
 	21, // 21: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
 	22, // 22: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
-	27, // 23: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	72, // 24: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
-	25, // 25: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
-	17, // 26: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
-	26, // 27: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
-	28, // 28: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
-	29, // 29: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
-	30, // 30: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
-	31, // 31: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
-	33, // 32: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
-	34, // 33: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
-	35, // 34: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
-	36, // 35: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
-	37, // 36: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	25, // 37: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	38, // 38: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 39: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	40, // 40: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	47, // 41: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	44, // 42: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	73, // 43: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	46, // 44: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	47, // 45: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	47, // 46: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	49, // 47: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 48: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	52, // 49: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	74, // 50: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	28, // 51: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	44, // 52: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	64, // 53: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	32, // 54: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	45, // 55: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 56: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 57: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 58: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 59: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 60: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	39, // 61: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	42, // 62: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	48, // 63: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	51, // 64: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	54, // 65: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	56, // 66: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	58, // 67: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	60, // 68: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	62, // 69: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	63, // 70: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	66, // 71: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	68, // 72: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	69, // 73: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	2,  // 74: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 75: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 76: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 77: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 78: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	41, // 79: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	43, // 80: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	50, // 81: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	53, // 82: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	55, // 83: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	57, // 84: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	59, // 85: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	61, // 86: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	57, // 87: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	65, // 88: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	67, // 89: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	53, // 90: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	70, // 91: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	74, // [74:92] is the sub-list for method output_type
-	56, // [56:74] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
+	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
+	73, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	25, // 26: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
+	17, // 27: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
+	26, // 28: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
+	29, // 29: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
+	30, // 30: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
+	31, // 31: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
+	32, // 32: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
+	34, // 33: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
+	35, // 34: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
+	36, // 35: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
+	37, // 36: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
+	38, // 37: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	25, // 38: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	39, // 39: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 40: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	41, // 41: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	48, // 42: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	45, // 43: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	74, // 44: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	47, // 45: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	48, // 46: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	75, // 47: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	48, // 48: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	50, // 49: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 50: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	53, // 51: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	76, // 52: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	29, // 53: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	45, // 54: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	65, // 55: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	33, // 56: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	46, // 57: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 58: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 59: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 60: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 61: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 62: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	40, // 63: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	43, // 64: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	49, // 65: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	52, // 66: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	55, // 67: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	57, // 68: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	59, // 69: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	61, // 70: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	63, // 71: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	64, // 72: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	67, // 73: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	69, // 74: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	70, // 75: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	2,  // 76: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 77: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 78: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 79: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 80: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	42, // 81: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	44, // 82: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	51, // 83: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	54, // 84: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	56, // 85: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	58, // 86: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	60, // 87: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	62, // 88: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	58, // 89: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	66, // 90: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	68, // 91: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	54, // 92: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	71, // 93: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	76, // [76:94] is the sub-list for method output_type
+	58, // [58:76] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -6218,16 +6372,16 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
-	file_provider_proto_msgTypes[46].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[47].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[54].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[48].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[55].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   75,
+			NumMessages:   77,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

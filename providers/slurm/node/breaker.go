@@ -42,7 +42,7 @@ func (s Spool) Count(j *providers.Job, f Failure) (why string) {
 	case e.Completed():
 		t.well(e)
 		return s.stop(j, t.atTheLast(policy.Share))
-	case v.Class == "" || v.Class == failure.Preempted || v.Signature == "" || e.Seen.Status == offer.Cancelled:
+	case v.Class == "" || !failure.Counts(v.Class) || v.Signature == "" || e.Seen.Status == offer.Cancelled:
 		return ""
 	case f.Elsewhere, f.Again && (e.Growth != nil || !failure.Repeats(v.Class)):
 		return "" // the next start is not the same again

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A claim decides whether a start may run its command.
@@ -133,6 +134,14 @@ func (s Spool) unmet(j *providers.Job) string {
 		}
 	}
 	return ""
+}
+
+// outputsOf are the outputs of the job of a token as its end has them.
+func (s Spool) outputsOf(token string) []offer.Output {
+	if e, ok := s.LastEnd(s.Heir(token)); ok && e.Completed() {
+		return e.Seen.Outputs
+	}
+	return nil
 }
 
 // Unmet reports whether what comes after a token has to wait for it still.

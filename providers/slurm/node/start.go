@@ -32,6 +32,7 @@ type start struct {
 	begin Begin
 	ask   asker
 
+	digests map[string]string // of inputs that were not known when the job was submitted
 	folder  wrapper.Folder
 	marks   verify.Baseline
 	checked int64 // the checkpoint's mark before the command
@@ -183,6 +184,11 @@ func (s *start) exec() (*process, error) {
 	if err := attempt.Required(j); err != nil {
 		return nil, err
 	}
+	late := attempt.Settle(j, s.spool.outputsOf)
+	s.digests = attempt.Digests(late)
+	if err := attempt.Inputs(context.Background(), j, late); err != nil {
+		return nil, err
+	}
 	if j.MoveAside != "" && s.begin.Restart == 0 {
 		if err := attempt.MoveAside(j); err != nil {
 			return nil, err
@@ -249,7 +255,7 @@ func devices() []string {
 // seen is an observation of this start with a status.
 func (s *start) seen(status offer.Status) offer.Observation {
 	return offer.Observation{Token: s.begin.Token, Presence: offer.Found, Handle: s.begin.ID, Status: status, Attempt: s.number(),
-		Started: s.begin.At, Ended: time.Now(), Node: s.begin.Node, GPUs: s.begin.GPUs, Pool: s.begin.Pool}
+		Started: s.begin.At, Ended: time.Now(), Node: s.begin.Node, GPUs: s.begin.GPUs, Pool: s.begin.Pool, Inputs: s.digests}
 }
 
 func (s *start) record(e End) error {

@@ -43,6 +43,14 @@ func join(workdir, path string) string {
 	return filepath.Join(workdir, path)
 }
 
+// otherKind is the verdict on something that is there and is not what was
+// declared: a folder, a pipe, a device.
+type otherKind string
+
+func (e otherKind) Error() string { return string(e) }
+
+func isOtherKind(err error) bool { return errors.As(err, new(otherKind)) }
+
 // open never blocks: what is no regular file is refused, a pipe included.
 func open(path string) (*file, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -67,9 +75,9 @@ func open(path string) (*file, error) {
 func regular(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return errors.New("it is a folder; declare it with dir")
+		return otherKind("it is a folder; declare it with dir")
 	case !info.Mode().IsRegular():
-		return errors.New("it is no regular file")
+		return otherKind("it is no regular file")
 	}
 	return nil
 }

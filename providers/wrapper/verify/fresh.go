@@ -86,10 +86,11 @@ func Stat(workdir string, o providers.Output) offer.Output {
 		err = regular(info)
 	}
 	if err != nil {
+		out.Present = isOtherKind(err)
 		return refuse(out, fault(err))
 	}
 	m := markOf(info)
-	out.Size, out.MTime, out.Inode = m.Size, m.MTime, m.Inode
+	m.fill(&out)
 	if err := sizes(o, m.Size); err != nil {
 		return refuse(out, err)
 	}

@@ -52,7 +52,7 @@ func tree(base string) (list []member, err error) {
 		case err != nil:
 			return err
 		case path == base && !d.IsDir():
-			return errors.New("it is a file; declare it with path")
+			return otherKind("it is a file; declare it with path")
 		case d.IsDir() && d.Name() == ".muster" && path != base:
 			return fs.SkipDir
 		case d.IsDir():

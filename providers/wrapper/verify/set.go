@@ -22,10 +22,12 @@ func statSet(workdir string, o providers.Output) (out offer.Output, base string,
 	out = offer.Output{Name: o.Name, Path: o.Path}
 	base, list, err := members(workdir, o)
 	if err != nil {
+		out.Present = isOtherKind(err)
 		return refuse(out, err), base, nil, Mark{}
 	}
 	m = fold(list)
-	out.Size, out.MTime, out.Inode, out.Files = m.Size, m.MTime, m.Inode, len(list)
+	m.fill(&out)
+	out.Files = len(list)
 	if err := enough(o, m, len(list)); err != nil {
 		return refuse(out, err), base, list, m
 	}
@@ -53,27 +55,35 @@ func enough(o providers.Output, m Mark, files int) error {
 // file of a glob, of a dir's files together.
 func checkSet(ctx context.Context, workdir string, o providers.Output) offer.Output {
 	out, base, list, before := statSet(workdir, o)
-	if !out.OK {
+	if !out.OK && !out.Present {
 		return out
 	}
+	var wrong error // the first; the digest is taken whatever is wrong
 	if o.Kind == "dir" {
-		var err error
-		if o.Verify, err = checkDir(ctx, workdir, base, o.Verify, before); err != nil {
-			return refuse(out, err)
-		}
+		o.Verify, wrong = checkDir(ctx, workdir, base, o.Verify, before)
 	}
-	h := sha256.New()
+	h, whole := sha256.New(), true
 	for _, m := range list {
 		digest, err := checkMember(ctx, workdir, filepath.Join(base, filepath.FromSlash(m.name)), o)
-		if err != nil {
-			return refuse(out, fmt.Errorf("%s: %w", m.name, err))
+		if err != nil && wrong == nil {
+			wrong = fmt.Errorf("%s: %w", m.name, err)
 		}
+		whole = whole && digest != ""
 		fmt.Fprintf(h, "%s\x00%s\n", m.name, digest)
 	}
 	if _, _, _, after := statSet(workdir, o); after.Inode != before.Inode {
 		return refuse(out, errChanged)
 	}
-	out.Digest, out.Verdict = digestText(h.Sum(nil)), passed
+	if whole {
+		out.Digest = digestText(h.Sum(nil))
+	}
+	switch {
+	case !out.OK:
+		return out
+	case wrong != nil:
+		return refuse(out, wrong)
+	}
+	out.Verdict = passed
 	return out
 }
 
@@ -111,12 +121,13 @@ func checkMember(ctx context.Context, workdir, path string, o providers.Output) 
 	}
 	defer f.close()
 	f.workdir = workdir
+	digest, err = f.check(ctx, o.Verify)
 	if o.Kind == "glob" {
-		if err := sizes(o, f.mark.Size); err != nil {
-			return "", err
+		if short := sizes(o, f.mark.Size); short != nil {
+			err = short
 		}
 	}
-	return f.check(ctx, o.Verify)
+	return digest, err
 }
 
 // fold makes one mark of a set: it changes when a file comes, goes, is

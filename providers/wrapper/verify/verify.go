@@ -51,15 +51,17 @@ func Check(ctx context.Context, workdir string, o providers.Output) offer.Output
 	out := offer.Output{Name: o.Name, Path: o.Path}
 	f, err := open(join(workdir, o.Path))
 	if err != nil {
+		out.Present = isOtherKind(err)
 		return refuse(out, err)
 	}
 	defer f.close()
 	f.workdir = workdir
-	out.Size, out.MTime, out.Inode = f.mark.Size, f.mark.MTime, f.mark.Inode
-	if err := sizes(o, f.mark.Size); err != nil {
-		return refuse(out, err)
+	f.mark.fill(&out)
+	out.Digest, err = f.check(ctx, o.Verify)
+	if short := sizes(o, f.mark.Size); short != nil {
+		err = short
 	}
-	if out.Digest, err = f.check(ctx, o.Verify); err != nil {
+	if err != nil {
 		return refuse(out, err)
 	}
 	out.OK, out.Verdict = true, passed
@@ -78,6 +80,11 @@ func (f *file) check(ctx context.Context, checks []providers.VerifyCheck) (diges
 		}
 	}
 	return digest, f.unchanged()
+}
+
+// fill writes what the filesystem says of a file that is there.
+func (m Mark) fill(out *offer.Output) {
+	out.Present, out.Size, out.MTime, out.Inode, out.CTime = m.Exists, m.Size, m.MTime, m.Inode, m.CTime
 }
 
 func run(ctx context.Context, f *file, c providers.VerifyCheck) error {
