@@ -210,3 +210,10 @@ func (r *renderer) asText(v cty.Value, t *expr.Template, what string) string {
 	}
 	return s
 }
+
+// CheckpointPath is where a job's checkpoint lies in a workdir; "" if it has
+// none.
+func (p *Phase) CheckpointPath(i int, workdir string) string {
+	r := renderer{p: p, f: p.job.form[Run], cell: i, site: Site{Workdir: workdir}}
+	return r.checkpoint()
+}

@@ -212,6 +212,8 @@ func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 		return Run
 	case f.Class == failure.InputChanged && (f.Status == state.Failed || f.Status == state.Held && f.By == "muster"):
 		return Run // it has not run; what it reads is looked at again
+	case f.Class == failure.NotItsOwn:
+		return Run // it never began, and what is in its way is looked at again
 	case f.Status == state.Cancelled && f.Class == offer.Blocked:
 		return Run // nobody cancelled it: its turn has not come yet
 	case f.Status == state.Cancelled:

@@ -97,6 +97,7 @@ func Make(in Input) (*Plan, diag.List) {
 		m.narrow()
 		m.protect()
 		m.arrange()
+		m.foreign()
 	}
 	m.looseRows()
 	m.rentals()

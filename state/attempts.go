@@ -23,7 +23,10 @@ func (s *State) intend(e Intended) {
 	}
 	j := identity(e.Job)
 	if old != nil {
-		j.Moved = old.Moved
+		j.Moved, j.Kept = old.Moved, list(old.Outputs)
+		if j.Kept == nil {
+			j.Kept = old.Kept
+		}
 		switch {
 		case !e.Fresh:
 			j.Attempts = old.Attempts
@@ -198,7 +201,7 @@ func (j *Job) fold(i int, e Observed) {
 	j.Reason, j.Retry, j.Short = e.Reason, plain(e.Retry), e.Short
 	switch e.Status {
 	case Completed:
-		j.Class = ""
+		j.Class, j.Kept, a.Left = "", nil, nil
 	case Failed, Waiting, Cancelled:
 		if a.Class != "" {
 			j.Class = a.Class
@@ -289,6 +292,9 @@ func (a *Attempt) merge(b Attempt) {
 	if len(b.Scaled) > 0 {
 		a.Scaled = b.Scaled
 	}
+	if len(b.Left) > 0 {
+		a.Left = b.Left
+	}
 	for _, h := range b.Duplicates {
 		if !slices.Contains(a.Duplicates, h) {
 			a.Duplicates = append(a.Duplicates, h)
@@ -309,7 +315,7 @@ func copied(a Attempt) Attempt {
 		*t = plain(*t)
 	}
 	a.Ceiling, a.Rates, a.Scaled = some(a.Ceiling), some(a.Rates), some(a.Scaled)
-	a.GPUs, a.Tail, a.Duplicates = list(a.GPUs), list(a.Tail), list(a.Duplicates)
+	a.GPUs, a.Tail, a.Duplicates, a.Left = list(a.GPUs), list(a.Tail), list(a.Duplicates), list(a.Left)
 	if a.Exit != nil {
 		exit := *a.Exit
 		a.Exit = &exit

@@ -113,10 +113,13 @@ type Job struct {
 	Short      string            `json:"short,omitempty"`  // which limit keeps it in its queue, in words; "" = none
 	Attempts   []Attempt         `json:"attempts,omitempty"`
 	Outputs    []Output          `json:"outputs,omitempty"`
-	Metrics    map[string]string `json:"metrics,omitempty"`  // name → JSON text
-	Accepted   string            `json:"accepted,omitempty"` // result hash accepted with -accept
-	Moved      string            `json:"moved,omitempty"`    // address it had before
-	Updated    time.Time         `json:"updated,omitzero"`
+	// Kept are the outputs of the result that a run replaces, until that run
+	// completes: they are the job's own, whether they were moved aside or not.
+	Kept     []Output          `json:"kept,omitempty"`
+	Metrics  map[string]string `json:"metrics,omitempty"`  // name → JSON text
+	Accepted string            `json:"accepted,omitempty"` // result hash accepted with -accept
+	Moved    string            `json:"moved,omitempty"`    // address it had before
+	Updated  time.Time         `json:"updated,omitzero"`
 }
 
 // SmokeAddress is the key in State.Jobs of the smoke of an address.
@@ -166,6 +169,9 @@ type Attempt struct {
 	// Duplicates are handles that showed the token of this attempt beside
 	// Handle; at most one of them ran.
 	Duplicates []string `json:"duplicates,omitempty"`
+	// Left is what an attempt that did not complete left at the job's output
+	// paths; nil where nobody looked.
+	Left []Output `json:"left,omitempty"`
 }
 
 // Usage is what an attempt used. -1 is unknown.

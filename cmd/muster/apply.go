@@ -30,8 +30,8 @@ type applyFlags struct {
 
 func (f *applyFlags) register(fs *flag.FlagSet) {
 	f.planFlags.register(fs)
-	fs.BoolVar(&f.autoApprove, "auto-approve", false, "do not ask; refused when finished work would run again or running work be cancelled")
-	fs.BoolVar(&f.allowRerun, "allow-rerun", false, "with -auto-approve: finished work may run again (old outputs are moved aside)")
+	fs.BoolVar(&f.autoApprove, "auto-approve", false, "do not ask; refused when finished work would run again, files be replaced that jobs did not make, or running work be cancelled")
+	fs.BoolVar(&f.allowRerun, "allow-rerun", false, "with -auto-approve: finished work may run again, and files that jobs did not make be replaced (both are moved aside)")
 	fs.BoolVar(&f.allowCancel, "allow-cancel", false, "with -auto-approve: running work may be cancelled")
 	fs.BoolVar(&f.detach, "detach", false, "hand over all that runs without muster, say what waits, and leave")
 	fs.BoolVar(&f.once, "once", false, "continue what was approved in one pass, without asking; exit 2 when there is more")

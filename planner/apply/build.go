@@ -2,6 +2,7 @@ package apply
 
 import (
 	"path"
+	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -13,6 +14,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/apply/wish"
+	"github.com/muster-run/muster/planner/foreign"
 	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -56,6 +58,7 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 		ResultHash: p.resultText(f.cell, f.smoke), After: e.after(f), MoveAside: e.moveAside(f),
 	}
 	job.Retry = e.ridingRetry(f, s)
+	e.guard(f, job)
 	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })
 	for i := range job.Inputs {
 		job.Inputs[i].Recorded = e.inputRecords(f, job.Inputs[i].Name)
@@ -107,6 +110,20 @@ func (e *engine) moveAside(f *flight) string {
 		return ""
 	}
 	return sheet.AsideOf(e.st.Jobs[f.Addr], f.Token)
+}
+
+// guard tells the place where a job starts which files at its output paths are
+// its own, and which a person agreed to replace.
+func (e *engine) guard(f *flight, job *providers.Job) {
+	if f.smoke {
+		return // it writes below .muster
+	}
+	g := foreign.Guard(e.st.Jobs[f.Addr], e.st.Earlier[f.Addr], job.Workdir)
+	g.Replace = f.p.plan.Detail(int(f.cell)).Foreign
+	job.Guard = &g
+	if job.MoveAside == "" && (len(g.Replace) > 0 || slices.ContainsFunc(g.Own, func(o offer.Output) bool { return o.Digest != "" })) {
+		job.MoveAside = path.Join(".muster", "replaced", f.Token)
+	}
 }
 
 // scaled is the shape of a launch after the failures before it.

@@ -82,9 +82,10 @@ type engine struct {
 	glance    time.Time // when volumes are looked at again; no run waits for it
 	lateAt    time.Time // when late jobs were last counted
 	cancelled int
-	deletion  *deletion.Run // of outputs, by a destroy
-	rental    *rental.Run   // of machines that are given back
-	first     string        // first thing that needs muster, in a hand-over
+	signed    map[string]bool // workdirs, by site.Spot.Files
+	deletion  *deletion.Run   // of outputs, by a destroy
+	rental    *rental.Run     // of machines that are given back
+	first     string          // first thing that needs muster, in a hand-over
 }
 
 // newEngine is an engine before its first turn. Its calls outlive ctx: those

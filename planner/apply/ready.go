@@ -274,6 +274,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 		return full
 	}
 	e.adopt(f)
+	e.sign(b, d.Pool)
 	e.fleet.Mint(&f.Flight)
 	e.rate.Count(rateOf(p, b, f.N > 1), e.Clock())
 	return started

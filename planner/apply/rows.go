@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"fmt"
+
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/standing"
@@ -19,6 +21,7 @@ func (e *engine) applyRows() {
 	}
 	for _, p := range e.phases {
 		for cell, k := range p.plan.Kind {
+			e.onceForeign(p, cell)
 			switch k {
 			case planner.Move:
 				e.move(p, int32(cell))
@@ -59,6 +62,16 @@ func (e *engine) once(k planner.Kind, address string) {
 	}
 	if (k == planner.Restart || k == planner.Cancel) && !e.AllowCancel {
 		e.halt(standing.Beyond, address+" would be cancelled: add -allow-cancel, or run muster apply")
+	}
+}
+
+// onceForeign refuses, under -once, to replace files that no flag covers.
+func (e *engine) onceForeign(p *phase, cell int) {
+	if e.Mode != Once || e.AllowRerun || e.halted == standing.Beyond {
+		return
+	}
+	if files := p.plan.Details[cell].Foreign; len(files) > 0 {
+		e.halt(standing.Beyond, fmt.Sprintf("%s would replace %s, which it did not make: add -allow-rerun, or run muster apply", p.Address(cell), files[0].Path))
 	}
 }
 

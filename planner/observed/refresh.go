@@ -41,6 +41,9 @@ type Refresh struct {
 	Orphans []Orphan
 	// Imported are look-ups of import blocks, by target address.
 	Imported map[string]offer.Observation
+	// Ground is what is at the output paths of jobs that may start, by
+	// BACKEND/POOL, or by backend where its pools see the same files.
+	Ground map[string]Ground
 	// Scripts are those that commands name and that this machine has, by phase.
 	Scripts map[string][]Script
 }
@@ -54,4 +57,12 @@ type Script struct {
 // An Orphan is a rented resource the state does not know.
 type Orphan struct {
 	Backend, ID, PerHour string
+}
+
+// A Ground is where jobs would leave their files, and what is there.
+type Ground struct {
+	Workdir string
+	There   map[string][]offer.Output // by job address
+	// Campaigns are others that write to the workdir, in words.
+	Campaigns []string
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/planner/budget"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Destruction is one row that re-runs finished work, cancels or releases.
@@ -12,6 +13,7 @@ type Destruction struct {
 	Kind    Kind
 	Address string
 	Release bool
+	Foreign []offer.Output // files that are not the job's own, where it replaces some
 }
 
 // Destructive lists the rows that need approval of their own, in plan order.
@@ -19,8 +21,9 @@ func (p *Plan) Destructive() []Destruction {
 	var out []Destruction
 	for _, pp := range p.Phases {
 		for i, k := range pp.Kind {
-			if k.Destroys() {
-				out = append(out, Destruction{Kind: k, Address: pp.Phase.Address(i)})
+			files := pp.Details[i].Foreign
+			if k.Destroys() || len(files) > 0 {
+				out = append(out, Destruction{Kind: k, Address: pp.Phase.Address(i), Foreign: files})
 			}
 		}
 	}
@@ -36,13 +39,24 @@ func (p *Plan) Destructive() []Destruction {
 // re-runs, and cancels with releases.
 func (p *Plan) DestructiveRows() (reruns, cancels []string) {
 	for _, d := range p.Destructive() {
-		if d.Kind == Rerun {
+		switch {
+		case d.Kind == Rerun:
 			reruns = append(reruns, d.Address)
-		} else {
+		case d.Kind.Destroys() || d.Release:
 			cancels = append(cancels, d.Address)
 		}
 	}
 	return reruns, cancels
+}
+
+// Foreign are the rows that replace files which are not the job's own.
+func (p *Plan) Foreign() (out []Destruction) {
+	for _, d := range p.Destructive() {
+		if len(d.Foreign) > 0 {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // NeedsSaved says why no flag approves the plan, "" when one may.

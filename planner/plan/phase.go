@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -76,6 +77,10 @@ type Detail struct {
 	Lacks   []string   `json:",omitempty"` // names of outputs that are missing or broken
 	// Seen are outputs as they are found, of a job whose changed bytes are accepted.
 	Seen []state.Output `json:",omitempty"`
+	// Foreign are files at the job's output paths that are not its own. They are
+	// replaced when it starts, which needs approval. Whose says who made them, in words.
+	Foreign []offer.Output `json:",omitempty"`
+	Whose   string         `json:",omitempty"`
 	// Same says to submit under the token of the record's intent, which its
 	// backend surely does not have.
 	Same bool

@@ -65,6 +65,11 @@ func (pp *PhasePlan) digest(h hash.Hash) {
 	for _, d := range pp.Placements {
 		fmt.Fprintf(h, "%s %s %v %d\n", d.Backend, d.Pool, d.Price, d.Segments)
 	}
+	for _, i := range slices.Sorted(maps.Keys(pp.Details)) {
+		for _, o := range pp.Details[i].Foreign {
+			fmt.Fprintf(h, "replace %d %s %d %d %d %d\n", i, o.Path, o.Size, o.MTime, o.Inode, o.Files)
+		}
+	}
 	if g := pp.Smoke; g != nil {
 		fmt.Fprintf(h, "smoke %v %v %v %s %s\n", g.Run, g.Passed, g.Failed, g.Place.Backend, g.Place.Pool)
 	}

@@ -135,21 +135,23 @@ type Place struct {
 
 // Job is one job of the plan.
 type Job struct {
-	Type    string          `json:"type"` // "job"
-	Address string          `json:"address"`
-	Phase   string          `json:"phase"`
-	Key     string          `json:"key,omitempty"`
-	Action  string          `json:"action"`
-	Backend string          `json:"backend,omitempty"`
-	Pool    string          `json:"pool,omitempty"`
-	Result  string          `json:"result"`
-	Pilot   bool            `json:"pilot,omitempty"`
-	Destroy bool            `json:"needs_approval,omitempty"`
-	Reasons []Reason        `json:"reasons,omitempty"`
-	From    string          `json:"from,omitempty"`
-	Waits   []string        `json:"waits_for,omitempty"`
-	Text    string          `json:"text,omitempty"`
-	Before  *BeforeDocument `json:"before,omitempty"`
+	Type    string   `json:"type"` // "job"
+	Address string   `json:"address"`
+	Phase   string   `json:"phase"`
+	Key     string   `json:"key,omitempty"`
+	Action  string   `json:"action"`
+	Backend string   `json:"backend,omitempty"`
+	Pool    string   `json:"pool,omitempty"`
+	Result  string   `json:"result"`
+	Pilot   bool     `json:"pilot,omitempty"`
+	Destroy bool     `json:"needs_approval,omitempty"`
+	Reasons []Reason `json:"reasons,omitempty"`
+	From    string   `json:"from,omitempty"`
+	Waits   []string `json:"waits_for,omitempty"`
+	Text    string   `json:"text,omitempty"`
+	// Replaces are files at output paths that the job did not make; see needs_approval.
+	Replaces []string        `json:"replaces,omitempty"`
+	Before   *BeforeDocument `json:"before,omitempty"`
 
 	starts bool
 }

@@ -6,6 +6,7 @@ package planfile
 
 import (
 	"encoding/json"
+	"github.com/muster-run/muster/providers/offer"
 	"time"
 
 	"github.com/muster-run/muster/planner"
@@ -96,6 +97,8 @@ type Detail struct {
 	Same     bool             `json:"same,omitempty"`
 	Computed string           `json:"computed,omitempty"`
 	Seen     []state.Output   `json:"seen,omitempty"`
+	Foreign  []offer.Output   `json:"foreign,omitempty"`
+	Whose    string           `json:"whose,omitempty"`
 }
 
 // A Before is an action's precondition: the record as the plan saw it.
@@ -125,7 +128,7 @@ func before(job *state.Job) Before {
 }
 
 func detail(d planner.Detail) Detail {
-	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen}
+	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose}
 	if !d.Computed.IsZero() {
 		out.Computed = d.Computed.String()
 	}
@@ -133,7 +136,7 @@ func detail(d planner.Detail) Detail {
 }
 
 func (d Detail) plan() planner.Detail {
-	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen}
+	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose}
 	out.Computed, _ = result.ParseHash(d.Computed)
 	return out
 }

@@ -115,6 +115,9 @@ func jobOf(phase, key string, k planner.Kind, d Detail, b Before) Job {
 		Type: "job", Address: address(phase, key), Phase: phase, Key: key, Action: k.String(), Destroy: d.Destroy || k.Destroys(),
 		Reasons: reasons(d.Reasons), From: d.From, Waits: d.Waits, Text: d.Text, starts: k.Starts(),
 	}
+	for _, o := range d.Foreign {
+		j.Replaces = append(j.Replaces, o.Path)
+	}
 	if b.Status != "" {
 		j.Before = &BeforeDocument{string(b.Status), b.Attempt, b.Result}
 	}

@@ -16,6 +16,8 @@ type cluster struct {
 	text  string
 	cells int
 	first int
+	// foreign says that files are in the way of these cells.
+	foreign bool
 }
 
 // group clusters the cells of a phase; pilots have a line of their own. Large
@@ -51,7 +53,10 @@ func group(pp *planner.PhasePlan) []cluster {
 		if k.text = reason(d); kind == planner.Missing {
 			k.text = lacking(d)
 		}
-		if g.add(k, i) {
+		switch opened := g.add(k, i); {
+		case len(d.Foreign) > 0:
+			g.out[g.index[k]].foreign = true // what others have is not of this reason
+		case opened:
 			g.kept[bare]++
 		}
 	}
@@ -59,7 +64,7 @@ func group(pp *planner.PhasePlan) []cluster {
 		g.merge(k, c)
 	}
 	slices.SortFunc(g.out, func(a, b cluster) int {
-		return cmp.Or(cmp.Compare(rank(a.kind), rank(b.kind)), cmp.Compare(a.kind, b.kind), cmp.Compare(b.cells, a.cells), cmp.Compare(a.first, b.first))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.kind, b.kind), cmp.Compare(b.cells, a.cells), cmp.Compare(a.first, b.first))
 	})
 	return g.out
 }
@@ -120,7 +125,7 @@ func (g *grouper) add(k groupKey, cell int) bool {
 	if !ok {
 		at = len(g.out)
 		g.index[k] = at
-		g.out = append(g.out, cluster{k.kind, k.place, k.text, 0, cell})
+		g.out = append(g.out, cluster{kind: k.kind, place: k.place, text: k.text, first: cell})
 	}
 	g.out[at].cells++
 	return !ok
@@ -130,7 +135,7 @@ func (g *grouper) add(k groupKey, cell int) bool {
 func (g *grouper) merge(k groupKey, c cluster) {
 	if g.kept[k] == 1 {
 		for i := range g.out {
-			if o := &g.out[i]; o.kind == k.kind && o.place == k.place {
+			if o := &g.out[i]; o.kind == k.kind && o.place == k.place && !o.foreign {
 				o.cells += c.cells
 				return
 			}
@@ -140,6 +145,13 @@ func (g *grouper) merge(k groupKey, c cluster) {
 		c.text = "for various reasons: see explain"
 	}
 	g.out = append(g.out, c)
+}
+
+func (c cluster) rank() int {
+	if c.foreign {
+		return 0
+	}
+	return rank(c.kind)
 }
 
 // rank puts what needs a decision first and what stays as it is last.

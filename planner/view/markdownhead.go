@@ -74,6 +74,9 @@ func markdownDoes(p *planner.Plan) (does []string) {
 			does = append(does, fmt.Sprintf(d.text, jobs(d.n, "", "")))
 		}
 	}
+	if n := len(p.Foreign()); n > 0 {
+		does = append(does, "**moves aside files at the output paths of "+jobs(n, "", "")+"** that these did not make")
+	}
 	if n := c.Release; n > 0 {
 		does = append(does, "**gives "+plural(n, "rented machine")+" back**")
 	}

@@ -307,6 +307,13 @@ func reason(d planner.Detail) string {
 	if d.Text != "" {
 		parts = append(parts, firstLine(d.Text))
 	}
+	if len(d.Foreign) > 0 {
+		n := 0
+		for _, o := range d.Foreign {
+			n += max(o.Files, 1)
+		}
+		parts = append(parts, units.Count(n, "file")+" there, "+d.Whose)
+	}
 	if len(d.Waits) > 0 {
 		parts = append(parts, "waits for "+d.Waits[0]+more(len(d.Waits)-1))
 	}

@@ -19,6 +19,7 @@ const (
 	MissingFile      = "missing_file"
 	BadOutput        = "bad_output"    // it ended 0, and a declared output is missing, broken or not new
 	InputChanged     = "input_changed" // it did not start: a file that it reads has other bytes than were recorded
+	NotItsOwn        = "not_its_own"   // it was not started: a file at an output path is not its own
 	NaN              = "nan"
 	NCCLHang         = "nccl_hang"
 	Forbidden        = "forbidden" // it printed what its watch block forbids
@@ -85,7 +86,8 @@ type Verdict struct {
 	Signature string
 }
 
-// Known lists the classes in the order of the documentation.
+// Known lists the classes that a policy may name, in the order of the
+// documentation. NotItsOwn is none: a person decides over the file.
 func Known() []string {
 	return []string{OOMGPU, OOMHost, OOMSched, Walltime, Preempted, NodeFailure, GPULost, Transport, DiskFull,
 		NoInodes, MissingModule, MissingFile, BadOutput, InputChanged, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
@@ -110,8 +112,11 @@ func Repeats(class string) bool {
 }
 
 // Counts reports whether a failure says something of the jobs of a phase, for
-// the breaker: a preemption does not, nor does a file that somebody changed.
-func Counts(class string) bool { return class != Preempted && class != InputChanged }
+// the breaker: a preemption does not, nor does a file that somebody changed or
+// that is in the way.
+func Counts(class string) bool {
+	return class != Preempted && class != InputChanged && class != NotItsOwn
+}
 
 // What everybody goes by who counts how the jobs of a phase fail, to stop
 // starting more of them.

@@ -256,3 +256,55 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// A file that is not the job's own is found where it starts, whenever it came,
+// and stays as it is. It stops nothing else of the phase.
+func TestForeignFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	os.WriteFile(w.path("out"), []byte("mine"), 0o644)
+	var jobs []providers.Job
+	for range 4 {
+		j := w.job("echo new > out", "out")
+		j.Phase, j.Breaker, j.Guard = "p", providers.Breaker{SameError: 3}, &offer.Guard{}
+		j.Retry = providers.Retry{On: []string{"unknown"}, Max: 3}
+		jobs = append(jobs, j)
+	}
+	other := w.job("echo new > other", "other")
+	other.Phase, other.Breaker, other.Guard = "p", providers.Breaker{SameError: 3}, &offer.Guard{}
+	w.submit(append(jobs, other)...)
+	for _, o := range w.wait(jobs...) {
+		if o.Status != offer.Failed || o.Class != failure.NotItsOwn || !o.Started.IsZero() || o.Attempt != 1 {
+			t.Errorf("%+v", o)
+		}
+	}
+	if o := w.wait(other)[0]; o.Status != offer.Completed {
+		t.Errorf("another job of the phase: %+v", o)
+	}
+	if got := w.read("out"); got != "mine" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Between two launches of its own a job's leftovers stay its own, and a file
+// that somebody puts there does not become its own, also after the queue was
+// killed.
+func TestForeignFileBetweenLaunches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	left := w.job(`echo x >> left; test "$(wc -l < left)" = 2`, "left")
+	meddled := w.job("echo x >> meddled; exit 1", "meddled")
+	for _, j := range []*providers.Job{&left, &meddled} {
+		j.Guard, j.Retry = &offer.Guard{}, providers.Retry{On: []string{"unknown"}, Max: 3, Delay: 2 * time.Second}
+	}
+	w.submit(left, meddled)
+	w.until("both wait", func() bool { return w.find(left).Status == offer.Waiting && w.find(meddled).Status == offer.Waiting })
+	w.kill()
+	os.WriteFile(w.path("meddled"), []byte("mine"), 0o644)
+	if o := w.wait(left)[0]; o.Status != offer.Completed {
+		t.Errorf("%+v", o)
+	}
+	if o := w.wait(meddled)[0]; o.Class != failure.NotItsOwn || w.read("meddled") != "mine" {
+		t.Errorf("%+v, with %q", o, w.read("meddled"))
+	}
+}

@@ -266,6 +266,15 @@ type Output struct {
 	Present bool `json:",omitempty"`
 }
 
+// Exists reports whether anything is at the path of the output.
+func (o Output) Exists() bool { return o.MTime != 0 || o.Files > 0 }
+
+// Unchanged reports whether two looks at one path saw the same files: same
+// size, time and inode. It reads no content.
+func (o Output) Unchanged(b Output) bool {
+	return o.Path == b.Path && o.Size == b.Size && o.MTime == b.MTime && o.Inode == b.Inode && o.Files == b.Files
+}
+
 // A Metric is one number or text read from a verified output.
 type Metric struct {
 	Text  string // JSON text of the value as read

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/protocol/pb"
 )
 
@@ -150,7 +151,7 @@ func jobOut(j *providers.Job) *pb.Job {
 		After: j.After, Retry: retryOut(j.Retry),
 		Breaker: &pb.Breaker{SameError: int64(j.Breaker.SameError), Share: j.Breaker.Share},
 		Cap:     int64(j.Cap), Rules: each(j.Rules, ruleOut), Grace: int64(j.Grace), Smoke: j.Smoke,
-		ResultHash: j.ResultHash, MoveAside: []byte(j.MoveAside),
+		ResultHash: j.ResultHash, MoveAside: []byte(j.MoveAside), Guard: guardOut(j.Guard),
 	}
 }
 
@@ -165,7 +166,7 @@ func jobIn(j *pb.Job) providers.Job {
 		After: j.GetAfter(), Retry: retryIn(j.GetRetry()),
 		Breaker: providers.Breaker{SameError: int(j.GetBreaker().GetSameError()), Share: j.GetBreaker().GetShare()},
 		Cap:     int(j.GetCap()), Rules: each(j.GetRules(), ruleIn), Grace: time.Duration(j.GetGrace()), Smoke: j.GetSmoke(),
-		ResultHash: j.GetResultHash(), MoveAside: string(j.GetMoveAside()),
+		ResultHash: j.GetResultHash(), MoveAside: string(j.GetMoveAside()), Guard: guardIn(j.GetGuard()),
 	}
 }
 
@@ -178,4 +179,18 @@ func submissionIn(s *pb.Submission) providers.Job {
 	j := jobIn(s.GetJob())
 	j.Secrets = each(s.GetSecrets(), envIn)
 	return j
+}
+
+func guardOut(g *offer.Guard) *pb.Guard {
+	if g == nil {
+		return nil
+	}
+	return &pb.Guard{Own: each(g.Own, foundOut), Results: each(g.Results, foundOut), Replace: each(g.Replace, foundOut), Begun: g.Begun, Unseen: g.Unseen}
+}
+
+func guardIn(g *pb.Guard) *offer.Guard {
+	if g == nil {
+		return nil
+	}
+	return &offer.Guard{Own: each(g.GetOwn(), foundIn), Results: each(g.GetResults(), foundIn), Replace: each(g.GetReplace(), foundIn), Begun: g.GetBegun(), Unseen: g.GetUnseen()}
 }

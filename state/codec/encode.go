@@ -9,7 +9,7 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 24 && fields[state.Attempt]() == 25 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+var known = fields[state.Job]() == 25 && fields[state.Attempt]() == 26 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
 	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 12
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
@@ -49,6 +49,7 @@ func (w *text) job(j *state.Job) {
 	w.field(`,"short":`, j.Short)
 	each(w, `,"attempts":`, j.Attempts, (*text).attempt)
 	each(w, `,"outputs":`, j.Outputs, (*text).output)
+	each(w, `,"kept":`, j.Kept, (*text).output)
 	w.dict(`,"metrics":`, j.Metrics)
 	w.field(`,"accepted":`, j.Accepted)
 	w.field(`,"moved":`, j.Moved)
@@ -90,6 +91,7 @@ func (w *text) attempt(a *state.Attempt) {
 	w.dict(`,"scaled":`, a.Scaled)
 	w.field(`,"replaces":`, a.Replaces)
 	w.list(`,"duplicates":`, a.Duplicates)
+	each(w, `,"left":`, a.Left, (*text).output)
 	w.lit("}")
 }
 

@@ -58,6 +58,8 @@ func (p *scan) progress(j *state.Job, k string) {
 		j.Attempts = p.attempts.end()
 	case "outputs":
 		j.Outputs = p.outs()
+	case "kept":
+		j.Kept = p.outs()
 	case "metrics":
 		j.Metrics = p.dict()
 	case "accepted":
@@ -135,6 +137,8 @@ func (p *scan) outcome(a *state.Attempt, k string) {
 		a.Replaces = p.str()
 	case "duplicates":
 		a.Duplicates = p.list()
+	case "left":
+		a.Left = p.outs()
 	default:
 		p.bad = true
 	}

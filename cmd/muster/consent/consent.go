@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/view"
 )
@@ -23,6 +24,9 @@ func Question(p *planner.Plan) string {
 	reruns, cancels := p.DestructiveRows()
 	if n := len(reruns) + len(cancels); n > 0 {
 		what += fmt.Sprintf(" It re-runs %d finished and cancels %d running jobs.", len(reruns), len(cancels))
+	}
+	if rows := p.Foreign(); len(rows) > 0 {
+		what += fmt.Sprintf(" %s will be moved aside that their jobs did not make.", units.Count(files(rows), "file"))
 	}
 	return what + " Only \"yes\" is taken as a yes: "
 }
@@ -54,6 +58,23 @@ func (f Flags) Lacking(p *planner.Plan) (l diag.List) {
 		l.Append(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf("-auto-approve does not cover:\n  %s%s\n\nNothing was done. Pass %s as well, or apply a saved plan.", strings.Join(shown, "\n  "), more, flag)})
 	}
 	refuse(reruns, f.Rerun, "Finished work would run again", "-allow-rerun")
+	var foreign []string
+	for _, d := range p.Foreign() {
+		for _, o := range d.Foreign {
+			foreign = append(foreign, d.Address+": "+o.Path)
+		}
+	}
+	refuse(foreign, f.Rerun, "Files would be replaced that their jobs did not make", "-allow-rerun")
 	refuse(cancels, f.Cancel, "Running work would be cancelled", "-allow-cancel")
 	return l
+}
+
+// files counts the files that rows replace; a set that cannot be counted is one.
+func files(rows []planner.Destruction) (n int) {
+	for _, d := range rows {
+		for _, o := range d.Foreign {
+			n += max(o.Files, 1)
+		}
+	}
+	return n
 }

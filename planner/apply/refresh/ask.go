@@ -116,7 +116,7 @@ func (o *observer) ask(ctx context.Context, a *ask) {
 	if a.conf.Type == "local" && !o.Verify && len(a.outputs) > 0 {
 		a.lookEarly()
 	}
-	steps := []func(context.Context, *ask) error{o.configure, o.pools, o.quotes, o.jobs, o.imported, o.look, o.preflight, o.copies}
+	steps := []func(context.Context, *ask) error{o.configure, o.pools, o.quotes, o.jobs, o.imported, o.look, o.ground, o.preflight, o.copies}
 	for _, step := range steps {
 		err := step(ctx, a)
 		if providers.IsWithheld(err) {

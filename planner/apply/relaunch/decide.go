@@ -40,6 +40,9 @@ func Decide(c Case, catalogue []lang.Failure) Action {
 	if c.Smoke {
 		return Fail
 	}
+	if c.Class == failure.NotItsOwn {
+		return Hold // a person decides over the file
+	}
 	rule := ruleFor(c.Class, catalogue)
 	if rule == Hold || rule == Fail {
 		return rule

@@ -16,8 +16,13 @@ func Attempt(backend, token string, o *offer.Observation, n int) state.Attempt {
 		N: n, Token: token, Backend: backend, Pool: o.Pool, Handle: o.Handle, Started: o.Started, Ended: o.Ended,
 		Node: o.Node, GPUs: o.GPUs, Exit: o.Exit, Signal: o.Signal, Class: o.Class, Tail: o.Tail, Expected: o.Expected,
 	}
-	if o.Status == offer.Completed {
+	switch o.Status {
+	case offer.Completed:
 		a.Tail = nil // the log keeps it
+	case offer.Failed, offer.Waiting, offer.Cancelled:
+		if !o.Started.IsZero() {
+			a.Left = leftOf(o)
+		}
 	}
 	if u := o.Usage; u != nil {
 		a.Usage = &state.Usage{Elapsed: u.Elapsed.Seconds(), CPU: u.CPU.Seconds(), MaxRSS: u.MaxRSS, GPUSeconds: u.GPUSeconds, GPUMaxMem: -1, Billed: u.Billed}
@@ -55,6 +60,15 @@ func OutputsOf(o *offer.Observation, backend, workdir string) []state.Output {
 			Digest: v.Digest, MTime: v.MTime, Inode: v.Inode, CTime: v.CTime, Files: v.Files}
 	}
 	return out
+}
+
+// leftOf is what an attempt left that did not complete.
+func leftOf(o *offer.Observation) []state.Output {
+	left := OutputsOf(o, "", "")
+	for i := range left {
+		left[i].Digest = ""
+	}
+	return left
 }
 
 // AsideOf says where the outputs of the result that a launch replaces go, ""

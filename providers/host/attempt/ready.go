@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
 // Missing is a file without which a job does not start.
@@ -96,9 +97,12 @@ func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
 // StartClass is the failure class of an error that kept a job from starting.
 func StartClass(err error) string {
 	var gone *Missing
+	var foreign *guard.Foreign
 	switch {
 	case IsChangedInput(err):
 		return failure.InputChanged
+	case errors.As(err, &foreign):
+		return failure.NotItsOwn
 	case errors.As(err, &gone), errors.Is(err, os.ErrNotExist):
 		return failure.MissingFile
 	case NoSpace(err):

@@ -36,7 +36,10 @@ func (q *queue) notStarted(s *start) {
 		class = failure.Walltime // its inputs took that long to read
 	}
 	c.Obs.Status, c.Obs.Reason, c.Obs.Ended = offer.Failed, s.err.Error(), time.Now()
-	c.Obs.Tail = []string{s.err.Error()}
+	c.Obs.Started = time.Time{}     // no command ran, and it left nothing
+	if class != failure.NotItsOwn { // which has a reason, and no log
+		c.Obs.Tail = []string{s.err.Error()}
+	}
 	c.Verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
 	q.finish(c)
 }
@@ -246,6 +249,7 @@ func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 func (q *queue) again(j *job) {
 	// The step with the observation of the attempt that failed names the next.
 	j.Restart++
+	j.Leaves = j.Obs.Outputs
 	j.Due = boot.DueIn(j.spec.Retry.Delay, boot.Now())
 	q.closeBase(j)
 	q.step(j, true)

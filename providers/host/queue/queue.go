@@ -132,6 +132,7 @@ type memory struct {
 	Avoid    []string           `json:"avoid,omitempty"` // GPUs that failed it
 	Held     bool               `json:"held,omitempty"`
 	Alike    *breaker.Row       `json:"alike,omitempty"` // failures that it was started again after
+	Leaves   []offer.Output     `json:"left,omitempty"`  // of the launch before
 	Obs      *offer.Observation `json:"o,omitempty"`
 	boot.Due                    // not to be started before
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
 // remove moves files aside or deletes them, if the fence is not stale.
@@ -25,7 +26,7 @@ func (q *queue) remove(ctx context.Context, p machine.Place, r providers.RemoveR
 		if r.To == "" {
 			err = os.RemoveAll(path)
 		} else {
-			err = attempt.MoveInto(attempt.InWorkdir(p.Workdir, r.To), p.Workdir, path)
+			err = guard.Move(p.Workdir, attempt.InWorkdir(p.Workdir, r.To), path)
 		}
 		if err != nil {
 			return fmt.Errorf("remove: %w", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -35,6 +36,7 @@ type start struct {
 	locks   []*os.File
 	base    string          // key of the baseline
 	marks   verify.Baseline // nil: to be taken
+	left    []offer.Output  // by the launch before this one, under the token
 	script  string
 
 	obs     offer.Observation
@@ -56,6 +58,7 @@ func (q *queue) newStart(j *job) *start {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	j.start = s
 	s.marks = q.bases.get(s.base)
+	s.left = j.Leaves
 	if j.secret {
 		s.secrets = q.secretsPath(j.spec.Token)
 	}
@@ -83,10 +86,8 @@ func (q *queue) launch(s *start) error {
 	if err := attempt.Inputs(s.ctx, j, s.launch.Late); err != nil {
 		return err
 	}
-	if j.MoveAside != "" && s.restart == 0 {
-		if err := attempt.MoveAside(j); err != nil {
-			return err
-		}
+	if err := guard.Clear(guard.Launch{Job: j, First: s.restart == 0, Left: s.left}); err != nil {
+		return err
 	}
 	if s.marks == nil {
 		s.marks = verify.Take(j.Workdir, j.Outputs)

@@ -3163,6 +3163,7 @@ type Job struct {
 	ResultHash    string                 `protobuf:"bytes,28,opt,name=result_hash,json=resultHash,proto3" json:"result_hash,omitempty"`
 	MoveAside     []byte                 `protobuf:"bytes,29,opt,name=move_aside,json=moveAside,proto3" json:"move_aside,omitempty"`
 	Watch         *Watch                 `protobuf:"bytes,90,opt,name=watch,proto3" json:"watch,omitempty"`
+	Guard         *Guard                 `protobuf:"bytes,40,opt,name=guard,proto3" json:"guard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3407,6 +3408,91 @@ func (x *Job) GetWatch() *Watch {
 	return nil
 }
 
+func (x *Job) GetGuard() *Guard {
+	if x != nil {
+		return x.Guard
+	}
+	return nil
+}
+
+// Guard says which of the files that are at a job's output paths it may
+// replace. A job without one may replace all: its muster is older.
+type Guard struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Own           []*OutputFound         `protobuf:"bytes,1,rep,name=own,proto3" json:"own,omitempty"`         // recorded for this job, or left by its launches
+	Replace       []*OutputFound         `protobuf:"bytes,2,rep,name=replace,proto3" json:"replace,omitempty"` // of others, that a person agreed to
+	Begun         bool                   `protobuf:"varint,3,opt,name=begun,proto3" json:"begun,omitempty"`    // a launch of this job ran before
+	Unseen        bool                   `protobuf:"varint,4,opt,name=unseen,proto3" json:"unseen,omitempty"`  // the end of its last launch was not seen
+	Results       []*OutputFound         `protobuf:"bytes,5,rep,name=results,proto3" json:"results,omitempty"` // results that this launch replaces, whatever became of them
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Guard) Reset() {
+	*x = Guard{}
+	mi := &file_provider_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Guard) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Guard) ProtoMessage() {}
+
+func (x *Guard) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Guard.ProtoReflect.Descriptor instead.
+func (*Guard) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *Guard) GetOwn() []*OutputFound {
+	if x != nil {
+		return x.Own
+	}
+	return nil
+}
+
+func (x *Guard) GetReplace() []*OutputFound {
+	if x != nil {
+		return x.Replace
+	}
+	return nil
+}
+
+func (x *Guard) GetBegun() bool {
+	if x != nil {
+		return x.Begun
+	}
+	return false
+}
+
+func (x *Guard) GetUnseen() bool {
+	if x != nil {
+		return x.Unseen
+	}
+	return false
+}
+
+func (x *Guard) GetResults() []*OutputFound {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
 // Submission is a job with its secrets, which are never part of the job:
 // neither side logs them or writes them to disk, but for a 0600 file on the
 // job's own machine.
@@ -3420,7 +3506,7 @@ type Submission struct {
 
 func (x *Submission) Reset() {
 	*x = Submission{}
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3518,7 @@ func (x *Submission) String() string {
 func (*Submission) ProtoMessage() {}
 
 func (x *Submission) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3531,7 @@ func (x *Submission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submission.ProtoReflect.Descriptor instead.
 func (*Submission) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{39}
+	return file_provider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Submission) GetJob() *Job {
@@ -3475,7 +3561,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3573,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3586,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{40}
+	return file_provider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SubmitRequest) GetBackend() string {
@@ -3549,7 +3635,7 @@ type Submitted struct {
 
 func (x *Submitted) Reset() {
 	*x = Submitted{}
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3561,7 +3647,7 @@ func (x *Submitted) String() string {
 func (*Submitted) ProtoMessage() {}
 
 func (x *Submitted) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3574,7 +3660,7 @@ func (x *Submitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submitted.ProtoReflect.Descriptor instead.
 func (*Submitted) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{41}
+	return file_provider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Submitted) GetToken() string {
@@ -3607,7 +3693,7 @@ type SubmitReply struct {
 
 func (x *SubmitReply) Reset() {
 	*x = SubmitReply{}
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3619,7 +3705,7 @@ func (x *SubmitReply) String() string {
 func (*SubmitReply) ProtoMessage() {}
 
 func (x *SubmitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3632,7 +3718,7 @@ func (x *SubmitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitReply.ProtoReflect.Descriptor instead.
 func (*SubmitReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{42}
+	return file_provider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SubmitReply) GetResults() []*Submitted {
@@ -3652,7 +3738,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +3750,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +3763,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{43}
+	return file_provider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *FindRequest) GetBackend() string {
@@ -3703,7 +3789,7 @@ type FindReply struct {
 
 func (x *FindReply) Reset() {
 	*x = FindReply{}
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3715,7 +3801,7 @@ func (x *FindReply) String() string {
 func (*FindReply) ProtoMessage() {}
 
 func (x *FindReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3728,7 +3814,7 @@ func (x *FindReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReply.ProtoReflect.Descriptor instead.
 func (*FindReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{44}
+	return file_provider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *FindReply) GetObservations() []*Observation {
@@ -3757,7 +3843,7 @@ type OutputFound struct {
 
 func (x *OutputFound) Reset() {
 	*x = OutputFound{}
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3769,7 +3855,7 @@ func (x *OutputFound) String() string {
 func (*OutputFound) ProtoMessage() {}
 
 func (x *OutputFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3782,7 +3868,7 @@ func (x *OutputFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputFound.ProtoReflect.Descriptor instead.
 func (*OutputFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{45}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *OutputFound) GetName() string {
@@ -3872,7 +3958,7 @@ type MetricFound struct {
 
 func (x *MetricFound) Reset() {
 	*x = MetricFound{}
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3884,7 +3970,7 @@ func (x *MetricFound) String() string {
 func (*MetricFound) ProtoMessage() {}
 
 func (x *MetricFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3897,7 +3983,7 @@ func (x *MetricFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricFound.ProtoReflect.Descriptor instead.
 func (*MetricFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{46}
+	return file_provider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *MetricFound) GetText() string {
@@ -3928,7 +4014,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3940,7 +4026,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3953,7 +4039,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{47}
+	return file_provider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Usage) GetElapsed() int64 {
@@ -4028,7 +4114,7 @@ type Observation struct {
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4040,7 +4126,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4053,7 +4139,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{48}
+	return file_provider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Observation) GetToken() string {
@@ -4222,7 +4308,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4234,7 +4320,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4247,7 +4333,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{49}
+	return file_provider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -4289,7 +4375,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4301,7 +4387,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4314,7 +4400,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{50}
+	return file_provider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Note) GetKind() string {
@@ -4352,7 +4438,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4364,7 +4450,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4377,7 +4463,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{51}
+	return file_provider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -4422,7 +4508,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4434,7 +4520,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4447,7 +4533,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{52}
+	return file_provider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -4503,7 +4589,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4515,7 +4601,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4528,7 +4614,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Outcome) GetId() string {
@@ -4561,7 +4647,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4573,7 +4659,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4586,7 +4672,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -4612,7 +4698,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4624,7 +4710,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4637,7 +4723,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -4704,7 +4790,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4716,7 +4802,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4729,7 +4815,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 type LogsRequest struct {
@@ -4748,7 +4834,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4760,7 +4846,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4773,7 +4859,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -4844,7 +4930,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4856,7 +4942,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4869,7 +4955,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -4898,7 +4984,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4910,7 +4996,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4923,7 +5009,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -4963,7 +5049,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4975,7 +5061,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4988,7 +5074,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -5017,7 +5103,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5029,7 +5115,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5042,7 +5128,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -5120,7 +5206,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5132,7 +5218,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5145,7 +5231,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -5173,7 +5259,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5185,7 +5271,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5198,7 +5284,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -5232,7 +5318,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5244,7 +5330,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5257,7 +5343,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -5287,7 +5373,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5299,7 +5385,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5312,7 +5398,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -5359,7 +5445,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5371,7 +5457,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5384,7 +5470,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -5407,7 +5493,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5419,7 +5505,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5432,7 +5518,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -5478,7 +5564,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5490,7 +5576,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5503,7 +5589,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 type ReleaseRequest struct {
@@ -5516,7 +5602,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5528,7 +5614,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5541,7 +5627,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -5567,7 +5653,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5579,7 +5665,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5592,7 +5678,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -5611,7 +5697,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5623,7 +5709,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5636,7 +5722,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{71}
+	return file_provider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -5935,7 +6021,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05Watch\x12\x16\n" +
 	"\x06forbid\x18\x01 \x03(\tR\x06forbid\x12#\n" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\bR\x03end\"\xfb\a\n" +
+	"\x03end\x18\x03 \x01(\bR\x03end\"\xac\b\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -5971,7 +6057,14 @@ const file_provider_proto_rawDesc = "" +
 	"resultHash\x12\x1d\n" +
 	"\n" +
 	"move_aside\x18\x1d \x01(\fR\tmoveAside\x12/\n" +
-	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\"m\n" +
+	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\x12/\n" +
+	"\x05guard\x18( \x01(\v2\x19.muster.provider.v1.GuardR\x05guard\"\xde\x01\n" +
+	"\x05Guard\x121\n" +
+	"\x03own\x18\x01 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\x03own\x129\n" +
+	"\areplace\x18\x02 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\areplace\x12\x14\n" +
+	"\x05begun\x18\x03 \x01(\bR\x05begun\x12\x16\n" +
+	"\x06unseen\x18\x04 \x01(\bR\x06unseen\x129\n" +
+	"\aresults\x18\x05 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\aresults\"m\n" +
 	"\n" +
 	"Submission\x12)\n" +
 	"\x03job\x18\x01 \x01(\v2\x17.muster.provider.v1.JobR\x03job\x124\n" +
@@ -6185,7 +6278,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -6226,44 +6319,45 @@ var file_provider_proto_goTypes = []any{
 	(*Rule)(nil),             // 36: muster.provider.v1.Rule
 	(*Watch)(nil),            // 37: muster.provider.v1.Watch
 	(*Job)(nil),              // 38: muster.provider.v1.Job
-	(*Submission)(nil),       // 39: muster.provider.v1.Submission
-	(*SubmitRequest)(nil),    // 40: muster.provider.v1.SubmitRequest
-	(*Submitted)(nil),        // 41: muster.provider.v1.Submitted
-	(*SubmitReply)(nil),      // 42: muster.provider.v1.SubmitReply
-	(*FindRequest)(nil),      // 43: muster.provider.v1.FindRequest
-	(*FindReply)(nil),        // 44: muster.provider.v1.FindReply
-	(*OutputFound)(nil),      // 45: muster.provider.v1.OutputFound
-	(*MetricFound)(nil),      // 46: muster.provider.v1.MetricFound
-	(*Usage)(nil),            // 47: muster.provider.v1.Usage
-	(*Observation)(nil),      // 48: muster.provider.v1.Observation
-	(*WatchRequest)(nil),     // 49: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 50: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 51: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 52: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 53: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 54: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 55: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 56: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 57: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 58: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 59: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 60: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 61: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 62: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 63: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 64: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 65: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 66: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 67: muster.provider.v1.RemoveRequest
-	(*RemoveReply)(nil),      // 68: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 69: muster.provider.v1.ReleaseRequest
-	(*CleanRequest)(nil),     // 70: muster.provider.v1.CleanRequest
-	(*CleanReply)(nil),       // 71: muster.provider.v1.CleanReply
-	nil,                      // 72: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 73: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 74: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 75: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 76: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Guard)(nil),            // 39: muster.provider.v1.Guard
+	(*Submission)(nil),       // 40: muster.provider.v1.Submission
+	(*SubmitRequest)(nil),    // 41: muster.provider.v1.SubmitRequest
+	(*Submitted)(nil),        // 42: muster.provider.v1.Submitted
+	(*SubmitReply)(nil),      // 43: muster.provider.v1.SubmitReply
+	(*FindRequest)(nil),      // 44: muster.provider.v1.FindRequest
+	(*FindReply)(nil),        // 45: muster.provider.v1.FindReply
+	(*OutputFound)(nil),      // 46: muster.provider.v1.OutputFound
+	(*MetricFound)(nil),      // 47: muster.provider.v1.MetricFound
+	(*Usage)(nil),            // 48: muster.provider.v1.Usage
+	(*Observation)(nil),      // 49: muster.provider.v1.Observation
+	(*WatchRequest)(nil),     // 50: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 51: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 52: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 53: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 54: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 55: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 56: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 57: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 58: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 59: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 60: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 61: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 62: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 63: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 64: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 65: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 66: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 67: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 68: muster.provider.v1.RemoveRequest
+	(*RemoveReply)(nil),      // 69: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 70: muster.provider.v1.ReleaseRequest
+	(*CleanRequest)(nil),     // 71: muster.provider.v1.CleanRequest
+	(*CleanReply)(nil),       // 72: muster.provider.v1.CleanReply
+	nil,                      // 73: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 74: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 75: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 76: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 77: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -6273,7 +6367,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	72, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	73, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -6291,7 +6385,7 @@ var file_provider_proto_depIdxs = []int32{
 	22, // 22: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
 	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
 	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	73, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	74, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
 	25, // 26: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
 	17, // 27: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
 	26, // 28: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
@@ -6303,68 +6397,72 @@ var file_provider_proto_depIdxs = []int32{
 	35, // 34: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
 	36, // 35: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
 	37, // 36: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
-	38, // 37: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	25, // 38: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	39, // 39: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 40: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	41, // 41: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	48, // 42: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	45, // 43: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	74, // 44: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	47, // 45: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	48, // 46: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	75, // 47: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
-	48, // 48: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	50, // 49: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 50: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	53, // 51: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	76, // 52: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	29, // 53: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	45, // 54: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	65, // 55: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	33, // 56: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	46, // 57: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 58: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 59: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 60: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 61: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 62: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	40, // 63: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	43, // 64: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	49, // 65: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	52, // 66: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	55, // 67: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	57, // 68: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	59, // 69: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	61, // 70: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	63, // 71: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	64, // 72: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	67, // 73: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	69, // 74: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	70, // 75: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	2,  // 76: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 77: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 78: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 79: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 80: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	42, // 81: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	44, // 82: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	51, // 83: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	54, // 84: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	56, // 85: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	58, // 86: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	60, // 87: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	62, // 88: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	58, // 89: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	66, // 90: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	68, // 91: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	54, // 92: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	71, // 93: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	76, // [76:94] is the sub-list for method output_type
-	58, // [58:76] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	39, // 37: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
+	46, // 38: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
+	46, // 39: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
+	46, // 40: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
+	38, // 41: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	25, // 42: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	40, // 43: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 44: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	42, // 45: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	49, // 46: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	46, // 47: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	75, // 48: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	48, // 49: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	49, // 50: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	76, // 51: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	49, // 52: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	51, // 53: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 54: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	54, // 55: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	77, // 56: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	29, // 57: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	46, // 58: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	66, // 59: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	33, // 60: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	47, // 61: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 62: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 63: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 64: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 65: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 66: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	41, // 67: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	44, // 68: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	50, // 69: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	53, // 70: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	56, // 71: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	58, // 72: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	60, // 73: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	62, // 74: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	64, // 75: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	65, // 76: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	68, // 77: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	70, // 78: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	71, // 79: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	2,  // 80: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 81: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 82: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 83: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 84: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	43, // 85: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	45, // 86: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	52, // 87: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	55, // 88: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	57, // 89: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	59, // 90: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	61, // 91: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	63, // 92: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	59, // 93: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	67, // 94: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	69, // 95: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	55, // 96: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	72, // 97: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	80, // [80:98] is the sub-list for method output_type
+	62, // [62:80] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -6372,16 +6470,16 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
-	file_provider_proto_msgTypes[47].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[48].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[55].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[49].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[56].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   77,
+			NumMessages:   78,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

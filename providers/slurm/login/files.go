@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/slurm/programs"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
 // followPause is how often a log that is followed is looked at.
@@ -75,7 +76,7 @@ func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
 		if r.To == "" {
 			err = os.RemoveAll(path)
 		} else {
-			err = attempt.MoveInto(attempt.InWorkdir(b.Workdir, r.To), b.Workdir, path)
+			err = guard.Move(b.Workdir, attempt.InWorkdir(b.Workdir, r.To), path)
 		}
 		if err != nil {
 			return fmt.Errorf("remove: %w", err)

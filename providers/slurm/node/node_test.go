@@ -342,3 +342,23 @@ func TestBreaker(t *testing.T) {
 		t.Errorf("another phase is stopped: %s", why)
 	}
 }
+
+// A node finds a file that is not the job's own, and leaves it as it is. What
+// the start before it left is its own.
+func TestForeignFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := filepath.Join(w.dir, "out")
+	os.WriteFile(path, []byte("mine"), 0o644)
+	j := w.job("echo '{}' > out", "out")
+	j.Guard = &offer.Guard{}
+	code, e := w.run(j, place{job: "1", node: "n1"})
+	if got, _ := os.ReadFile(path); code == 0 || e.Seen.Class != failure.NotItsOwn || !e.Seen.Started.IsZero() || string(got) != "mine" {
+		t.Errorf("code %d, %+v, the file holds %q", code, e.Seen, got)
+	}
+	j = w.job("echo x >> again; exit 1", "again")
+	j.Guard = &offer.Guard{}
+	if _, e = w.run(j, place{job: "2", node: "n1"}); len(e.Seen.Outputs) != 1 || !e.Seen.Outputs[0].Exists() {
+		t.Errorf("what it left is not in its record: %+v", e.Seen)
+	}
+}

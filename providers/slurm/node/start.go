@@ -20,6 +20,7 @@ import (
 	proc "github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -189,10 +190,8 @@ func (s *start) exec() (*process, error) {
 	if err := attempt.Inputs(context.Background(), j, late); err != nil {
 		return nil, err
 	}
-	if j.MoveAside != "" && s.begin.Restart == 0 {
-		if err := attempt.MoveAside(j); err != nil {
-			return nil, err
-		}
+	if err := guard.Clear(guard.Launch{Job: j, First: s.first, Left: s.leftBefore()}); err != nil {
+		return nil, err
 	}
 	var err error
 	if s.marks, err = s.spool.marks(j); err != nil {
@@ -222,6 +221,19 @@ func (s *start) exec() (*process, error) {
 	s.oom = oomKills()
 	env := wrapper.Environ(j, inherited(), wrapper.Start{Folder: s.folder, Restart: s.begin.Restart, Launch: s.begin.ID, Lists: lists, GPUs: s.begin.GPUs})
 	return s.launch(append([]string{"sh", script}, j.Argv...), env)
+}
+
+// leftBefore is what the start before this one left, nil where it had no time to
+// look.
+func (s *start) leftBefore() []offer.Output {
+	if s.first {
+		return nil
+	}
+	e, err := s.spool.ReadEnd(s.begin.Token, s.before)
+	if err != nil {
+		return nil
+	}
+	return e.Seen.Outputs
 }
 
 // inherited is what Slurm gave this process, less muster's own.
@@ -271,6 +283,10 @@ func (s *start) notStarted(err error) (End, failure.Verdict) {
 	e := End{Begin: s.begin, Final: true}
 	e.Seen = s.seen(offer.Failed)
 	e.Seen.Class, e.Seen.Reason, e.Seen.Tail = attempt.StartClass(err), err.Error(), []string{err.Error()}
+	e.Seen.Started = time.Time{} // no command ran, and it left nothing
+	if e.Seen.Class == failure.NotItsOwn {
+		e.Seen.Tail = nil // it has a reason, and no log
+	}
 	e.Signature = e.Seen.Class + ": " + err.Error()
 	return e, failure.Verdict{Class: e.Seen.Class, Line: err.Error(), Signature: e.Signature}
 }
@@ -309,6 +325,9 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 	if s.saved(v) {
 		ev.WalltimeHit = true
 		v = rules.Classify(ev)
+	}
+	if cancelled || v.Class != "" {
+		guard.Note(j, &e.Seen)
 	}
 	if cancelled {
 		e.Seen.Status, e.Signature = offer.Cancelled, v.Signature

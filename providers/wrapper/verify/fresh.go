@@ -74,10 +74,14 @@ func look(workdir string, o providers.Output) Mark {
 }
 
 // Stat looks at an output without opening it: size, mtime, inode, and for a
-// set the number of files. OK says only that it is there.
+// set the number of files. OK says only that it is there. What is there and is
+// something else than declared has a time and an inode all the same.
 func Stat(workdir string, o providers.Output) offer.Output {
 	if isSet(o) {
 		out, _, _, _ := statSet(workdir, o)
+		if o.Kind == "dir" && out.Files == 0 && out.Inode == 0 {
+			return other(workdir, o, out)
+		}
 		return out
 	}
 	out := offer.Output{Name: o.Name, Path: o.Path}
@@ -87,7 +91,7 @@ func Stat(workdir string, o providers.Output) offer.Output {
 	}
 	if err != nil {
 		out.Present = isOtherKind(err)
-		return refuse(out, fault(err))
+		return other(workdir, o, refuse(out, fault(err)))
 	}
 	m := markOf(info)
 	m.fill(&out)
@@ -95,5 +99,17 @@ func Stat(workdir string, o providers.Output) offer.Output {
 		return refuse(out, err)
 	}
 	out.OK, out.Verdict = true, "there, not opened"
+	return out
+}
+
+// other adds the mark of what is at the path of an output and is not what was
+// declared: a broken link, a pipe, a folder in place of a file.
+func other(workdir string, o providers.Output, out offer.Output) offer.Output {
+	info, err := os.Lstat(join(workdir, o.Path))
+	if err != nil || o.Kind == "dir" && info.IsDir() {
+		return out
+	}
+	m := markOf(info)
+	out.MTime, out.Inode = m.MTime, m.Inode
 	return out
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/muster-run/muster/providers/host/queue/devices"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -106,6 +107,9 @@ func (a *Attempt) Examine(ctx context.Context) {
 	rules, _ := failure.Compile(a.Spec.Rules)
 	a.Verdict = rules.Classify(ev)
 	a.Moved = a.Launch.Checkpoint != 0 && attempt.CheckpointMark(a.Spec) != a.Launch.Checkpoint
+	if a.Verdict.Class != "" || a.Cancelled {
+		guard.Note(a.Spec, &a.Obs)
+	}
 	a.Obs.Exit, a.Obs.Signal = ev.Exit, ev.Signal
 	a.Obs.Usage = a.used()
 	if a.Verdict.Class != "" && a.Verdict.Hint != "" {

@@ -1,0 +1,60 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// A Tenant is a campaign that writes to a workdir.
+type Tenant struct {
+	Campaign string `json:"campaign"`
+	Dir      string `json:"dir"`  // of the campaign
+	Host     string `json:"host"` // where that is
+}
+
+// tenants is the folder, below a workdir, with a file of each.
+const tenants = ".muster/campaigns"
+
+// mostTenant bounds the file of a tenant, in bytes.
+const mostTenant = 64 << 10
+
+// File is the path of a tenant's file below a workdir, and what it holds.
+func (t Tenant) File(lineage string) (name string, text []byte) {
+	text, _ = json.Marshal(t) // three texts
+	return path.Join(tenants, lineage+".json"), append(text, '\n')
+}
+
+// Others are the campaigns that wrote to a spot, other than that of a lineage,
+// in words. What cannot be read is left out.
+func Others(ctx context.Context, p providers.Provider, at Spot, lineage string, own Tenant) (out []string) {
+	files, err := p.List(ctx, at.Name(), []string{path.Join(at.Workdir, tenants, "*.json")})
+	if err != nil {
+		return nil
+	}
+	for _, f := range files {
+		if f.Size > mostTenant || lineage != "" && strings.TrimSuffix(path.Base(f.Path), ".json") == lineage {
+			continue
+		}
+		var text bytes.Buffer
+		var t Tenant
+		if p.Pull(ctx, at.Name(), f.Path, 0, &text) != nil || json.Unmarshal(text.Bytes(), &t) != nil || t.Campaign == "" {
+			continue
+		}
+		words := fmt.Sprintf("campaign %q of %s on %s", t.Campaign, t.Dir, t.Host)
+		if t == own {
+			words = "an earlier state of this campaign"
+		}
+		if !slices.Contains(out, words) {
+			out = append(out, words)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,81 @@
+// Package foreign tells the files at a job's output paths that are not its own.
+// A plan asks it which need a person's yes, and the engine what to tell the place
+// where the job starts.
+package foreign
+
+import (
+	"slices"
+
+	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// Guard is what the state knows of a job's own files in a workdir. Earlier are
+// the attempts that the record does not count any more. A record that a person
+// had forgotten knows of none.
+func Guard(rec *state.Job, earlier []state.Attempt, workdir string) offer.Guard {
+	var g offer.Guard
+	if rec == nil {
+		rec = &state.Job{} // it was freed: what it did is among the earlier
+	}
+	if rec.Status == state.Forgotten {
+		return g
+	}
+	for _, o := range slices.Concat(rec.Outputs, rec.Kept) {
+		if o.Workdir == "" || workdir == "" || o.Workdir == workdir {
+			g.Own = append(g.Own, found(o))
+		}
+	}
+	if rec.Status == state.Completed {
+		g.Results, g.Begun = slices.Clone(g.Own), true
+		return g
+	}
+	last := lastThatRan(rec.Attempts)
+	if last == nil {
+		last = lastThatRan(earlier)
+	}
+	if last == nil {
+		return g
+	}
+	g.Begun, g.Unseen = true, last.Left == nil
+	for _, o := range last.Left {
+		o.Digest = ""
+		if left := found(o); !slices.ContainsFunc(g.Own, left.Unchanged) {
+			g.Own = append(g.Own, left)
+		}
+	}
+	return g
+}
+
+// Of are the files found at a job's output paths that are not its own.
+func Of(there []offer.Output, g offer.Guard, shared func(output string) bool) (out []offer.Output) {
+	for _, o := range there {
+		if g.Fate(o, false) == offer.Foreign || shared(o.Name) && o.Exists() {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func lastThatRan(attempts []state.Attempt) *state.Attempt {
+	for i := len(attempts) - 1; i >= 0; i-- {
+		if ran(&attempts[i]) {
+			return &attempts[i]
+		}
+	}
+	return nil
+}
+
+// ran reports whether the command of an attempt may have begun.
+func ran(a *state.Attempt) bool {
+	switch a.Class {
+	case failure.NodeFailure, failure.Preempted, failure.Killed, failure.Transport: // its start may not have been seen
+		return true
+	}
+	return !a.Started.IsZero()
+}
+
+func found(o state.Output) offer.Output {
+	return offer.Output{Name: o.Name, Path: o.Path, Size: o.Size, Digest: o.Digest, MTime: o.MTime, Inode: o.Inode, Files: o.Files}
+}

@@ -1,0 +1,73 @@
+package offer
+
+import "slices"
+
+// A Guard says whose the files are that may be at a job's output paths. Plans
+// ask it what needs a person's yes, and the place where a job starts what may be
+// replaced. A file is the one that a Guard names only if it is Unchanged.
+type Guard struct {
+	// Own are recorded for this very job: results, which have a digest, and
+	// what the last of its launches that ran left, which has none.
+	Own []Output `json:"own,omitempty"`
+	// Results are those that the launch replaces, whatever became of them since:
+	// a person agreed that the job runs again.
+	Results []Output `json:"results,omitempty"`
+	// Replace are files of others. A person agreed to each.
+	Replace []Output `json:"replace,omitempty"`
+	// Begun says that a launch of the job ran before, so that the checkpoint at
+	// its path is its own.
+	Begun bool `json:"begun,omitempty"`
+	// Unseen says that the end of the last launch was not seen, so that nobody
+	// knows what it left: all that is there counts as its own.
+	Unseen bool `json:"unseen,omitempty"`
+}
+
+// CheckpointName is the name under which a job's checkpoint is looked at as one
+// more output.
+const CheckpointName = "checkpoint "
+
+// A Fate is what becomes of a file at an output path when the job starts.
+type Fate int
+
+// The fates.
+const (
+	Stays   Fate = iota // nothing is there, or the job may write over it
+	Aside               // it is moved aside
+	Foreign             // it keeps the job from starting
+)
+
+// Fate decides over what is at the path of an output before the first launch
+// under a token. A shared one is written by several jobs, so that what is there
+// may be another's of the campaign.
+func (g *Guard) Fate(there Output, shared bool) Fate {
+	same := func(o Output) bool { return o.Unchanged(there) }
+	switch {
+	case !there.Exists():
+		return Stays
+	case slices.ContainsFunc(g.Replace, same):
+		return Aside
+	case shared, there.Name == CheckpointName && g.Begun:
+		return Stays
+	case slices.ContainsFunc(g.Results, func(o Output) bool { return o.Path == there.Path }):
+		return Aside
+	}
+	if i := slices.IndexFunc(g.Own, same); i >= 0 {
+		if g.Own[i].Digest != "" {
+			return Aside
+		}
+		return Stays
+	}
+	if g.Unseen {
+		return Stays
+	}
+	return Foreign
+}
+
+// Again decides before a later launch under the token. Left is what the one
+// before it left, nil where nobody saw that.
+func (g *Guard) Again(there Output, shared bool, left []Output) Fate {
+	if !there.Exists() || shared || there.Name == CheckpointName || left == nil || slices.ContainsFunc(left, there.Unchanged) {
+		return Stays
+	}
+	return Foreign
+}

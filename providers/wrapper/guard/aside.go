@@ -1,0 +1,110 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// replaced is the folder, below a workdir, of what was moved aside; elsewhere is
+// that beside a file of another filesystem, which no rename can bring there.
+const (
+	replaced  = ".muster/replaced"
+	elsewhere = ".muster-replaced"
+)
+
+// moveAll moves the files of outputs to the folder that the job names.
+func moveAll(j *providers.Job, outputs []providers.Output) error {
+	for _, o := range outputs {
+		if o.Shared && j.Guard == nil {
+			continue
+		}
+		path := inWorkdir(j.Workdir, o.Path)
+		files := []string{path}
+		if o.Kind == "glob" {
+			var err error
+			if files, err = matches(j.Workdir, o.Path); err != nil {
+				return fmt.Errorf("move output %s aside: %w", o.Name, err)
+			}
+		}
+		for _, f := range files {
+			if err := Move(j.Workdir, folder(j), f); err != nil {
+				return fmt.Errorf("move output %s aside: %w", o.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// folder is where a job's files are moved aside to.
+func folder(j *providers.Job) string {
+	to := j.MoveAside
+	switch {
+	case to == "":
+		to = filepath.Join(replaced, j.Token)
+	case !strings.Contains(to, string(filepath.Separator)):
+		to = filepath.Join(replaced, to)
+	}
+	return inWorkdir(j.Workdir, to)
+}
+
+// matches are the files of a pattern; only the declared part is one.
+func matches(workdir, pattern string) ([]string, error) {
+	head, rest := doublestar.SplitPattern(filepath.ToSlash(pattern))
+	base := inWorkdir(workdir, filepath.FromSlash(head))
+	names, err := doublestar.Glob(os.DirFS(base), rest)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for i, name := range names {
+		names[i] = filepath.Join(base, filepath.FromSlash(name))
+	}
+	return names, err
+}
+
+// Move renames a file or folder into another folder, keeping its path from the
+// workdir, and never over another file. What lies on a filesystem of its own is
+// renamed there. A file that is not there is moved already.
+func Move(workdir, to, path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	rel, err := filepath.Rel(workdir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		rel = strings.TrimPrefix(path, "/")
+	}
+	err = rename(path, filepath.Join(to, rel))
+	if errors.Is(err, unix.EXDEV) {
+		return rename(path, filepath.Join(filepath.Dir(path), elsewhere, filepath.Base(to), filepath.Base(path)))
+	}
+	return err
+}
+
+// rename makes the folders above dest. Where dest is taken, it counts on.
+func rename(path, dest string) error {
+	if err := os.MkdirAll(filepath.Dir(dest), 0o777); err != nil {
+		return err
+	}
+	name := dest
+	for n := 1; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, os.ErrNotExist) {
+			return os.Rename(path, name)
+		}
+		name = dest + "." + strconv.Itoa(n)
+	}
+}
+
+func inWorkdir(workdir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(workdir, path)
+}

@@ -1,0 +1,113 @@
+// Package guard decides, where a job starts, what becomes of the files that are
+// at its output paths. Nothing is overwritten that is not the job's own: what it
+// replaces is renamed, and a file that nobody agreed to keeps it from starting.
+// The queue of a machine and a node of a scheduler ask it before each launch.
+package guard
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper/verify"
+)
+
+// Foreign is the error of a job that found a file which is not its own, and
+// which nobody agreed to replace. Nothing was moved or written.
+type Foreign struct {
+	Path string // as declared
+	More int    // other such files
+}
+
+func (f *Foreign) Error() string {
+	files, they := f.Path+" is", "it"
+	if f.More > 0 {
+		files, they = fmt.Sprintf("%s and %d more are", f.Path, f.More), "them"
+	}
+	return fmt.Sprintf("%s there, and this job did not make %s, so it was not started. "+
+		"Run `muster apply` to be asked whether to replace %s, or move %s away", files, they, they, they)
+}
+
+// A Launch is one start of a job.
+type Launch struct {
+	Job *providers.Job
+	// First is the first launch under the job's token.
+	First bool
+	// Left is what the launch before this one left, as it was found when it
+	// ended. Nil says that nobody saw how it ended: all that is there counts as its own.
+	Left []offer.Output
+}
+
+// Clear makes way for a launch: it moves aside what is to be replaced, and
+// returns a Foreign error where a file is in the way.
+func Clear(l Launch) error {
+	j := l.Job
+	if j.Guard == nil || j.Smoke {
+		if j.MoveAside != "" && l.First {
+			return moveAll(j, j.Outputs)
+		}
+		return nil
+	}
+	var aside []providers.Output
+	var foreign []string
+	for _, o := range watched(j) {
+		there := verify.Stat(j.Workdir, o)
+		fate := j.Guard.Again(there, o.Shared, l.Left)
+		if l.First {
+			fate = j.Guard.Fate(there, o.Shared)
+		}
+		switch fate {
+		case offer.Aside:
+			aside = append(aside, o)
+		case offer.Foreign:
+			foreign = append(foreign, o.Path)
+		}
+	}
+	if len(foreign) > 0 {
+		return &Foreign{Path: foreign[0], More: len(foreign) - 1}
+	}
+	return moveAll(j, aside)
+}
+
+// watched are the outputs of a job, and its checkpoint as one more.
+func watched(j *providers.Job) []providers.Output {
+	if j.Checkpoint.Path == "" {
+		return j.Outputs
+	}
+	return append(slices.Clip(j.Outputs), Checkpoint(j.Workdir, j.Checkpoint.Path))
+}
+
+// Checkpoint is a job's checkpoint as an output: at its path, relative to the
+// workdir where it is below it.
+func Checkpoint(workdir, path string) providers.Output {
+	if rel, err := filepath.Rel(workdir, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	return providers.Output{Name: offer.CheckpointName, Path: path}
+}
+
+// Left is what a launch that ended leaves at its output paths.
+func Left(j *providers.Job) []offer.Output {
+	left := make([]offer.Output, 0, len(j.Outputs))
+	for _, o := range j.Outputs {
+		left = append(left, verify.Stat(j.Workdir, o))
+	}
+	return left
+}
+
+// Note adds to the end of a launch that did not complete what it leaves at its
+// output paths, so that the next launch knows it from files of others.
+func Note(j *providers.Job, o *offer.Observation) {
+	if j.Guard == nil {
+		return
+	}
+	left := Left(j)
+	for i := range left {
+		if i < len(o.Outputs) {
+			left[i].OK, left[i].Verdict = o.Outputs[i].OK, o.Outputs[i].Verdict
+		}
+	}
+	o.Outputs = left
+}
