@@ -103,6 +103,60 @@ type Cleaner interface {
 	Clean(ctx context.Context, backend string) (removed []string, err error)
 }
 
+// A Loginer is a backend that may ask its user for a password or a code.
+type Loginer interface {
+	// Login connects to a backend, and has ask put to a person what its hosts
+	// want to know. It returns when all of them have answered or cannot be
+	// reached; calls after it say why.
+	Login(ctx context.Context, backend string, ask Ask) error
+}
+
+// Ask puts a prompt to a person; it fails when nobody answers.
+type Ask func(context.Context, LoginPrompt) (answers []string, err error)
+
+// A LoginPrompt is what a host asks at once. Its texts are a stranger's.
+type LoginPrompt struct {
+	Who         string // user@host
+	Name        string
+	Instruction string
+	Questions   []LoginQuestion
+}
+
+// A LoginQuestion is one line to be typed.
+type LoginQuestion struct {
+	Text string
+	Echo bool // what is typed may be seen
+}
+
+// Login lets a person log in to a backend where there is one and it asks; the
+// time that this takes is theirs, so that no deadline of a call counts it.
+func Login(ctx context.Context, p Provider, backend string) {
+	if l, ok := p.(interface {
+		Login(ctx context.Context, backend string) error
+	}); ok {
+		_ = l.Login(ctx, backend) // the next call says what is wrong
+	}
+}
+
+// Reason is what an error says in short, without what may differ each time.
+func Reason(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Summary
+	}
+	return err.Error()
+}
+
+// WantsLogin is the command by which a person lets muster in, "" where an
+// error says nothing of that.
+func WantsLogin(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Login
+	}
+	return ""
+}
+
 // A Backend is one configured place.
 type Backend struct {
 	Name        string            `json:"name"` // "slurm.alpine"
@@ -445,6 +499,9 @@ type Error struct {
 	Summary string     `json:"summary"`
 	Detail  string     `json:"detail,omitempty"`
 	Hint    string     `json:"hint,omitempty"`
+	// Login is the command by which a person lets muster in; empty unless the
+	// backend waits for that.
+	Login string `json:"login,omitempty"`
 }
 
 func (e *Error) Error() string {

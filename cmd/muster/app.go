@@ -40,6 +40,7 @@ type app struct {
 	pin            launch.Pin   // how strict .muster.lock.hcl is; init records
 	guard          *trust.Guard // what the campaign may do before anything is approved
 	now            func() time.Time
+	person         *human   // at the terminal; nil until providers may ask
 	waits          sync.Map // what was said to be waited for
 }
 
@@ -93,7 +94,7 @@ func (a *app) printf(format string, args ...any) {
 
 // notef writes to stderr: progress and remarks, never data.
 func (a *app) notef(format string, args ...any) {
-	fmt.Fprint(a.stderr, a.err.Text(fmt.Sprintf(format, args...)))
+	_, _ = live.Paint(a.stderr, []byte(a.err.Text(fmt.Sprintf(format, args...))))
 }
 
 // fail prints diagnostics.

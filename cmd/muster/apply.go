@@ -248,6 +248,7 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 	a.approved(f)
 	who, host := whoami()
 	sink := a.progress(w.plan, f.json)
+	defer a.drives()()
 	run := apply.Run
 	if w.simulated != nil {
 		if w.simulated.Alone(w.plan) {

@@ -152,7 +152,7 @@ func (a *app) firstWait(what string) bool {
 
 // plugins are the providers that the campaign can use.
 func (a *app) plugins() plugins.Set {
-	set := plugins.Set{Dir: a.dir, Logger: a.logger, Pin: a.pin}
+	set := plugins.Set{Dir: a.dir, Logger: a.logger, Pin: a.pin, Person: a.someone()}
 	if a.guard != nil {
 		if set.Gate = a.guard; a.guard.Folder() != "" {
 			set.Keep = filepath.Join(a.guard.Folder(), "schemas")

@@ -7,44 +7,38 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// algorithmList is what a list of ssh_config makes of the default: replaced,
-// or with '+' more at its end, '-' without those, '^' those first
-// (ssh_config(5), Ciphers). What this side does not know is left out.
-func algorithmList(value string, standard, known []string) []string {
-	if value == "" {
-		return standard
+// algorithmList is, of the algorithms that ssh is configured with, those that
+// are known here, in ssh's order; the standard ones where nothing is configured.
+func algorithmList(configured string, standard, known []string) ([]string, error) {
+	if configured == "" {
+		return standard, nil
 	}
-	sign := value[0]
-	names := strings.Split(strings.TrimLeft(value, "+-^"), ",")
-	if sign == '-' {
-		return slices.DeleteFunc(slices.Clone(standard), func(a string) bool { return matchList(names, a) })
+	names := slices.DeleteFunc(strings.Split(configured, ","), func(n string) bool { return !slices.Contains(known, n) })
+	if len(names) == 0 {
+		return nil, configError("none of the configured algorithms is known to muster", configured, "add another in ~/.ssh/config")
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(known, n) })
-	switch sign {
-	case '+':
-		return unique(append(slices.Clone(standard), names...))
-	case '^':
-		return unique(append(names, standard...))
-	}
-	return unique(names)
-}
-
-// unique keeps the first of each.
-func unique(list []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(list, func(s string) bool {
-		defer func() { seen[s] = true }()
-		return seen[s]
-	})
+	return names, nil
 }
 
 // transport are the algorithms below the keys, as the configuration has them.
-func (h *host) transport() ssh.Config {
+func (h *host) transport() (ssh.Config, error) {
 	var c ssh.Config
 	c.SetDefaults()
 	safe, old := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
-	c.KeyExchanges = algorithmList(h.settings.get("kexalgorithms"), c.KeyExchanges, append(safe.KeyExchanges, old.KeyExchanges...))
-	c.Ciphers = algorithmList(h.settings.get("ciphers"), c.Ciphers, append(safe.Ciphers, old.Ciphers...))
-	c.MACs = algorithmList(h.settings.get("macs"), c.MACs, append(safe.MACs, old.MACs...))
-	return c
+	for _, l := range []struct {
+		keyword string
+		list    *[]string
+		known   []string
+	}{
+		{"kexalgorithms", &c.KeyExchanges, append(safe.KeyExchanges, old.KeyExchanges...)},
+		{"ciphers", &c.Ciphers, append(safe.Ciphers, old.Ciphers...)},
+		{"macs", &c.MACs, append(safe.MACs, old.MACs...)},
+	} {
+		names, err := algorithmList(h.settings.get(l.keyword), *l.list, l.known)
+		if err != nil {
+			return c, err
+		}
+		*l.list = names
+	}
+	return c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,6 @@ type credentials struct {
 	signers  []ssh.Signer
 	problems []string // keys that could not be used, and why
 	locked   []string // key files whose passphrase only the agent can know
-	asked    bool     // the server wanted a password or a code
 	agent    net.Conn
 
 	signing  atomic.Bool // a signature has been asked for, and is not there yet
@@ -32,8 +32,19 @@ type credentials struct {
 
 var defaultKeys = []string{"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ecdsa_sk", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519_sk"}
 
+// isDefault reports whether ssh lists the keys that it tries where none is
+// named; a default that is missing is nothing to tell.
+func isDefault(names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool {
+		return !slices.Contains(defaultKeys, n) && n != "~/.ssh/id_xmss" && n != "~/.ssh/id_dsa"
+	})
+}
+
 // collect gathers the keys for one host. The agent is spoken to until Close.
 func (h *host) collect(ctx context.Context, t Target, o Options) (*credentials, error) {
+	if isDefault(h.settings.values["identityfile"]) {
+		delete(h.settings.values, "identityfile")
+	}
 	files, err := h.files("identityfile", o.Home)
 	if err != nil {
 		return nil, err

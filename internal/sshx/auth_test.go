@@ -146,7 +146,7 @@ func TestKeysThatCannotBeUsedAreTold(t *testing.T) {
 			return nil, err
 		}
 	})
-	wantError(t, connect(t, h, Target{}), Auth, "a password or a code, which muster does not type")
+	wantError(t, connect(t, h, Target{}), Auth, "box wants you to log in")
 }
 
 // A shy agent has one key that it does not sign with, as when its token is

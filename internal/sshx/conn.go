@@ -17,6 +17,7 @@ type conn struct {
 	below  []io.Closer // jump hosts and proxies, ended after the connection
 	slots  *slots
 	since  time.Time
+	typed  bool // somebody typed to be let in
 	work   crew
 }
 
@@ -59,6 +60,8 @@ func newConn(host string, client *ssh.Client, w *wire, below []io.Closer, k keep
 func (c *conn) alive() bool {
 	return c.wire.reason() == nil
 }
+
+func (c *conn) wait() { c.work.Wait() }
 
 func (c *conn) lived() time.Duration { return time.Since(c.since) }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,20 +18,29 @@ import (
 // configuration that goes round in circles.
 const maxJumps = 8
 
-// dial connects to the target, through its jump hosts, and signs in.
-func (c *Client) dial(ctx context.Context) (*conn, error) {
-	return dialTarget(ctx, c.target, c.opts, 0)
-}
-
-func dialTarget(ctx context.Context, t Target, o Options, depth int) (*conn, error) {
-	if depth > maxJumps {
-		return nil, configError("ProxyJump goes round in circles", t.Host+" is reached through more than "+fmt.Sprint(maxJumps)+" hosts", "")
-	}
-	h, err := resolve(t, o)
+// dial connects to the target: over the connection that ssh(1) has open, else
+// through its jump hosts, and signs in.
+func (c *Client) dial(ctx context.Context, a Asker) (connection, error) {
+	h, err := resolve(ctx, c.target, c.opts)
 	if err != nil {
 		return nil, err
 	}
-	return h.dial(ctx, t, o, depth)
+	c.mu.Lock()
+	c.notes = h.settings.notes
+	c.mu.Unlock()
+	if h.control.open() {
+		if !h.control.check(ctx) {
+			return nil, h.control.deaf(h.String())
+		}
+		return newMaster(h.String(), h.control), nil
+	}
+	o := c.opts
+	o.asker = a
+	conn, err := h.dial(ctx, c.target, o, 0)
+	if err != nil {
+		return nil, err // and no nil *conn in an interface
+	}
+	return conn, nil
 }
 
 func (h *host) dial(ctx context.Context, t Target, o Options, depth int) (*conn, error) {
@@ -99,8 +109,11 @@ func (h *host) unreachable(err error) *Error {
 
 // signIn speaks ssh over the stream: who the host is, then who we are.
 func (h *host) signIn(ctx context.Context, raw net.Conn, below []io.Closer, t Target, o Options) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.connect+authLimit)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// The time in which a person types is not the server's.
+	limit := time.AfterFunc(h.connect+authLimit, func() { cancel(context.DeadlineExceeded) })
+	defer limit.Stop()
 	v, err := newVerifier(h, t, o)
 	if err != nil {
 		return nil, err
@@ -122,43 +135,83 @@ func (h *host) signIn(ctx context.Context, raw net.Conn, below []io.Closer, t Ta
 	})
 	defer silent.Stop()
 
-	sc, chans, reqs, err := ssh.NewClientConn(w, h.address(), h.clientConfig(v, keys))
+	typing, hungUp := context.WithCancel(ctx)
+	defer hungUp()
+	go func() {
+		select {
+		case <-w.gone:
+			hungUp()
+		case <-typing.Done():
+		}
+	}()
+	person := &conversation{ctx: typing, asker: o.asker, who: h.user + "@" + h.alias, pause: func() { limit.Stop() }, resume: func() { limit.Reset(h.connect + authLimit) }}
+	config, err := h.clientConfig(v, keys, person)
 	if err != nil {
-		return nil, h.whyNot(ctx, err, w, v, keys)
+		return nil, err
+	}
+	sc, chans, reqs, err := ssh.NewClientConn(w, h.address(), config)
+	if person.left != nil && !person.hungUp {
+		return nil, person.left
+	}
+	if err != nil {
+		return nil, h.whyNot(ctx, err, w, v, keys, person)
 	}
 	if !stop() {
 		sc.Close()
 		return nil, h.unreachable(context.DeadlineExceeded)
 	}
-	return newConn(h.String(), ssh.NewClient(sc, chans, reqs), w, below, h.alive), nil
+	conn := newConn(h.String(), ssh.NewClient(sc, chans, reqs), w, below, h.alive)
+	conn.typed = person.rounds > 0
+	return conn, nil
 }
 
-func (h *host) clientConfig(v *verifier, keys *credentials) *ssh.ClientConfig {
-	asked := func(string, string, []string, []bool) ([]string, error) {
-		keys.asked = true
-		return nil, errors.New("muster types no passwords")
+func (h *host) clientConfig(v *verifier, keys *credentials, p *conversation) (*ssh.ClientConfig, error) {
+	transport, err := h.transport()
+	if err != nil {
+		return nil, err
+	}
+	algorithms, err := v.algorithms()
+	if err != nil {
+		return nil, err
 	}
 	return &ssh.ClientConfig{
-		Config: h.transport(),
+		Config: transport,
 		User:   h.user,
-		Auth: []ssh.AuthMethod{
-			ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return keys.signers, nil }),
-			ssh.KeyboardInteractive(asked),
+		Auth:   []ssh.AuthMethod{ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return keys.signers, nil })},
+		AuthCallback: func(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
+			if m := keys.next(); m != nil {
+				return m, nil
+			}
+			if slices.Contains(c.AllowedMethods, "publickey") && !slices.Contains(c.TriedMethods, "publickey") && len(keys.signers) > 0 {
+				return nil, nil // keys first, as ssh(1)
+			}
+			return p.method(c)
 		},
-		AuthCallback:      func(*ssh.ClientAuthContext) (ssh.AuthMethod, error) { return keys.next(), nil },
 		HostKeyCallback:   v.check,
-		HostKeyAlgorithms: v.algorithms(),
+		HostKeyAlgorithms: algorithms,
 		ClientVersion:     "SSH-2.0-muster",
-	}
+	}, nil
 }
 
 // whyNot turns a failed handshake into what the person can see to.
-func (h *host) whyNot(ctx context.Context, err error, w *wire, v *verifier, keys *credentials) error {
+func (h *host) whyNot(ctx context.Context, err error, w *wire, v *verifier, keys *credentials, p *conversation) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), "ssh: ")
 	switch {
 	case v.failed != nil:
 		return v.failed
-	case keys.asked, keys.unsigned > 0 && ctx.Err() == nil, strings.Contains(text, "unable to authenticate"), strings.Contains(strings.ToLower(text), "too many authentication failures"):
+	case p.rounds > 0 && p.left != nil:
+		e := h.wantsLogin(err)
+		e.typed = true
+		e.Detail = "its ssh server ended the conversation before it was answered"
+		return e
+	case p.rounds > 0:
+		e := h.wantsLogin(err)
+		e.typed = true
+		e.Summary, e.Detail = fmt.Sprintf("%s does not let %s in", h, h.user), "it took none of the passwords and codes"
+		return e
+	case p.wanted && len(keys.locked) == 0 && keys.unsigned == 0:
+		return h.wantsLogin(err, keys.problems...)
+	case keys.unsigned > 0 && ctx.Err() == nil, strings.Contains(text, "unable to authenticate"), strings.Contains(strings.ToLower(text), "too many authentication failures"):
 		return h.refused(keys, err)
 	case strings.Contains(text, "no common algorithm"):
 		return &Error{Class: Config, Summary: h.String() + " and muster share no algorithm", Detail: text, Hint: "its ssh server is very old or very strict", cause: err}
@@ -189,9 +242,6 @@ func (h *host) refused(keys *credentials, err error) error {
 		found = append(found, "it was shown "+strings.Join(shown, ", "))
 	}
 	found = append(found, keys.problems...)
-	if keys.asked {
-		found = append(found, "it asks for a password or a code, which muster does not type")
-	}
 	e.Detail = strings.Join(found, "; ")
 	switch {
 	case len(keys.locked) > 0:
@@ -203,5 +253,17 @@ func (h *host) refused(keys *credentials, err error) error {
 	default:
 		e.Hint = fmt.Sprintf("try: ssh %s; the key belongs into ~/.ssh/authorized_keys there", h.alias)
 	}
+	return e
+}
+
+// wantsLogin is for a server that wants somebody to type a password or a code,
+// where nobody can.
+func (h *host) wantsLogin(err error, problems ...string) *Error {
+	e := &Error{Class: Auth, Summary: h.alias + " wants you to log in", Detail: strings.Join(problems, "; "), cause: err, Login: h.control.login}
+	if e.Login == "" {
+		e.Hint = "run muster at a terminal, or install OpenSSH's client"
+		return e
+	}
+	e.control = &h.control
 	return e
 }

@@ -81,7 +81,7 @@ func TestProxyCommand(t *testing.T) {
 // A ProxyCommand that is gone before it is spoken to has its say, too: then it
 // is the first write that fails.
 func TestProxyCommandGoneEarly(t *testing.T) {
-	h := &host{alias: "box", name: "box", proxy: "echo the tunnel is shut >&2", settings: &settings{}}
+	h := &host{alias: "box", name: "box", proxy: "echo the tunnel is shut >&2", settings: &settings{}, control: control{}}
 	conn, err := h.throughCommand(Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestASilentLinkIsLost(t *testing.T) {
 // failure; after it they wait together.
 func TestOneDialForAll(t *testing.T) {
 	dials := make(chan chan error)
-	l := newLink(func(ctx context.Context) (*conn, error) {
+	l := newLink(func(context.Context, Asker) (connection, error) {
 		answer := make(chan error)
 		dials <- answer
 		return nil, <-answer

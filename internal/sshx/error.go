@@ -34,8 +34,14 @@ type Error struct {
 	// Detail is what was found, Hint what to do; both may be empty.
 	Detail, Hint string
 
-	cause error
-	broke bool // it had answered before
+	// Login is the command by which a person opens a connection that muster can
+	// share; empty unless the server wants somebody to type.
+	Login string
+
+	cause   error
+	broke   bool     // it had answered before
+	typed   bool     // somebody answered the server
+	control *control // where that connection will be
 }
 
 func (e *Error) Error() string {

@@ -1,6 +1,7 @@
 package sshx
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -33,26 +34,25 @@ type host struct {
 	connect  time.Duration
 	alive    keepAlive
 	settings *settings
+	control  control // where an open connection of ssh(1) may be shared
 }
 
-// resolve reads the configuration for one target.
-func resolve(t Target, o Options) (*host, error) {
-	if t.Host == "" || strings.HasPrefix(t.Host, "-") || strings.ContainsAny(t.Host, " \t\n/") {
-		return nil, configError("not the name of a host", fmt.Sprintf("%q", t.Host), "")
+// resolve reads the configuration for one target. It runs `ssh -G`, and with
+// it what Match exec names; nothing else of a connection comes before it.
+func resolve(ctx context.Context, t Target, o Options) (*host, error) {
+	if err := t.check(); err != nil {
+		return nil, err
 	}
-	s, err := readConfig(o.configFiles(), o.Home, t.Host, t.User)
+	s, err := readConfig(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
-	h := &host{alias: t.Host, settings: s, proxy: off(s.get("proxycommand")), jump: off(s.get("proxyjump")), bind: s.get("bindaddress")}
-	h.name = strings.ToLower(strings.NewReplacer("%%", "%", "%h", t.Host).Replace(first(s.get("hostname"), t.Host)))
+	h := &host{alias: t.Host, settings: s, proxy: off(s.get("proxycommand")), jump: off(s.get("proxyjump")), bind: off(s.get("bindaddress"))}
+	h.name = strings.ToLower(first(s.get("hostname"), t.Host))
 	if h.port, err = port(t.Port, s.get("port")); err != nil {
 		return nil, err
 	}
 	h.user = first(t.User, s.get("user"), localUser())
-	if h.user, err = expandEnv(h.user); err != nil {
-		return nil, configError("cannot tell the user for "+h.alias, err.Error(), "")
-	}
 	h.network = map[string]string{"inet": "tcp4", "inet6": "tcp6"}[strings.ToLower(s.get("addressfamily"))]
 	if h.network == "" {
 		h.network = "tcp"
@@ -62,6 +62,7 @@ func resolve(t Target, o Options) (*host, error) {
 	if n, err := strconv.Atoi(s.get("serveralivecountmax")); err == nil && n > 0 {
 		h.alive.count = n
 	}
+	h.control = controlOf(h, t, o)
 	return h, nil
 }
 
@@ -87,7 +88,10 @@ func (h *host) keyName() string {
 
 // files are the expanded values of a keyword that names several.
 func (h *host) files(keyword, home string, otherwise ...string) ([]string, error) {
-	names := h.settings.many[keyword]
+	names := h.settings.values[keyword]
+	if strings.HasSuffix(keyword, "knownhostsfile") {
+		names = paths(h.settings.get(keyword))
+	}
 	if len(names) == 0 {
 		names = otherwise
 	}

@@ -145,7 +145,7 @@ func describe(key ssh.PublicKey) string {
 // algorithms are the kinds of key to ask the host for, those first that
 // known_hosts can judge: a host with several keys would otherwise show one
 // that is not known, and look like another host.
-func (v *verifier) algorithms() []string {
+func (v *verifier) algorithms() ([]string, error) {
 	known := map[string]bool{}
 	authority := false
 	for _, k := range v.keys {
@@ -172,9 +172,9 @@ func (v *verifier) algorithms() []string {
 	if known[ssh.KeyAlgoRSA] {
 		all = append(all, ssh.KeyAlgoRSA) // servers from before RFC 8332 sign with SHA-1
 	}
-	all = algorithmList(v.host.settings.get("hostkeyalgorithms"), all, append(ssh.SupportedAlgorithms().HostKeys, ssh.InsecureAlgorithms().HostKeys...))
+	all, err := algorithmList(v.host.settings.get("hostkeyalgorithms"), all, append(ssh.SupportedAlgorithms().HostKeys, ssh.InsecureAlgorithms().HostKeys...))
 	slices.SortStableFunc(all, func(a, b string) int { return rank(a) - rank(b) })
-	return all
+	return all, err
 }
 
 // keyType is the kind of key behind a signature algorithm (RFC 8332).

@@ -7,32 +7,45 @@ import (
 	"time"
 )
 
+// A connection carries commands: one of this process, or one that ssh(1) shares.
+type connection interface {
+	open(ctx context.Context, command string) (Stream, error)
+	alive() bool
+	lived() time.Duration
+	end(why error)
+	wait() // for what runs over it, after its end
+	lost() *Error
+}
+
 // A link is the place of the one connection: whoever needs it gets the living
 // one or waits for the dial that is under way; after a failed dial the next one
 // waits, and all who ask wait with it.
 type link struct {
-	dial    func(context.Context) (*conn, error)
+	dial    func(context.Context, Asker) (connection, error)
 	backoff *backoff
 	ctx     context.Context // ends with close
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
 
 	mu       sync.Mutex
-	conn     *conn
+	conn     connection
 	dialing  *attempt
 	failures int       // in a row
 	rest     time.Time // no dial before
 	last     error     // why the last dial failed
+	keyed    bool      // the last connection of this process needed keys alone
+	asker    Asker     // who types passwords now; nil = nobody
+	login    *control  // set when the server wants more than keys: nothing is dialled until it is open, or somebody types
 }
 
 // An attempt is one dial; done closes when conn or err is set.
 type attempt struct {
 	done chan struct{}
-	conn *conn
+	conn connection
 	err  error
 }
 
-func newLink(dial func(context.Context) (*conn, error), b *backoff) *link {
+func newLink(dial func(context.Context, Asker) (connection, error), b *backoff) *link {
 	if b == nil {
 		b = newBackoff()
 	}
@@ -44,7 +57,7 @@ func newLink(dial func(context.Context) (*conn, error), b *backoff) *link {
 var errClosed = errors.New("the client is closed")
 
 // get returns a living connection, dialling if there is none.
-func (l *link) get(ctx context.Context) (*conn, error) {
+func (l *link) get(ctx context.Context) (connection, error) {
 	l.mu.Lock()
 	if l.ctx.Err() != nil {
 		l.mu.Unlock()
@@ -93,7 +106,16 @@ func (l *link) bury() {
 // refusal is the last answer as long as asking again would be a nuisance: a
 // key that was refused is refused again, and servers lock out who insists.
 func (l *link) refusal() error {
-	if l.last == nil || isUnreachable(l.last) || !time.Now().Before(l.rest) {
+	if l.last == nil || isUnreachable(l.last) {
+		return nil
+	}
+	if l.asker == nil && l.login != nil {
+		if l.login.open() {
+			return nil
+		}
+		return l.last
+	}
+	if !time.Now().Before(l.rest) {
 		return nil
 	}
 	return l.last
@@ -112,12 +134,12 @@ func (l *link) gaveUp(ctx context.Context) error {
 // try rests, dials once, and tells all who wait.
 func (l *link) try() {
 	l.mu.Lock()
-	a, rest := l.dialing, time.Until(l.rest)
+	a, rest, asker := l.dialing, time.Until(l.rest), l.asker
 	l.mu.Unlock()
 
 	if err := sleep(l.ctx, rest); err != nil {
 		a.err = errClosed
-	} else if a.conn, a.err = l.dial(l.ctx); l.ctx.Err() != nil {
+	} else if a.conn, a.err = l.dial(l.ctx, asker); l.ctx.Err() != nil {
 		a.err = errClosed
 	}
 
@@ -126,7 +148,10 @@ func (l *link) try() {
 	l.dialing = nil
 	switch {
 	case a.err == nil:
-		l.conn, l.rest, l.last = a.conn, time.Time{}, nil
+		l.conn, l.rest, l.last, l.login = a.conn, time.Time{}, nil, nil
+		if c, ok := a.conn.(*conn); ok {
+			l.keyed = !c.typed
+		}
 	default:
 		if a.conn != nil {
 			a.conn.end(errClosed)
@@ -135,8 +160,23 @@ func (l *link) try() {
 		l.failures++
 		l.rest = time.Now().Add(l.backoff.after(l.failures))
 		l.last = a.err
+		if e := (*Error)(nil); errors.As(a.err, &e) && e.control != nil && !l.keyed {
+			l.login, l.rest = e.control, time.Time{}
+		}
 	}
 	close(a.done)
+}
+
+// with lets somebody type what the server asks for, until done is called.
+func (l *link) with(a Asker) (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asker = a
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.asker = nil
+	}
 }
 
 func (l *link) close() {
@@ -148,7 +188,7 @@ func (l *link) close() {
 	l.mu.Unlock()
 	if conn != nil {
 		conn.end(errClosed)
-		conn.work.Wait()
+		conn.wait()
 	}
 }
 

@@ -24,12 +24,16 @@ func (h *host) throughJump(ctx context.Context, o Options, depth int) (net.Conn,
 	if depth >= maxJumps {
 		return nil, nil, configError("ProxyJump goes round in circles", fmt.Sprintf("%s is reached through more than %d hosts", t.Host, maxJumps), "")
 	}
-	hop, err := resolve(t, o)
+	hop, err := resolve(ctx, t, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	if before != "" {
 		hop.jump, hop.proxy = before, ""
+	}
+	if hop.control.check(ctx) {
+		c, err := hop.forward(h.address())
+		return c, nil, err
 	}
 	jump, err := hop.dial(ctx, t, o, depth+1)
 	if err != nil {

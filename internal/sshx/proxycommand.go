@@ -19,7 +19,16 @@ func (h *host) throughCommand(o Options) (net.Conn, error) {
 		return nil, configError("cannot expand ProxyCommand for "+h.alias, err.Error(), "")
 	}
 	shell := first(os.Getenv("SHELL"), "/bin/sh")
-	cmd := exec.Command(shell, "-c", "exec "+line)
+	return h.startProxy(exec.Command(shell, "-c", "exec "+line))
+}
+
+// forward is a stream to an address through the host, over the connection that
+// ssh(1) has open to it.
+func (h *host) forward(address string) (net.Conn, error) {
+	return h.startProxy(exec.Command(h.control.program, h.control.args("-W", address)...))
+}
+
+func (h *host) startProxy(cmd *exec.Cmd) (_ net.Conn, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p := &proxyConn{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stderr = &p.stderr

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/internal/sshx/sshtest"
 )
 
@@ -40,6 +41,7 @@ type home struct {
 
 func newHome(t *testing.T) home {
 	t.Helper()
+	needs.Program(t, "ssh") // which reads the configuration
 	h := home{t, t.TempDir()}
 	if err := os.Mkdir(h.path(""), 0o700); err != nil {
 		t.Fatal(err)
@@ -74,7 +76,7 @@ func authorized(k ssh.PublicKey) string {
 
 // options read this home alone, and wait little between dials.
 func (h home) options() Options {
-	return Options{Home: h.dir, Agent: "none", ConfigFiles: []string{h.path("config")}, backoff: quick()}
+	return Options{Home: h.dir, Agent: "none", ConfigFile: h.path("config"), backoff: quick()}
 }
 
 func quick() *backoff {

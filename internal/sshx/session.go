@@ -44,13 +44,38 @@ func (c *Client) Run(ctx context.Context, command string, stdin io.Reader, stdou
 	if copyErr != nil {
 		return Exit{}, copyErr
 	}
-	return s.wait(ctx)
+	type end struct {
+		exit Exit
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		exit, err := s.Wait()
+		ended <- end{exit, err}
+	}()
+	select {
+	case e := <-ended:
+		return e.exit, e.err
+	case <-ctx.Done():
+		return Exit{}, ctx.Err()
+	}
 }
 
 // A Stream is a command that runs, its standard input and output as one
 // reader and writer. Reading ends with io.EOF when the command closed its
-// output, and with Unreachable when the link died.
-type Stream struct {
+// output, and with Unreachable when the link died. Close takes the command its
+// standard streams.
+type Stream interface {
+	io.ReadWriteCloser
+	CloseWrite() error // ends the command's standard input
+	// Wait waits for the command to end. What it still writes to its standard
+	// output must be read meanwhile.
+	Wait() (Exit, error)
+	Stderr() string // the end of what it has written there so far
+}
+
+// A channel is a Stream over a connection of this process.
+type channel struct {
 	conn    *conn
 	session *ssh.Session
 	leave   func() // the session is of no more use
@@ -64,7 +89,7 @@ type Stream struct {
 
 // Open starts a command that lives as long as it likes. The context bounds
 // only the opening.
-func (c *Client) Open(ctx context.Context, command string) (*Stream, error) {
+func (c *Client) Open(ctx context.Context, command string) (Stream, error) {
 	for again := true; ; again = false {
 		conn, err := c.link.get(ctx)
 		if err != nil {
@@ -81,12 +106,12 @@ func (c *Client) Open(ctx context.Context, command string) (*Stream, error) {
 	}
 }
 
-func (c *conn) open(ctx context.Context, command string) (*Stream, error) {
+func (c *conn) open(ctx context.Context, command string) (Stream, error) {
 	session, leave, end, err := c.session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{conn: c, session: session, leave: leave, stderr: new(tail), ended: make(chan struct{})}
+	s := &channel{conn: c, session: session, leave: leave, stderr: new(tail), ended: make(chan struct{})}
 	session.Stderr = s.stderr
 	if err := s.start(ctx, command); err != nil {
 		session.Close()
@@ -103,7 +128,7 @@ func (c *conn) open(ctx context.Context, command string) (*Stream, error) {
 
 // start sends the command. The server's answer may take as long as the link
 // is silent; a caller that gives up closes the session, which ends the wait.
-func (s *Stream) start(ctx context.Context, command string) (err error) {
+func (s *channel) start(ctx context.Context, command string) (err error) {
 	if s.in, err = s.session.StdinPipe(); err != nil {
 		return err
 	}
@@ -128,7 +153,7 @@ func (s *Stream) start(ctx context.Context, command string) (err error) {
 }
 
 // result translates how ssh says that a command ended.
-func (s *Stream) result(err error) (Exit, error) {
+func (s *channel) result(err error) (Exit, error) {
 	exit := Exit{Stderr: s.stderr.String()}
 	var code *ssh.ExitError
 	switch {
@@ -146,7 +171,7 @@ func (s *Stream) result(err error) (Exit, error) {
 }
 
 // Read reads what the command writes to its standard output.
-func (s *Stream) Read(p []byte) (int, error) {
+func (s *channel) Read(p []byte) (int, error) {
 	n, err := s.out.Read(p)
 	if err == io.EOF && !s.conn.alive() {
 		err = s.conn.lost()
@@ -155,7 +180,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 }
 
 // Write writes to the command's standard input.
-func (s *Stream) Write(p []byte) (int, error) {
+func (s *channel) Write(p []byte) (int, error) {
 	n, err := s.in.Write(p)
 	if err != nil && !s.conn.alive() {
 		err = s.conn.lost()
@@ -164,10 +189,10 @@ func (s *Stream) Write(p []byte) (int, error) {
 }
 
 // CloseWrite ends the command's standard input.
-func (s *Stream) CloseWrite() error { return s.in.Close() }
+func (s *channel) CloseWrite() error { return s.in.Close() }
 
 // Close ends the stream; the command loses its standard streams.
-func (s *Stream) Close() error {
+func (s *channel) Close() error {
 	defer s.leave() // what it ran may go on there
 	err := s.session.Close()
 	if err == io.EOF {
@@ -176,18 +201,11 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Wait waits for the command to end. What it still writes to its standard
-// output must be read meanwhile.
-func (s *Stream) Wait() (Exit, error) { return s.wait(context.Background()) }
-
-func (s *Stream) wait(ctx context.Context) (Exit, error) {
-	select {
-	case <-s.ended:
-		return s.exit, s.err
-	case <-ctx.Done():
-		return Exit{}, ctx.Err()
-	}
+// Wait waits for the command to end.
+func (s *channel) Wait() (Exit, error) {
+	<-s.ended
+	return s.exit, s.err
 }
 
 // Stderr is the end of what the command has written there so far.
-func (s *Stream) Stderr() string { return s.stderr.String() }
+func (s *channel) Stderr() string { return s.stderr.String() }

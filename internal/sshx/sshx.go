@@ -1,6 +1,6 @@
 // Package sshx reaches hosts over ssh the way the user's own ssh(1) does: it
-// reads ~/.ssh/config, asks the agent, and holds host keys against
-// known_hosts. One Client keeps one connection and runs many commands over it;
+// asks ssh(1) how it is configured, shares a connection that ssh(1) has open,
+// else asks the agent, and holds host keys against known_hosts. One Client keeps one connection and runs many commands over it;
 // when the connection dies, what was running over it ends with an error of
 // class Unreachable, and the next call dials again.
 //
@@ -10,8 +10,10 @@ package sshx
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
+	"sync"
 )
 
 // A Target is one host as a campaign names it. What is empty comes from
@@ -24,15 +26,20 @@ type Target struct {
 	// AcceptNew takes the key of a host that known_hosts does not hold and
 	// writes it there. A changed key is refused all the same.
 	AcceptNew bool
+	// ControlPath is the socket of a connection that the user's ssh(1) has open,
+	// in place of the one of ssh's configuration.
+	ControlPath string
 }
 
 // Options say where the user's side of ssh lives. The zero value is what
 // ssh(1) would use.
 type Options struct {
-	// ConfigFiles replace ~/.ssh/config and /etc/ssh/ssh_config, as ssh -F does.
-	ConfigFiles []string
-	Home        string // by default the user's
-	Agent       string // socket of the agent; by default SSH_AUTH_SOCK
+	// ConfigFile replaces ~/.ssh/config and /etc/ssh/ssh_config, as ssh -F does.
+	ConfigFile string
+	Home       string // by default the user's
+	Agent      string // socket of the agent; by default SSH_AUTH_SOCK
+
+	asker Asker // who types passwords and codes in this dial; nil = nobody
 
 	// clock and chance of the back-off, which tests replace
 	backoff *backoff
@@ -44,6 +51,9 @@ type Client struct {
 	target Target
 	opts   Options
 	link   *link
+
+	mu    sync.Mutex
+	notes []string
 }
 
 // New prepares a client; nothing is read or dialled.
@@ -59,19 +69,28 @@ func New(t Target, o Options) *Client {
 	return c
 }
 
-// Notes are what ~/.ssh/config says for this host and muster does not follow,
-// with file and line.
+// Notes are what ssh is configured with for this host and muster does not
+// follow, as of the last connection.
 func (c *Client) Notes() []string {
-	h, err := resolve(c.target, c.opts)
-	if err != nil {
-		return nil // dialling says so
-	}
-	return h.settings.notes
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.notes
 }
 
 // Connect dials if there is no connection, and says why there can be none.
 func (c *Client) Connect(ctx context.Context) error {
 	_, err := c.link.get(ctx)
+	return err
+}
+
+// Login is Connect with somebody who types what the server asks for: a password,
+// a code.
+func (c *Client) Login(ctx context.Context, a Asker) error {
+	defer c.link.with(a)()
+	err := c.Connect(ctx)
+	if e := (*Error)(nil); errors.As(err, &e) && e.control != nil && !e.typed {
+		return c.Connect(ctx) // a dial was under way for which nobody was there
+	}
 	return err
 }
 

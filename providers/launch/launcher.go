@@ -43,6 +43,9 @@ type Options struct {
 	// Gate is asked before a provider is started, a backend reached and a text
 	// of the campaign run there; nil allows everything.
 	Gate Gate
+	// Person is who answers what hosts ask before they let muster in; nil =
+	// nobody is there.
+	Person Person
 
 	// Environ is the environment from which providers get their few
 	// variables; nil is os.Environ().

@@ -38,6 +38,7 @@ type remote struct {
 	backends map[string]providers.Backend
 	told     map[string]told // by backend, what Configure was asked last
 	started  bool            // it has run at least once
+	logins   logins
 }
 
 // told is a backend as Configure was given it, and why the gate withheld it.
@@ -209,7 +210,9 @@ func (r *remote) once(ctx context.Context, inst *instance, backend string, call 
 			return err
 		}
 	}
-	return call(inst.client)
+	err := call(inst.client)
+	r.heard(backend, err)
+	return err
 }
 
 func (r *remote) givenUp(tries int) error {
@@ -235,7 +238,7 @@ func (r *remote) ask(ctx context.Context, backend string, call func(*protocol.Cl
 		err := r.do(ctx, backend, call, nil)
 		var e *providers.Error
 		var c crashing
-		if retry == maxRetries || errors.As(err, &c) || !errors.As(err, &e) || e.Class != providers.Unreachable {
+		if retry == maxRetries || errors.As(err, &c) || !errors.As(err, &e) || e.Class != providers.Unreachable || e.Login != "" {
 			return err
 		}
 		if sleep(ctx, delay/2+rand.N(delay/2)) != nil {

@@ -36,14 +36,14 @@ func errorOut(e *providers.Error) *pb.Error {
 	if e == nil {
 		return nil
 	}
-	return &pb.Error{Class: text(string(e.Class)), Summary: short(e.Summary), Detail: short(e.Detail), Hint: short(e.Hint)}
+	return &pb.Error{Class: text(string(e.Class)), Summary: short(e.Summary), Detail: short(e.Detail), Hint: short(e.Hint), Login: short(e.Login)}
 }
 
 func errorIn(e *pb.Error) *providers.Error {
 	if e == nil {
 		return nil
 	}
-	return &providers.Error{Class: providers.ErrorClass(e.Class), Summary: e.Summary, Detail: e.Detail, Hint: e.Hint}
+	return &providers.Error{Class: providers.ErrorClass(e.Class), Summary: e.Summary, Detail: e.Detail, Hint: e.Hint, Login: e.Login}
 }
 
 func short(s string) string {

@@ -25,6 +25,7 @@ var _ pb.ProviderServer = (*server)(nil)
 const (
 	abilityRelease = "release"
 	abilityClean   = "clean"
+	abilityLogin   = "login"
 )
 
 func abilities(p providers.Provider) (out []string) {
@@ -33,6 +34,9 @@ func abilities(p providers.Provider) (out []string) {
 	}
 	if _, ok := p.(providers.Cleaner); ok {
 		out = append(out, abilityClean)
+	}
+	if _, ok := p.(providers.Loginer); ok {
+		out = append(out, abilityLogin)
 	}
 	return out
 }

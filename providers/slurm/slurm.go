@@ -42,7 +42,19 @@ func NewWith(here *login.Slurm, far *ssh.SSH) *Slurm {
 var (
 	_ providers.Provider = (*Slurm)(nil)
 	_ providers.Cleaner  = (*Slurm)(nil)
+	_ providers.Loginer  = (*Slurm)(nil)
 )
+
+// Login connects to the login node of a backend that is reached over ssh.
+func (s *Slurm) Login(ctx context.Context, name string, ask providers.Ask) error {
+	s.mu.Lock()
+	_, far := s.ssh[name]
+	s.mu.Unlock()
+	if !far {
+		return nil
+	}
+	return s.far.Login(ctx, name, ask)
+}
 
 // at runs a call where a backend's login node is.
 func (s *Slurm) at(ctx context.Context, backend string, call func(providers.Provider) error) error {

@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type config struct {
 	Port         int           `json:"port"`
 	IdentityFile string        `json:"identity_file"`
 	AcceptNew    bool          `json:"accept_new"`
+	ControlPath  string        `json:"control_path"`
 	GPUs         gpu.Selection `json:"gpus"`
 	GPUFreeMax   int64         `json:"gpu_free_max"`
 	SharedFS     string        `json:"shared_fs"`
@@ -60,12 +62,15 @@ func (c config) check(b providers.Backend) error {
 	case strings.ContainsAny(c.InstallDir, "\n\x00"):
 		return wrong("install_dir %q has a line break in it", c.InstallDir)
 	}
-	for i, h := range c.names() {
-		switch {
-		case h == "" || h[0] == '-' || strings.ContainsAny(h, "/ \t\r\n\x00"):
-			return wrong("%q is no name of a host", h)
-		case slices.Contains(c.names()[:i], h):
-			return wrong("host %q stands twice in hosts", h)
+	for i, name := range c.names() {
+		t := c.target(name)
+		for _, err := range []error{sshx.CheckHost(t.Host), sshx.CheckUser(t.User), sshx.CheckControlPath(t.ControlPath)} {
+			if e := (*sshx.Error)(nil); errors.As(err, &e) {
+				return wrong("%s is %s", e.Detail, e.Summary)
+			}
+		}
+		if slices.Contains(c.names()[:i], name) {
+			return wrong("host %q is named twice in hosts", name)
 		}
 	}
 	return nil
@@ -78,9 +83,11 @@ func (c config) names() []string {
 	return c.Hosts
 }
 
+// target is how a host is reached; user@host is taken as ssh(1) takes it.
 func (c config) target(host string) sshx.Target {
-	if user, name, ok := strings.Cut(host, "@"); ok { // as ssh(1) takes it
-		return sshx.Target{Host: name, User: user, Port: c.Port, IdentityFile: c.IdentityFile, AcceptNew: c.AcceptNew}
+	t := sshx.Target{Host: host, User: c.User, Port: c.Port, IdentityFile: c.IdentityFile, AcceptNew: c.AcceptNew, ControlPath: c.ControlPath}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		t.User, t.Host = host[:i], host[i+1:]
 	}
-	return sshx.Target{Host: host, User: c.User, Port: c.Port, IdentityFile: c.IdentityFile, AcceptNew: c.AcceptNew}
+	return t
 }

@@ -170,7 +170,12 @@ func (h *host) fault(err error) error {
 	case errors.As(err, &e):
 		class := map[sshx.Class]providers.ErrorClass{sshx.Unreachable: providers.Unreachable, sshx.Auth: providers.Auth,
 			sshx.HostKey: providers.Auth, sshx.Config: providers.Invalid}[e.Class]
-		return &providers.Error{Class: class, Summary: e.Summary, Detail: e.Detail, Hint: e.Hint}
+		out := &providers.Error{Class: class, Summary: e.Summary, Detail: e.Detail, Hint: e.Hint, Login: e.Login}
+		if e.Login != "" {
+			out.Class = providers.Unreachable // nothing was refused: it can be asked when somebody has logged in
+			out.Summary += ": " + e.Login
+		}
+		return out
 	case errors.As(err, &p), errors.Is(err, context.Canceled):
 		return err
 	}

@@ -52,7 +52,7 @@ func newHost(name string, client *sshx.Client, install string, from *binaries) *
 // A session is one door and what it has been told.
 type session struct {
 	*door.Client
-	stream *sshx.Stream
+	stream sshx.Stream
 
 	mu         sync.Mutex
 	configured map[string]bool
@@ -240,7 +240,7 @@ func (h *host) lost(s *session, err error) error {
 const lastWords = 500 * time.Millisecond
 
 // waitFor waits for a stream's end, no longer than ctx.
-func waitFor(ctx context.Context, s *sshx.Stream) (exit sshx.Exit, err error) {
+func waitFor(ctx context.Context, s sshx.Stream) (exit sshx.Exit, err error) {
 	type end struct {
 		exit sshx.Exit
 		err  error

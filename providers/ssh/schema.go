@@ -26,6 +26,7 @@ func Connection() []offer.Attr {
 		{Name: "user", Type: offer.String, Doc: "User on the host; by default ~/.ssh/config's, then yours here."},
 		{Name: "port", Type: offer.Number, Default: "22", Doc: "Port of the host's ssh server, 1 to 65535."},
 		{Name: "identity_file", Type: offer.String, Doc: "Private key to use; by default the agent's and ~/.ssh/config's."},
+		{Name: "control_path", Type: offer.String, Doc: "Control socket of an ssh connection that you have open; by default ControlPath of ssh's configuration. Absolute, or beginning with ~/."},
 		{Name: "accept_new", Type: offer.Bool, Default: "false", Doc: "Accept the key of a host that is not yet in known_hosts; a changed key is always refused."},
 	}
 }

@@ -77,5 +77,5 @@ func (s *testHost) spool() string           { return filepath.Join(s.dir, "s") }
 func (s *testHost) ours(name string) string { return filepath.Join(s.dir, "ssh", name) }
 
 func (s *testHost) options() sshx.Options {
-	return sshx.Options{Home: s.dir, Agent: "none", ConfigFiles: []string{s.ours("config")}}
+	return sshx.Options{Home: s.dir, Agent: "none", ConfigFile: s.ours("config")}
 }

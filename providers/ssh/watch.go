@@ -15,6 +15,7 @@ import (
 const (
 	firstPause = 500 * time.Millisecond
 	longPause  = 30 * time.Second
+	loginPause = 3 * time.Second // at most, where a person may log in at any moment: what is asked is this machine
 )
 
 // Watch streams what the queues tell. Of several hosts each has its own place
@@ -104,7 +105,9 @@ func (w *watcher) follow(ctx context.Context, h *host) {
 		case <-time.After(pause/2 + rand.N(pause/2)):
 		case <-ctx.Done():
 		}
-		pause = min(2*pause, longPause)
+		if pause = min(2*pause, longPause); providers.WantsLogin(err) != "" {
+			pause = min(pause, loginPause)
+		}
 	}
 }
 

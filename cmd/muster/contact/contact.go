@@ -52,6 +52,7 @@ func (b *Backends) Reach(ctx context.Context, name string) (providers.Provider, 
 	if err := p.Configure(ctx, conf); err != nil {
 		return nil, fmt.Errorf("configure backend.%s: %w", name, err)
 	}
+	providers.Login(ctx, p, name)
 	b.ready[name] = p
 	return p, nil
 }

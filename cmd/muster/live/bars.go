@@ -67,6 +67,7 @@ func (b *bars) draw() {
 		b.pw.AppendTracker(t)
 	}
 	pw, done := b.pw, b.done
+	says(func(text string) { pw.Log("%s", b.style.Text(term.CleanLine(text))) })
 	go func() { defer close(done); pw.Render() }()
 }
 
@@ -144,6 +145,7 @@ func (b *bars) Show(p standing.Run) {
 }
 
 func (b *bars) Close() {
+	says(nil)
 	b.pw.Stop()
 	<-b.done
 }
@@ -154,6 +156,6 @@ type cleared struct{ io.Writer }
 
 func (c cleared) Write(p []byte) (int, error) {
 	const eraseLine = "\r\x1b[2K" // ECMA-48, EL
-	n, err := c.Writer.Write(append([]byte(eraseLine), p...))
+	n, err := Paint(c.Writer, append([]byte(eraseLine), p...))
 	return max(0, n-len(eraseLine)), err
 }

@@ -51,13 +51,14 @@ type Set struct {
 	Gate   launch.Gate // what may be started, reached and run; nil: everything
 	// Still starts no process: of an external provider is known what was kept in
 	// Keep when it last started.
-	Still bool
-	Keep  string // folder for schemas of external providers, by digest; "" = none
+	Still  bool
+	Keep   string        // folder for schemas of external providers, by digest; "" = none
+	Person launch.Person // who answers what hosts ask; nil = nobody
 }
 
 // Launcher starts provider processes as they are needed.
 func (p Set) Launcher() *launch.Launcher {
-	return launch.New(launch.Options{Builtin: Served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin, Gate: p.Gate})
+	return launch.New(launch.Options{Builtin: Served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin, Gate: p.Gate, Person: p.Person})
 }
 
 // IsBuiltin reports whether a type of backend is part of this binary.

@@ -32,12 +32,13 @@ type Backend struct {
 	*Contact
 	line.Feed
 	line.Calls
-	Pool  string // "" for all
-	Ord   int
-	Berth *freight.Berth // the same, for files
-	Down  string         // why it cannot be asked, "" when it can
-	mute  bool           // it says so itself, and until it says otherwise nothing else tells that it can
-	Full  string         // why nothing may start there until its volume has room
+	Pool    string // "" for all
+	Ord     int
+	Berth   *freight.Berth // the same, for files
+	Down    string         // why it cannot be asked, "" when it can
+	mute    bool           // it says so itself, and until it says otherwise nothing else tells that it can
+	reasons []string       // why it cannot be asked, as they were told since it last answered
+	Full    string         // why nothing may start there until its volume has room
 
 	share   line.Load // of what may run at once
 	outbox  []*Flight // minted, to be submitted

@@ -45,7 +45,7 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 				fl.move(f, cells.Unknown)
 			}
 		}
-		fl.Later(line.Backoff(b.tries), func() { fl.lookFor(b, asked) })
+		fl.Later(line.Pause(b.tries, err), func() { fl.lookFor(b, asked) })
 		return
 	}
 	b.tries, b.quiet = 0, time.Time{}

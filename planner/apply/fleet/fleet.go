@@ -161,10 +161,16 @@ func (fl *Fleet) stocked(c *Contact) {
 }
 
 // Unreachable notes that a backend cannot be asked. That says nothing about
-// its jobs.
+// its jobs. Each reason is told once, until the backend answers.
 func (fl *Fleet) Unreachable(b *Backend, err error) {
+	why := providers.WithHint(err)
+	reason := providers.Reason(err)
 	if b.Down == "" {
-		fl.Note(b.Title(), b.Title()+" cannot be reached: "+err.Error(), true)
+		b.reasons = nil
+	}
+	if !slices.Contains(b.reasons, reason) {
+		b.reasons = append(b.reasons, reason)
+		fl.Note(b.Title(), b.Title()+" cannot be reached: "+why, true)
 	}
 	b.Down = err.Error()
 }

@@ -37,7 +37,7 @@ func (fl *Fleet) Recover(presses func() bool) {
 					fl.move(f, cells.Unknown)
 				}
 				if b == c.Lines[0] {
-					fl.reopen(c, 1)
+					fl.reopen(c, 1, nil)
 				}
 			case len(fs) > 0:
 				fl.ask(b, fs, presses, func() {
@@ -102,18 +102,18 @@ func (fl *Fleet) follow(c *Contact) {
 }
 
 // reopen tries to reach a backend that did not answer at the start.
-func (fl *Fleet) reopen(c *Contact, tries int) {
+func (fl *Fleet) reopen(c *Contact, tries int, why error) {
 	if !fl.Stays && tries > 2 {
 		return
 	}
 	first := c.Lines[0]
-	fl.Later(line.Backoff(tries), func() {
+	fl.Later(line.Pause(tries, why), func() {
 		var a line.Acquaintance
 		var err error
 		first.Call(func() { a, err = line.Probe(fl.Ctx, fl.Provider, c.Conf) }, func() {
 			if err != nil {
 				fl.Unreachable(first, err)
-				fl.reopen(c, tries+1)
+				fl.reopen(c, tries+1, err)
 				return
 			}
 			lines := slices.Clone(c.Lines)

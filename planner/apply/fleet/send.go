@@ -105,8 +105,8 @@ func (fl *Fleet) submitFailed(b *Backend, batch []*Flight, err error) {
 		return
 	}
 	fl.failed(b, err)
-	b.quiet = fl.Time.Now().Add(line.Backoff(b.tries))
-	fl.Later(line.Backoff(b.tries), func() { fl.lookFor(b, batch) })
+	b.quiet = fl.Time.Now().Add(line.Pause(b.tries, err))
+	fl.Later(line.Pause(b.tries, err), func() { fl.lookFor(b, batch) })
 }
 
 // failed counts a call about jobs that failed.

@@ -50,18 +50,25 @@ func Probe(ctx context.Context, provider func(string) (providers.Provider, error
 	if a.Provider, err = provider(conf.Type); err != nil {
 		return a, err
 	}
+	if err := a.introduce(ctx, conf); err != nil {
+		return a, err
+	}
+	providers.Login(ctx, a.Provider, conf.Name)
+	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
+	defer cancel()
+	a.Pools, err = a.Provider.Pools(ctx, conf.Name)
+	return a, err
+}
+
+func (a *Acquaintance) introduce(ctx context.Context, conf providers.Backend) error {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	schema, err := a.Provider.Schema(ctx)
 	if err != nil {
-		return a, err
+		return err
 	}
 	a.Can = schema.Can
-	if err := a.Provider.Configure(ctx, conf); err != nil {
-		return a, err
-	}
-	a.Pools, err = a.Provider.Pools(ctx, conf.Name)
-	return a, err
+	return a.Provider.Configure(ctx, conf)
 }
 
 // Meet notes what a place said of itself.

@@ -11,6 +11,7 @@ import (
 const (
 	BackoffMin = 200 * time.Millisecond // before a backend that failed is asked again
 	BackoffMax = 30 * time.Second
+	loginPause = 3 * time.Second // at most, while a person is to log in
 )
 
 // ClassOf is the class of a provider's error; what is no provider's error
@@ -35,4 +36,13 @@ func Backoff(tries int) time.Duration {
 		}
 	}
 	return d
+}
+
+// Pause is how long a backend is left alone after an error. Where a person may
+// log in at any moment it is short: until then only this machine is asked.
+func Pause(tries int, err error) time.Duration {
+	if providers.WantsLogin(err) != "" {
+		return min(Backoff(tries), loginPause)
+	}
+	return Backoff(tries)
 }

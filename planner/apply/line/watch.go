@@ -54,7 +54,7 @@ func (c *Place) Follow(ctx context.Context, clk clock.Clock, w Watcher) {
 			w.Broke(err)
 		}
 		tries++
-		if !sleep(ctx, clk, Backoff(tries)) {
+		if !sleep(ctx, clk, Pause(tries, err)) {
 			return
 		}
 	}

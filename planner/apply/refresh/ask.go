@@ -111,12 +111,19 @@ func (o *observer) ask(ctx context.Context, a *ask) {
 		return
 	}
 	defer o.announce("waiting for backend." + a.name)()
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
+	whole := ctx
+	ctx, cancel := context.WithTimeout(whole, askTimeout)
+	defer func() { cancel() }()
 	if a.conf.Type == "local" && !o.Verify && len(a.outputs) > 0 {
 		a.lookEarly()
 	}
-	steps := []func(context.Context, *ask) error{o.configure, o.pools, o.quotes, o.jobs, o.imported, o.look, o.ground, o.preflight, o.copies}
+	login := func(context.Context, *ask) error {
+		providers.Login(whole, a.p, a.name)
+		cancel()
+		ctx, cancel = context.WithTimeout(whole, askTimeout) // what a person takes is not the backend's
+		return nil
+	}
+	steps := []func(context.Context, *ask) error{o.configure, login, o.pools, o.quotes, o.jobs, o.imported, o.look, o.ground, o.preflight, o.copies}
 	for _, step := range steps {
 		err := step(ctx, a)
 		if providers.IsWithheld(err) {

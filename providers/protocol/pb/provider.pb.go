@@ -44,6 +44,7 @@ type Error struct {
 	Summary       string                 `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
 	Detail        string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	Hint          string                 `protobuf:"bytes,4,opt,name=hint,proto3" json:"hint,omitempty"`
+	Login         string                 `protobuf:"bytes,65,opt,name=login,proto3" json:"login,omitempty"` // the command by which a person logs in; empty unless the backend waits for that
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -106,6 +107,13 @@ func (x *Error) GetHint() string {
 	return ""
 }
 
+func (x *Error) GetLogin() string {
+	if x != nil {
+		return x.Login
+	}
+	return ""
+}
+
 type SchemaRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -146,7 +154,7 @@ func (*SchemaRequest) Descriptor() ([]byte, []int) {
 type SchemaReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Schema        *Schema                `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
-	Abilities     []string               `protobuf:"bytes,2,rep,name=abilities,proto3" json:"abilities,omitempty"` // "release", "clean"
+	Abilities     []string               `protobuf:"bytes,2,rep,name=abilities,proto3" json:"abilities,omitempty"` // "release", "clean", "login"
 	Profile       string                 `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
 	Source        []byte                 `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -5688,6 +5696,197 @@ func (x *CleanRequest) GetBackend() string {
 	return ""
 }
 
+// LoginRequest: the backend in the first message, answers to one prompt in each
+// of the others.
+type LoginRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Backend       string                 `protobuf:"bytes,65,opt,name=backend,proto3" json:"backend,omitempty"`
+	Answers       []string               `protobuf:"bytes,66,rep,name=answers,proto3" json:"answers,omitempty"`
+	Left          bool                   `protobuf:"varint,67,opt,name=left,proto3" json:"left,omitempty"` // nobody answers
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginRequest) Reset() {
+	*x = LoginRequest{}
+	mi := &file_provider_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginRequest) ProtoMessage() {}
+
+func (x *LoginRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
+func (*LoginRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *LoginRequest) GetBackend() string {
+	if x != nil {
+		return x.Backend
+	}
+	return ""
+}
+
+func (x *LoginRequest) GetAnswers() []string {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+func (x *LoginRequest) GetLeft() bool {
+	if x != nil {
+		return x.Left
+	}
+	return false
+}
+
+// LoginReply is a prompt. Its texts are a stranger's.
+type LoginReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Who           string                 `protobuf:"bytes,65,opt,name=who,proto3" json:"who,omitempty"` // user@host
+	Name          string                 `protobuf:"bytes,66,opt,name=name,proto3" json:"name,omitempty"`
+	Instruction   string                 `protobuf:"bytes,67,opt,name=instruction,proto3" json:"instruction,omitempty"`
+	Questions     []*LoginQuestion       `protobuf:"bytes,68,rep,name=questions,proto3" json:"questions,omitempty"`
+	Over          bool                   `protobuf:"varint,69,opt,name=over,proto3" json:"over,omitempty"` // the last prompt is no longer waited for; it is answered all the same
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginReply) Reset() {
+	*x = LoginReply{}
+	mi := &file_provider_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginReply) ProtoMessage() {}
+
+func (x *LoginReply) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
+func (*LoginReply) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *LoginReply) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *LoginReply) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LoginReply) GetInstruction() string {
+	if x != nil {
+		return x.Instruction
+	}
+	return ""
+}
+
+func (x *LoginReply) GetQuestions() []*LoginQuestion {
+	if x != nil {
+		return x.Questions
+	}
+	return nil
+}
+
+func (x *LoginReply) GetOver() bool {
+	if x != nil {
+		return x.Over
+	}
+	return false
+}
+
+type LoginQuestion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          string                 `protobuf:"bytes,65,opt,name=text,proto3" json:"text,omitempty"`
+	Echo          bool                   `protobuf:"varint,66,opt,name=echo,proto3" json:"echo,omitempty"` // what is typed may be seen
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginQuestion) Reset() {
+	*x = LoginQuestion{}
+	mi := &file_provider_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginQuestion) ProtoMessage() {}
+
+func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
+func (*LoginQuestion) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *LoginQuestion) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *LoginQuestion) GetEcho() bool {
+	if x != nil {
+		return x.Echo
+	}
+	return false
+}
+
 type CleanReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Removed       []string               `protobuf:"bytes,1,rep,name=removed,proto3" json:"removed,omitempty"`
@@ -5697,7 +5896,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5709,7 +5908,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5722,7 +5921,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{72}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -5736,12 +5935,13 @@ var File_provider_proto protoreflect.FileDescriptor
 
 const file_provider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eprovider.proto\x12\x12muster.provider.v1\"c\n" +
+	"\x0eprovider.proto\x12\x12muster.provider.v1\"y\n" +
 	"\x05Error\x12\x14\n" +
 	"\x05class\x18\x01 \x01(\tR\x05class\x12\x18\n" +
 	"\asummary\x18\x02 \x01(\tR\asummary\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x12\n" +
-	"\x04hint\x18\x04 \x01(\tR\x04hint\"\x0f\n" +
+	"\x04hint\x18\x04 \x01(\tR\x04hint\x12\x14\n" +
+	"\x05login\x18A \x01(\tR\x05login\"\x0f\n" +
 	"\rSchemaRequest\"\x91\x01\n" +
 	"\vSchemaReply\x122\n" +
 	"\x06schema\x18\x01 \x01(\v2\x1a.muster.provider.v1.SchemaR\x06schema\x12\x1c\n" +
@@ -6242,10 +6442,24 @@ const file_provider_proto_rawDesc = "" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\"(\n" +
 	"\fCleanRequest\x12\x18\n" +
-	"\abackend\x18\x01 \x01(\tR\abackend\"&\n" +
+	"\abackend\x18\x01 \x01(\tR\abackend\"V\n" +
+	"\fLoginRequest\x12\x18\n" +
+	"\abackend\x18A \x01(\tR\abackend\x12\x18\n" +
+	"\aanswers\x18B \x03(\tR\aanswers\x12\x12\n" +
+	"\x04left\x18C \x01(\bR\x04left\"\xa9\x01\n" +
+	"\n" +
+	"LoginReply\x12\x10\n" +
+	"\x03who\x18A \x01(\tR\x03who\x12\x12\n" +
+	"\x04name\x18B \x01(\tR\x04name\x12 \n" +
+	"\vinstruction\x18C \x01(\tR\vinstruction\x12?\n" +
+	"\tquestions\x18D \x03(\v2!.muster.provider.v1.LoginQuestionR\tquestions\x12\x12\n" +
+	"\x04over\x18E \x01(\bR\x04over\"7\n" +
+	"\rLoginQuestion\x12\x12\n" +
+	"\x04text\x18A \x01(\tR\x04text\x12\x12\n" +
+	"\x04echo\x18B \x01(\bR\x04echo\"&\n" +
 	"\n" +
 	"CleanReply\x12\x18\n" +
-	"\aremoved\x18\x01 \x03(\tR\aremoved2\xa3\v\n" +
+	"\aremoved\x18\x01 \x03(\tR\aremoved2\xf2\v\n" +
 	"\bProvider\x12N\n" +
 	"\x06Schema\x12!.muster.provider.v1.SchemaRequest\x1a\x1f.muster.provider.v1.SchemaReply0\x01\x12U\n" +
 	"\tConfigure\x12$.muster.provider.v1.ConfigureRequest\x1a\".muster.provider.v1.ConfigureReply\x12K\n" +
@@ -6264,7 +6478,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x04List\x12\x1f.muster.provider.v1.ListRequest\x1a\x1d.muster.provider.v1.ListReply(\x010\x01\x12N\n" +
 	"\x06Remove\x12!.muster.provider.v1.RemoveRequest\x1a\x1f.muster.provider.v1.RemoveReply(\x01\x12S\n" +
 	"\aRelease\x12\".muster.provider.v1.ReleaseRequest\x1a .muster.provider.v1.OutcomeReply(\x010\x01\x12K\n" +
-	"\x05Clean\x12 .muster.provider.v1.CleanRequest\x1a\x1e.muster.provider.v1.CleanReply0\x01B4Z2github.com/muster-run/muster/providers/protocol/pbb\x06proto3"
+	"\x05Clean\x12 .muster.provider.v1.CleanRequest\x1a\x1e.muster.provider.v1.CleanReply0\x01\x12M\n" +
+	"\x05Login\x12 .muster.provider.v1.LoginRequest\x1a\x1e.muster.provider.v1.LoginReply(\x010\x01B4Z2github.com/muster-run/muster/providers/protocol/pbb\x06proto3"
 
 var (
 	file_provider_proto_rawDescOnce sync.Once
@@ -6278,7 +6493,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 81)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -6352,12 +6567,15 @@ var file_provider_proto_goTypes = []any{
 	(*RemoveReply)(nil),      // 69: muster.provider.v1.RemoveReply
 	(*ReleaseRequest)(nil),   // 70: muster.provider.v1.ReleaseRequest
 	(*CleanRequest)(nil),     // 71: muster.provider.v1.CleanRequest
-	(*CleanReply)(nil),       // 72: muster.provider.v1.CleanReply
-	nil,                      // 73: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 74: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 75: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 76: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 77: muster.provider.v1.ControlRequest.PhasesEntry
+	(*LoginRequest)(nil),     // 72: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 73: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 74: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 75: muster.provider.v1.CleanReply
+	nil,                      // 76: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 77: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 78: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 79: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 80: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -6367,7 +6585,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	73, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	76, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -6385,7 +6603,7 @@ var file_provider_proto_depIdxs = []int32{
 	22, // 22: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
 	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
 	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	74, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	77, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
 	25, // 26: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
 	17, // 27: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
 	26, // 28: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
@@ -6408,61 +6626,64 @@ var file_provider_proto_depIdxs = []int32{
 	42, // 45: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
 	49, // 46: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
 	46, // 47: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	75, // 48: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	78, // 48: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
 	48, // 49: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
 	49, // 50: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	76, // 51: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	79, // 51: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
 	49, // 52: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
 	51, // 53: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
 	0,  // 54: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
 	54, // 55: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	77, // 56: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	80, // 56: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
 	29, // 57: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
 	46, // 58: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
 	66, // 59: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	33, // 60: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	47, // 61: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 62: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 63: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 64: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 65: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 66: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	41, // 67: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	44, // 68: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	50, // 69: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	53, // 70: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	56, // 71: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	58, // 72: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	60, // 73: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	62, // 74: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	64, // 75: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	65, // 76: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	68, // 77: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	70, // 78: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	71, // 79: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	2,  // 80: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 81: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 82: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 83: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 84: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	43, // 85: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	45, // 86: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	52, // 87: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	55, // 88: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	57, // 89: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	59, // 90: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	61, // 91: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	63, // 92: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	59, // 93: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	67, // 94: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	69, // 95: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	55, // 96: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	72, // 97: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	80, // [80:98] is the sub-list for method output_type
-	62, // [62:80] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	74, // 60: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	33, // 61: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	47, // 62: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 63: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 64: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 65: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 66: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 67: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	41, // 68: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	44, // 69: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	50, // 70: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	53, // 71: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	56, // 72: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	58, // 73: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	60, // 74: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	62, // 75: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	64, // 76: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	65, // 77: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	68, // 78: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	70, // 79: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	71, // 80: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	72, // 81: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 82: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 83: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 84: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 85: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 86: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	43, // 87: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	45, // 88: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	52, // 89: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	55, // 90: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	57, // 91: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	59, // 92: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	61, // 93: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	63, // 94: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	59, // 95: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	67, // 96: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	69, // 97: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	55, // 98: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	75, // 99: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	73, // 100: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	82, // [82:101] is the sub-list for method output_type
+	63, // [63:82] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -6479,7 +6700,7 @@ func file_provider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   78,
+			NumMessages:   81,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

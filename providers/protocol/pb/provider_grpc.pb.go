@@ -51,6 +51,7 @@ const (
 	Provider_Remove_FullMethodName    = "/muster.provider.v1.Provider/Remove"
 	Provider_Release_FullMethodName   = "/muster.provider.v1.Provider/Release"
 	Provider_Clean_FullMethodName     = "/muster.provider.v1.Provider/Clean"
+	Provider_Login_FullMethodName     = "/muster.provider.v1.Provider/Login"
 )
 
 // ProviderClient is the client API for Provider service.
@@ -80,6 +81,9 @@ type ProviderClient interface {
 	Release(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReleaseRequest, OutcomeReply], error)
 	// Ability "clean".
 	Clean(ctx context.Context, in *CleanRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CleanReply], error)
+	// Login, of providers with the ability "login". Each prompt is answered once,
+	// in order; the first message names the backend.
+	Login(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[LoginRequest, LoginReply], error)
 }
 
 type providerClient struct {
@@ -351,6 +355,19 @@ func (c *providerClient) Clean(ctx context.Context, in *CleanRequest, opts ...gr
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Provider_CleanClient = grpc.ServerStreamingClient[CleanReply]
 
+func (c *providerClient) Login(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[LoginRequest, LoginReply], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Provider_ServiceDesc.Streams[17], Provider_Login_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[LoginRequest, LoginReply]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Provider_LoginClient = grpc.BidiStreamingClient[LoginRequest, LoginReply]
+
 // ProviderServer is the server API for Provider service.
 // All implementations must embed UnimplementedProviderServer
 // for forward compatibility.
@@ -378,6 +395,9 @@ type ProviderServer interface {
 	Release(grpc.BidiStreamingServer[ReleaseRequest, OutcomeReply]) error
 	// Ability "clean".
 	Clean(*CleanRequest, grpc.ServerStreamingServer[CleanReply]) error
+	// Login, of providers with the ability "login". Each prompt is answered once,
+	// in order; the first message names the backend.
+	Login(grpc.BidiStreamingServer[LoginRequest, LoginReply]) error
 	mustEmbedUnimplementedProviderServer()
 }
 
@@ -441,6 +461,9 @@ func (UnimplementedProviderServer) Release(grpc.BidiStreamingServer[ReleaseReque
 }
 func (UnimplementedProviderServer) Clean(*CleanRequest, grpc.ServerStreamingServer[CleanReply]) error {
 	return status.Error(codes.Unimplemented, "method Clean not implemented")
+}
+func (UnimplementedProviderServer) Login(grpc.BidiStreamingServer[LoginRequest, LoginReply]) error {
+	return status.Error(codes.Unimplemented, "method Login not implemented")
 }
 func (UnimplementedProviderServer) mustEmbedUnimplementedProviderServer() {}
 func (UnimplementedProviderServer) testEmbeddedByValue()                  {}
@@ -620,6 +643,13 @@ func _Provider_Clean_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Provider_CleanServer = grpc.ServerStreamingServer[CleanReply]
 
+func _Provider_Login_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(ProviderServer).Login(&grpc.GenericServerStream[LoginRequest, LoginReply]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Provider_LoginServer = grpc.BidiStreamingServer[LoginRequest, LoginReply]
+
 // Provider_ServiceDesc is the grpc.ServiceDesc for Provider service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -727,6 +757,12 @@ var Provider_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "Clean",
 			Handler:       _Provider_Clean_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "Login",
+			Handler:       _Provider_Login_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 	},
 	Metadata: "provider.proto",
