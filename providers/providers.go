@@ -342,6 +342,8 @@ type Submitted struct {
 	Token  string
 	Handle string // of a scheduler: "" while it takes no more, and the backend keeps the job
 	Err    *Error // nil when accepted
+	Stage  offer.Stage
+	HeldBy offer.Holder
 }
 
 // A WatchRequest names what to watch.

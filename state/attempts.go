@@ -80,6 +80,7 @@ func (s *State) submitted(e Submitted) {
 	case e.Handle != "" && a.Handle != e.Handle && !slices.Contains(a.Duplicates, e.Handle):
 		a.Duplicates = append(a.Duplicates, e.Handle)
 	}
+	or(&a.Stage, e.Stage)
 	if a.Queued.IsZero() {
 		a.Queued = plain(e.At)
 	}
@@ -263,6 +264,7 @@ func (a *Attempt) merge(b Attempt) {
 	} else if a.Handle == "" {
 		a.Handle = b.Handle
 	}
+	or(&a.Stage, b.Stage)
 	or(&a.Plan, b.Plan)
 	or(&a.Fence, b.Fence)
 	or(&a.Node, b.Node)

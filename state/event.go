@@ -55,6 +55,7 @@ type (
 		Address string    `json:"address"`
 		Token   string    `json:"token"`
 		Handle  string    `json:"handle"`
+		Stage   string    `json:"stage,omitempty"`
 		At      time.Time `json:"at"`
 	}
 	// NotSubmitted withdraws an intent the backend surely does not have.

@@ -137,11 +137,14 @@ func (j *Job) Key() string {
 
 // An Attempt is one execution of a job on a backend.
 type Attempt struct {
-	N       int     `json:"n"`     // launch, counted from 1
-	Token   string  `json:"token"` // 32 hex digits; TOKEN/N from the host queue's second launch on
-	Backend string  `json:"backend"`
-	Pool    string  `json:"pool,omitempty"`
-	Handle  string  `json:"handle,omitempty"`
+	N       int    `json:"n"`     // launch, counted from 1
+	Token   string `json:"token"` // 32 hex digits; TOKEN/N from the host queue's second launch on
+	Backend string `json:"backend"`
+	Pool    string `json:"pool,omitempty"`
+	Handle  string `json:"handle,omitempty"`
+	// Stage is how far it has come in its queue: "accepted", "submitted" or
+	// "released", as in offer.Stage; "" = not recorded. It counts while the job is queued.
+	Stage   string  `json:"stage,omitempty"`
 	Plan    string  `json:"plan,omitempty"` // plan id that approved it
 	Fence   uint64  `json:"fence,omitempty"`
 	Ceiling Amounts `json:"ceiling,omitempty"`

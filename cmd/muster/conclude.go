@@ -22,7 +22,7 @@ func (a *app) conclude(w *work, o standing.Outcome, f applyFlags) error {
 func exitFor(o standing.Outcome) error {
 	switch o.Stopped {
 	case standing.Interrupted:
-		if o.Running+o.Queued+o.Left > 0 {
+		if o.Running+o.Waiting() > 0 {
 			return command.Interrupted
 		}
 	case standing.Budget:
@@ -36,7 +36,7 @@ func exitFor(o standing.Outcome) error {
 	case standing.Hold:
 		return command.Held
 	}
-	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Undeleted > 0 {
+	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Undeleted > 0 || o.Stranded() {
 		return command.Held
 	}
 	return nil

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"fmt"
+
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/approval"
@@ -35,6 +37,8 @@ type flight struct {
 	by         string // who cancelled it
 	imported   bool   // it was started without muster
 	plan       string // whose approval its launches count under: that which launched it, or which found it in flight
+	parked     parking
+	told       offer.Holder // who was last told to hold it in its queue
 }
 
 // adopt puts a flight where the engine finds it.
@@ -45,6 +49,7 @@ func (e *engine) adopt(f *flight) {
 		f.Own = f.where.Limits
 	}
 	e.fleet.Adopt(&f.Flight)
+	f.park(true)
 	if f.p != nil {
 		f.p.inflight++
 	}
@@ -52,6 +57,47 @@ func (e *engine) adopt(f *flight) {
 	if f.tab.Queued() {
 		e.waits = e.Clock()
 	}
+}
+
+// parking is why a queued job does not start by itself.
+type parking uint8
+
+const (
+	free        parking = iota
+	unsubmitted         // its scheduler does not have it
+	heldThere           // its queue holds it
+	parkings
+)
+
+// park counts, in its phase, why a flight does not start by itself.
+func (f *flight) park(flying bool) {
+	if f.p == nil || f.smoke {
+		return
+	}
+	why := free
+	switch {
+	case !flying:
+	case f.HeldThere():
+		why = heldThere
+	case f.NeedsMuster():
+		why = unsubmitted
+	}
+	f.p.parked[f.parked]--
+	f.p.parked[why]++
+	f.parked = why
+}
+
+// holder says who holds a queued job in its queue, and what releases it.
+func (f *flight) holder() string {
+	switch f.HeldBy {
+	case offer.HeldByUser:
+		return fmt.Sprintf("by hand in the queue of %s; `muster resume` releases it", f.B.Title())
+	case offer.HeldByAdmin:
+		return fmt.Sprintf("by an administrator in the queue of %s, who alone can release it", f.B.Title())
+	case offer.HeldByScheduler:
+		return fmt.Sprintf("by the scheduler of %s after a failed launch; `muster explain` says why", f.B.Title())
+	}
+	return fmt.Sprintf("by muster in the queue of %s until the rest is submitted", f.B.Title())
 }
 
 // land takes a flight out: its attempt is over, or never was.
@@ -64,6 +110,7 @@ func (e *engine) land(f *flight) {
 		delete(e.byJob, f.Key)
 	}
 	e.fleet.Land(&f.Flight)
+	f.park(false)
 	if f.p != nil {
 		f.p.inflight--
 	}
@@ -77,6 +124,7 @@ func (e *engine) land(f *flight) {
 // mark moves a flight, and its cell, to a status.
 func (f *flight) mark(s cells.Status) {
 	f.Status = s
+	f.park(true)
 	if f.p == nil {
 		return
 	}
@@ -108,7 +156,9 @@ func (e *engine) loadFlights() {
 		if s, ok := place.Launched(a); ok {
 			f.asked = &s
 		}
-		f.Kept = f.Status == cells.Queued && f.Handle == "" && b.Can.Arrays
+		if f.Status == cells.Queued {
+			f.Stage = b.StageOf(offer.Stage(a.Stage), a.Handle)
+		}
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
 			if i, ok := p.Index(keyOf(j.Address)); ok {
 				f.p, f.cell = p, int32(i)

@@ -23,6 +23,7 @@ func (e *engine) observe(f *flight, o *offer.Observation) {
 	switch o.Status {
 	case offer.Queued:
 		e.seen(f, o, n, state.Queued, cells.Queued)
+		e.tellHolder(f)
 		e.releaseForgotten(f, o)
 		e.backInQueue(f)
 	case offer.Running:
@@ -62,7 +63,7 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 // no event; that a job is held no more is new.
 func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to cells.Status) {
 	rec := e.st.Jobs[f.Key]
-	says := !o.Expected.IsZero() || o.Reason != "" || rec != nil && rec.Reason != o.Reason
+	says := !o.Expected.IsZero() || o.Reason != "" || rec != nil && rec.Reason != o.Reason || f.stageChanged(rec)
 	if s == state.Running && o.Reason != "" && rec != nil && rec.Reason != o.Reason {
 		e.report.Note(f.Addr, f.Key+": "+o.Reason, false)
 	}
@@ -70,13 +71,36 @@ func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to
 		return
 	}
 	if to != cells.Queued || says {
-		e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: f.attemptOf(o, n), Reason: o.Reason, Short: f.short, At: e.Clock()})
+		a := f.attemptOf(o, n)
+		if to == cells.Queued && f.stageChanged(rec) {
+			a.Stage = string(f.Stage)
+		}
+		e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: s, Attempt: a, Reason: o.Reason, Short: f.short, At: e.Clock()})
 	}
 	if f.End == fleet.Stays {
 		f.mark(to)
 	} else {
 		f.Status = to
 	}
+}
+
+// tellHolder says once that somebody else holds a job in its queue.
+func (e *engine) tellHolder(f *flight) {
+	if f.HeldBy == f.told || f.p == nil || !e.mayStart(f) {
+		return
+	}
+	if f.told = f.HeldBy; f.told != "" {
+		e.report.NoteHeld("phase."+f.p.Name, f.Addr, f.holder())
+	}
+}
+
+// stageChanged reports whether a record has another stage of its last attempt.
+func (f *flight) stageChanged(rec *state.Job) bool {
+	if rec == nil || rec.Last() == nil {
+		return false
+	}
+	was := rec.Last().Stage
+	return was != string(f.Stage) && (was != "" || f.Stage != offer.Released)
 }
 
 // attemptOf is an observation as the state keeps it.

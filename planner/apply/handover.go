@@ -225,5 +225,5 @@ func (e *engine) handedOver() bool {
 	if e.fleet.Unanswered > 0 || e.freight.Shipping() || e.freight.Asking() || e.sending() {
 		return false
 	}
-	return !e.freight.Transferring()
+	return !e.freight.Transferring() && !e.fleet.Unsettled()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -76,10 +77,15 @@ func (e *engine) hear(n fleet.News) {
 		e.err = n.Err
 	case fleet.Accepted:
 		f := e.flights[n.Token]
-		e.emit(state.Submitted{Address: f.Addr, Token: f.Token, Handle: f.Handle, At: e.Clock()})
+		ev := state.Submitted{Address: f.Addr, Token: f.Token, Handle: f.Handle, At: e.Clock()}
+		if f.Stage != offer.Released {
+			ev.Stage = string(f.Stage)
+		}
+		e.emit(ev)
 		if f.End == fleet.Stays {
 			f.mark(cells.Queued)
 		}
+		e.tellHolder(f)
 	case fleet.Moved:
 		f := e.flights[n.Token]
 		f.mark(f.Status)
@@ -92,7 +98,10 @@ func (e *engine) hear(n fleet.News) {
 			f.p.Set(f.cell, cells.Ending)
 		}
 	case fleet.Seen:
-		e.observe(e.flights[n.Token], n.O)
+		f := e.flights[n.Token]
+		if e.observe(f, n.O); e.flights[n.Token] == f {
+			f.park(true)
+		}
 	case fleet.Late:
 		e.late(e.flights[n.Token], n.O, n.Launch)
 	case fleet.Absent:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -23,6 +24,15 @@ func (e *engine) counts() standing.Outcome {
 				o.Smoke = p.Address(int(c))
 			}
 		}
+		o.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
+		o.HeldThere += p.parked[heldThere]
+		o.Left += p.parked[unsubmitted]
+	}
+	for _, f := range e.flights {
+		if f.parked == unsubmitted && f.Unsent != "" {
+			o.Left--
+			o.Unsent++
+		}
 	}
 	return o
 }
@@ -39,9 +49,9 @@ func (e *engine) outcome() standing.Outcome {
 		switch {
 		case e.Mode == Detach:
 			o.Stopped = standing.Detached
-		case e.holds.Any() && o.Left+o.Queued > 0:
+		case e.holds.Any() && o.Waiting() > 0:
 			o.Stopped, o.Why = standing.Hold, e.holds.Text
-		case e.Mode == Drive && o.Held+o.Failed+o.Cancelled+o.Blocked == 0 && o.Left+o.Queued > 0:
+		case e.Mode == Drive && o.Held+o.Failed+o.Cancelled+o.Blocked == 0 && o.Waiting() > 0:
 			// Nothing has failed for good, and yet not all is done: a breaker holds what
 			// its backend would have tried again.
 			if why := e.braked(); why != "" {
@@ -55,33 +65,50 @@ func (e *engine) outcome() standing.Outcome {
 	if o.Held > 0 && e.Saved {
 		o.LetGo = e.letGo()
 	}
-	if e.Mode != Drive && o.Left+o.Running+o.Queued > 0 || o.Stopped == standing.Interrupted {
+	if e.Mode != Drive && o.Running+o.Waiting() > 0 || o.Stopped == standing.Interrupted {
 		o.Next = "muster apply"
 		if e.Mode != Drive && o.Stopped != standing.Beyond {
 			o.Next = "muster apply -once"
 		}
 	}
-	by, kept := map[string]int{}, map[string]int{}
+	by, kept, reasons := map[string]int{}, map[string]int{}, map[string]string{}
+	var holders []string
 	for _, f := range e.flights {
 		switch {
 		case f.short != "" && (f.Status == cells.Queued || f.Status == cells.Waiting):
 			if f.p != nil && !f.smoke && f.Status == cells.Queued {
-				o.Queued--
-				o.Left++
+				switch f.parked {
+				case free:
+					o.Queued--
+					o.Left++
+				case heldThere: // muster had its queue hold it
+					o.HeldThere--
+					o.Left++
+				}
 			}
-		case f.Kept && f.Status == cells.Queued:
-			if f.p != nil && !f.smoke {
-				o.Queued--
-				o.Left++
+		case f.Unsent != "":
+			o.UnsentWhy = f.Unsent
+		case f.HeldThere():
+			if why := f.holder(); !slices.Contains(holders, why) {
+				holders = append(holders, why)
 			}
+		case f.NeedsMuster():
 			kept[f.B.Title()]++
-		case f.Status == cells.Queued || f.Status == cells.Submitting:
+			if rec := e.st.Jobs[f.Key]; rec != nil && rec.Reason != "" {
+				reasons[f.B.Title()] = rec.Reason
+			}
+		case f.Status == cells.Queued:
 			by[f.B.Name]++
 		}
 	}
+	slices.Sort(holders)
+	o.HeldWhy = strings.Join(holders, "; ")
 	for _, title := range sortedKeys(kept) {
 		if o.First == "" && e.handingOver() {
 			o.First = fmt.Sprintf("%s takes no more jobs now; %s as room appears", title, request.Jobs(kept[title], "follows", "follow"))
+			if why := reasons[title]; why != "" {
+				o.First += ": " + why
+			}
 		}
 	}
 	o.QueueOn(by)

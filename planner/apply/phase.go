@@ -29,10 +29,11 @@ type phase struct {
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
 	length   func(cell int32) time.Duration // how long each is foretold to take; nil = all alike
 	unplaced bool
-	again    bool    // cells of queues that were looked at already became ready
-	inflight int     // runs and smokes handed over
-	edges    []*edge // to the phases that read its outputs
-	inputs   []*edge // by input
+	again    bool          // cells of queues that were looked at already became ready
+	inflight int           // runs and smokes handed over
+	parked   [parkings]int // queued jobs, by why they do not start by themselves; free counts down
+	edges    []*edge       // to the phases that read its outputs
+	inputs   []*edge       // by input
 
 	late    map[lateness.Mark]int // running jobs, as last counted
 	breaker brake.Breaker

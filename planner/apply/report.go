@@ -22,6 +22,8 @@ func (e *engine) standing() []standing.Phase {
 	e.countLate()
 	for i, p := range e.phases {
 		s := standing.Of(p.Name, &p.Node, blocked[i])
+		s.Unsubmitted, s.HeldThere = s.Unsubmitted+p.parked[unsubmitted], p.parked[heldThere]
+		s.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
 		s.Before, s.Gate, s.Waits = p.before, e.gateText(p), p.stalled.Why
 		s.Late, s.Overdue = p.late[lateness.Late], p.late[lateness.Overdue]
 		out[i] = s

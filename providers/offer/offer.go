@@ -210,7 +210,32 @@ type Observation struct {
 	// backend that was not watched launched the job again by itself: Find says
 	// them, so that each is accounted for as what it was.
 	Earlier []Observation
+	// Stage is how far a job, Queued, has come; "" = its backend does not say.
+	Stage Stage
+	// HeldBy is who holds a job, Queued, in its queue beside muster; "" = nobody.
+	HeldBy Holder
 }
+
+// Stage is how far a job has come that a backend accepted and that has not
+// started. Only a job that is Released starts by itself.
+type Stage string
+
+// The stages, in their order.
+const (
+	Accepted  Stage = "accepted"  // the backend keeps it; its scheduler does not have it
+	Submitted Stage = "submitted" // its scheduler has it, and muster holds it there
+	Released  Stage = "released"
+)
+
+// Holder is who holds a job in the queue of a scheduler, other than muster.
+type Holder string
+
+// The holders.
+const (
+	HeldByUser      Holder = "user"      // its owner; `muster resume` releases it
+	HeldByAdmin     Holder = "admin"     // only an administrator can release it
+	HeldByScheduler Holder = "scheduler" // the scheduler itself, after a launch that went wrong
+)
 
 // Status is where a job is, as its backend sees it.
 type Status string

@@ -15,6 +15,7 @@ func observationOut(o offer.Observation) *pb.Observation {
 		Signal: text(o.Signal), Class: text(o.Class), Started: nanos(o.Started), Ended: nanos(o.Ended), Pool: text(o.Pool), Node: text(o.Node),
 		Gpus: texts(o.GPUs), Reason: text(o.Reason), Tail: texts(o.Tail), Expected: nanos(o.Expected),
 		Outputs: each(o.Outputs, foundOut), Usage: usageOut(o.Usage), Duplicate: text(o.Duplicate), Inputs: mapOf(o.Inputs, text), Earlier: each(o.Earlier, observationOut),
+		Stage: string(o.Stage), HeldBy: string(o.HeldBy),
 		Metrics: mapOf(o.Metrics, func(m offer.Metric) *pb.MetricFound {
 			return &pb.MetricFound{Text: text(m.Text), Error: text(m.Error)}
 		}),
@@ -32,6 +33,7 @@ func observationIn(o *pb.Observation) offer.Observation {
 		Signal: o.Signal, Class: o.Class, Started: instant(o.Started), Ended: instant(o.Ended), Pool: o.Pool, Node: o.Node,
 		GPUs: o.Gpus, Reason: o.Reason, Tail: o.Tail, Expected: instant(o.Expected),
 		Outputs: each(o.Outputs, foundIn), Usage: usageIn(o.Usage), Duplicate: o.Duplicate, Inputs: o.Inputs, Earlier: each(o.Earlier, observationIn),
+		Stage: offer.Stage(o.Stage), HeldBy: offer.Holder(o.HeldBy),
 		Metrics: mapOf(o.Metrics, func(m *pb.MetricFound) offer.Metric {
 			return offer.Metric{Text: m.GetText(), Error: m.GetError()}
 		}),
@@ -97,11 +99,11 @@ func outcomeIn(o *pb.Outcome) providers.Outcome {
 }
 
 func submittedOut(s providers.Submitted) *pb.Submitted {
-	return &pb.Submitted{Token: s.Token, Handle: text(s.Handle), Error: errorOut(s.Err)}
+	return &pb.Submitted{Token: s.Token, Handle: text(s.Handle), Error: errorOut(s.Err), Stage: string(s.Stage), HeldBy: string(s.HeldBy)}
 }
 
 func submittedIn(s *pb.Submitted) providers.Submitted {
-	return providers.Submitted{Token: s.Token, Handle: s.Handle, Err: errorIn(s.Error)}
+	return providers.Submitted{Token: s.Token, Handle: s.Handle, Err: errorIn(s.Error), Stage: offer.Stage(s.Stage), HeldBy: offer.Holder(s.HeldBy)}
 }
 
 func fileOut(f providers.FileInfo) *pb.FileInfo {

@@ -20,7 +20,7 @@ type Events struct {
 
 // eventsVersion is the version of the stream's schema
 // (docs/reference/events.md): minor versions add, major ones break.
-const eventsVersion = "1.0"
+const eventsVersion = "1.1"
 
 // NewEvents begins the stream with the version of muster.
 func NewEvents(w io.Writer, version string, now func() time.Time) *Events {
@@ -71,7 +71,7 @@ func (e *Events) Diagnostics(l diag.List, sources diag.Sources) {
 func (e *Events) Ended(o standing.Outcome) {
 	e.end = map[string]any{
 		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "blocked": o.Blocked, "unknown": o.Unknown,
-		"running": o.Running, "queued": o.Queued, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "deleted": o.Deleted,
+		"running": o.Running, "queued": o.Queued, "queue_held": o.HeldThere, "unsubmitted": o.Unsent, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "deleted": o.Deleted,
 		"first": o.First, "next": o.Next, "spent": o.Spent, "message": page.Headline(o),
 	}
 }
@@ -111,9 +111,13 @@ type PhaseEvent struct {
 	Cancelled int    `json:"cancelled"`
 	Late      int    `json:"late,omitempty"`    // of running: longer than twice what completed jobs took
 	Overdue   int    `json:"overdue,omitempty"` // longer than three times
-	Smoke     int    `json:"smoke"`
-	Gate      string `json:"gate,omitempty"`
-	Waits     string `json:"waits,omitempty"` // which ceiling keeps it from starting more
+	// Unsubmitted jobs were given to a backend whose scheduler does not have them, or
+	// has not answered; HeldThere are held in its queue.
+	Unsubmitted int    `json:"unsubmitted,omitempty"`
+	HeldThere   int    `json:"queue_held,omitempty"`
+	Smoke       int    `json:"smoke"`
+	Gate        string `json:"gate,omitempty"`
+	Waits       string `json:"waits,omitempty"` // which ceiling keeps it from starting more
 }
 
 func (e *Events) Close() {}

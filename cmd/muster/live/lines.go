@@ -58,7 +58,7 @@ func (l *lines) print(s string) { fmt.Fprintln(l.w, l.style.Text(term.CleanLine(
 
 // idle reports whether a phase has not begun, so that it is not news.
 func idle(p standing.Phase) bool {
-	return p.Running+p.Queued+p.Verifying+p.Unknown+p.Waiting+p.Failed+p.Held+p.Smoke == 0 && p.Done == p.Before
+	return p.Running+p.Queued+p.Unsubmitted+p.HeldThere+p.Verifying+p.Unknown+p.Waiting+p.Failed+p.Held+p.Smoke == 0 && p.Done == p.Before
 }
 
 func noteText(p standing.Run) string {
@@ -83,7 +83,7 @@ func phaseCounts(p standing.Phase) []string {
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{p.Running, "running"}, {p.Late, "late"}, {p.Overdue, "overdue"}, {p.Verifying, "verifying"}, {p.Queued, "queued"}, {p.Unknown, "unknown"}, {p.Smoke, "in the smoke"}, {p.Waiting, "waiting to retry"}, {p.Failed, "failed"}, {p.Held, "held"}, {p.Blocked, "blocked"}, {p.Cancelled, "cancelled"}} {
+	}{{p.Running, "running"}, {p.Late, "late"}, {p.Overdue, "overdue"}, {p.Verifying, "verifying"}, {p.Queued, "queued"}, {p.HeldThere, "held in the queue"}, {p.Unsubmitted, "not submitted yet"}, {p.Unknown, "unknown"}, {p.Smoke, "in the smoke"}, {p.Waiting, "waiting to retry"}, {p.Failed, "failed"}, {p.Held, "held"}, {p.Blocked, "blocked"}, {p.Cancelled, "cancelled"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
 		}

@@ -27,7 +27,7 @@ func (m paces) see(p standing.Run) {
 // when the phase is done, and else "".
 func (m pace) text(p standing.Phase, at standing.Run) string {
 	done, elapsed := p.Done-p.Before, at.At.Sub(m.began)
-	open := p.Total - p.Done - p.Failed - p.Held - p.Blocked - p.Cancelled - p.Unknown
+	open := p.Total - p.Done - p.Failed - p.Held - p.Blocked - p.Cancelled - p.Unknown - p.HeldThere
 	switch {
 	case m.began.IsZero() || done < 1:
 		return ""

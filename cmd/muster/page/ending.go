@@ -64,7 +64,7 @@ func conclusion(o standing.Outcome, missing, altered []string, saved string) str
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Altered, "with changed outputs"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.Left, "left"}} {
+	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Altered, "with changed outputs"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.HeldThere, "held in the queue"}, {o.Unsent, "not submitted"}, {o.Left, "left"}} {
 		if c.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", c.n, c.word)
 		}
@@ -82,13 +82,19 @@ func conclusion(o standing.Outcome, missing, altered []string, saved string) str
 	if o.Stopped == standing.Interrupted || o.Stopped == standing.Detached || o.Stopped == standing.LeaseLost || o.Stopped == standing.StoreFailed {
 		b.WriteString(goingOn(o))
 	}
+	if o.UnsentWhy != "" {
+		fmt.Fprintf(&b, "Not submitted: %s.\n", strings.TrimSuffix(o.UnsentWhy, "."))
+	}
+	if o.HeldWhy != "" {
+		fmt.Fprintf(&b, "Held in the queue: %s.\n", o.HeldWhy)
+	}
 	if o.First != "" && (o.Why == "" || !strings.Contains(o.First, o.Why)) { // else it stands above
 		fmt.Fprintf(&b, "Waits for muster: %s\n", o.First)
 	}
 	switch {
 	case o.Stopped == standing.Hold:
 		fmt.Fprintf(&b, "When it may go on:\n\n    muster resume\n    %s\n", again)
-	case o.Stopped == standing.Budget && o.Running+o.Queued == 0:
+	case o.Stopped == standing.Budget && o.Running+o.Queued+o.HeldThere+o.Unsent == 0:
 		b.WriteString("When the budget is raised, or less is asked for:\n\n    muster plan\n")
 	case o.Stopped == standing.Interrupted && o.Next == "muster apply":
 		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", again)
@@ -126,6 +132,9 @@ func Headline(o standing.Outcome) string {
 	case standing.Beyond:
 		return "More than was approved is left"
 	case standing.Detached:
+		if o.Stranded() {
+			return "Not all was handed over"
+		}
 		return "Handed over"
 	case standing.LeaseLost:
 		return "The lease was taken over"
@@ -135,7 +144,7 @@ func Headline(o standing.Outcome) string {
 	if o.Held+o.Failed+o.Cancelled+o.Blocked > 0 {
 		return "Ended with work that needs you"
 	}
-	if o.Running+o.Queued > 0 || o.First != "" { // apply -once
+	if o.Running+o.Queued+o.HeldThere+o.Unsent > 0 || o.First != "" { // apply -once
 		return "One pass made"
 	}
 	return "Done"

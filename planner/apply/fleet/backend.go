@@ -46,8 +46,12 @@ type Backend struct {
 	tries   int
 	looking bool // for all that it has, since its watch lost it
 	silent  int  // look-ups in a row that could not say of some job
-	told    bool // in this run, whether it may start jobs
-	held    bool // what it was told
+	// A hand-over that failed is tried again while muster does not stay: how often it
+	// was, and whether it will be in a moment.
+	pressed  int
+	pressing bool
+	told     bool // in this run, whether it may start jobs
+	held     bool // what it was told
 }
 
 // Title is how a backend is spoken of.

@@ -81,6 +81,7 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 	}
 	b.silent, b.looking = 0, false
 	fl.speaks(b)
+	fl.sendAgain(b)
 }
 
 // cannotSay is for jobs of which a backend that answered knows nothing for
@@ -92,6 +93,9 @@ func (fl *Fleet) cannotSay(b *Backend, fs []*Flight) {
 	}
 	fl.Unreachable(b, fmt.Errorf("it cannot say what became of %s handed to it", jobs))
 	for _, f := range fs {
+		if f.Handle == "" && f.B.Can.Arrays {
+			f.Unsent = cmp.Or(f.Unsent, b.Title()+" cannot say yet whether they were submitted")
+		}
 		fl.move(f, cells.Unknown)
 	}
 	b.silent++
@@ -124,8 +128,15 @@ func (fl *Fleet) observe(c *Contact, o *offer.Observation) {
 	if f == nil || f.B.Contact != c || o.Presence == offer.Absent {
 		return
 	}
-	if o.Status != "" && (f.Status == cells.Submitting || f.Kept && o.Handle != "") {
-		fl.accepted(f, o.Handle)
+	switch {
+	case o.Status == "":
+	case f.Status == cells.Submitting, f.Unsent != "", f.NeedsMuster() && f.B.StageOf(o.Stage, o.Handle) != f.Stage:
+		fl.accepted(f, o.Handle, o.Stage, o.HeldBy)
+	case o.Status == offer.Queued && o.Stage != "":
+		f.Stage, f.HeldBy = o.Stage, o.HeldBy
+	}
+	if o.Status != "" && o.Status != offer.Queued {
+		f.Unsent, f.HeldBy = "", ""
 	}
 	if o.Duplicate != "" {
 		fl.second(f, o.Duplicate)

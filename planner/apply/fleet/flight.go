@@ -61,12 +61,37 @@ type Flight struct {
 	Status cells.Status
 	Job    *providers.Job // until its backend has it
 	Handle string
-	Kept   bool // its backend keeps it, as its scheduler takes no more now: it needs muster to be submitted
+	Stage  offer.Stage  // how far it has come, while it is queued
+	HeldBy offer.Holder // who holds it in its queue beside muster, while it is queued
+	Unsent string       // why its submission failed, until it is known to be released
 	End    End
 
 	told    bool            // the cancel is under way
 	missed  int             // look-ups in a row that did not find it
 	seconds map[string]bool // other jobs under the same token, as their backend names them
+}
+
+// NeedsMuster reports whether a queued flight does not start by itself: its
+// scheduler does not have it, or muster holds it there until the rest is in.
+func (f *Flight) NeedsMuster() bool {
+	return f.Status == cells.Queued && (f.Stage == offer.Accepted || f.Stage == offer.Submitted)
+}
+
+// HeldThere reports whether the queue of a backend has a flight and holds it,
+// for muster or for somebody else.
+func (f *Flight) HeldThere() bool {
+	return f.Status == cells.Queued && f.Stage != offer.Accepted && (f.Stage == offer.Submitted || f.HeldBy != "")
+}
+
+// StageOf is a stage, or what a handle says where a backend or a record says none.
+func (b *Backend) StageOf(s offer.Stage, handle string) offer.Stage {
+	switch {
+	case s != "":
+		return s
+	case handle == "" && b.Can.Arrays:
+		return offer.Accepted
+	}
+	return offer.Released
 }
 
 // EndAs has a flight cancelled with the next Cancel.

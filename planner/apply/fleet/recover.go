@@ -67,7 +67,7 @@ func (fl *Fleet) ask(b *Backend, open []*Flight, presses func() bool, then func(
 // press has a backend hand over what it keeps, where its scheduler may have
 // room by now. While muster stays, its watch does that.
 func (fl *Fleet) press(b *Backend, presses func() bool, then func()) {
-	kept := slices.DeleteFunc(fl.on(b), func(f *Flight) bool { return !f.Kept || f.End != Stays })
+	kept := slices.DeleteFunc(fl.on(b), func(f *Flight) bool { return !f.NeedsMuster() || f.End != Stays })
 	if len(kept) == 0 || !presses() {
 		then()
 		return
@@ -90,6 +90,56 @@ func (fl *Fleet) press(b *Backend, presses func() bool, then func()) {
 		}
 		then()
 	})
+}
+
+// A hand-over that failed is tried again while the run waits for it: so many
+// looks and submissions, and no more, as nobody may be there to wait.
+const (
+	handOverTries   = 6
+	handOverPresses = 3
+	handOverSilent  = 6
+)
+
+// sendAgain has a backend submit what it kept when a submission failed, for a run
+// that does not stay: no watch would do that.
+func (fl *Fleet) sendAgain(b *Backend) {
+	if fl.Stays || b.pressing || !fl.Unsettled() {
+		return
+	}
+	if unsent, unknown := fl.unsent(b); !unsent || unknown { // what is unknown is being looked for
+		return
+	}
+	b.pressing = true
+	fl.Later(line.Backoff(b.pressed+1), func() {
+		b.pressing = false
+		b.pressed++
+		fl.press(b, func() bool { return true }, func() {})
+	})
+}
+
+// unsent reports whether a submission to a backend failed and is not made up
+// for, and whether it is unknown what became of it.
+func (fl *Fleet) unsent(b *Backend) (unsent, unknown bool) {
+	for _, f := range fl.flights {
+		if f.B == b && f.Unsent != "" && f.End == Stays {
+			unsent, unknown = true, unknown || f.Status == cells.Unknown
+		}
+	}
+	return unsent, unknown
+}
+
+// Unsettled reports whether a hand-over still finds out what became of a
+// submission that failed, or tries it again.
+func (fl *Fleet) Unsettled() bool {
+	for _, b := range fl.Queues {
+		if b.Provider == nil || b.tries >= handOverTries || b.silent >= handOverSilent || b.pressed >= handOverPresses {
+			continue
+		}
+		if unsent, _ := fl.unsent(b); unsent {
+			return true
+		}
+	}
+	return false
 }
 
 // follow begins to watch a backend.

@@ -7,6 +7,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 const batchMax = 500 // jobs of one Submit call
@@ -61,25 +62,35 @@ func (fl *Fleet) submitted(b *Backend, batch []*Flight, res []providers.Submitte
 		fl.submitFailed(b, batch, err)
 		return
 	}
+	var unsure []*Flight // whose submission did not come to an end
+	var why error
+	for i, f := range batch {
+		switch pe := res[i].Err; {
+		case !fl.flying(f): // already over: its watch was faster
+		case pe == nil:
+			fl.accepted(f, res[i].Handle, res[i].Stage, res[i].HeldBy)
+		case pe.Class == providers.Unreachable || pe.Class == providers.Internal:
+			unsure, why = append(unsure, f), pe
+		default:
+			fl.rejected(f, pe)
+		}
+	}
+	if len(unsure) > 0 {
+		fl.submitFailed(b, unsure, why)
+		return
+	}
 	fl.Reachable(b)
 	b.tries = 0
-	for i, f := range batch {
-		if !fl.flying(f) {
-			continue // already over: its watch was faster
-		}
-		if res[i].Err != nil {
-			fl.rejected(f, res[i].Err)
-			continue
-		}
-		fl.accepted(f, res[i].Handle)
-	}
 }
 
-func (fl *Fleet) accepted(f *Flight, handle string) {
-	counted := f.Job == nil && !f.Kept
-	f.Kept = handle == "" && f.B.Can.Arrays
-	if !counted && !f.Kept {
-		fl.Handed++
+func (fl *Fleet) accepted(f *Flight, handle string, stage offer.Stage, by offer.Holder) {
+	counted := f.Job == nil && f.Stage == offer.Released
+	f.Stage, f.HeldBy = f.B.StageOf(stage, handle), by
+	if f.Stage == offer.Released {
+		f.Unsent = ""
+		if !counted {
+			fl.Handed++
+		}
 	}
 	f.Job, f.Handle = nil, handle
 	if f.Status == cells.Submitting {
@@ -104,6 +115,9 @@ func (fl *Fleet) submitFailed(b *Backend, batch []*Flight, err error) {
 		}
 		return
 	}
+	for _, f := range batch {
+		f.Unsent = err.Error()
+	}
 	fl.failed(b, err)
 	b.quiet = fl.Time.Now().Add(line.Pause(b.tries, err))
 	fl.Later(line.Pause(b.tries, err), func() { fl.lookFor(b, batch) })
@@ -122,8 +136,6 @@ func (fl *Fleet) rejected(f *Flight, err *providers.Error) {
 	switch err.Class {
 	case providers.StaleFence:
 		fl.Hear(Overtaken{f.B, err})
-	case providers.Unreachable, providers.Internal:
-		fl.submitFailed(f.B, []*Flight{f}, err)
 	default:
 		if fl.flying(f) {
 			fl.Hear(Refused{f, err})

@@ -190,7 +190,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 		return r, err
 	}
 	r.Spent, r.Took = o.Spent, last.Sub(s.plan.Now)
-	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Left+o.Queued+o.Unknown+o.Cancelled
+	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Waiting()+o.Unknown+o.Cancelled
 	r.Stopped, r.Why = o.Stopped, o.Why
 	r.Open = slices.Sorted(maps.Keys(breakers))
 	if o.Smoke != "" {

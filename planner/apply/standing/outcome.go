@@ -39,7 +39,9 @@ type Outcome struct {
 	Altered   int // done, and an output holds other bytes now
 	Unknown   int // their backend cannot be asked
 	Running   int
-	Queued    int    // handed over, and will start by themselves unless a hold is set
+	Queued    int    // in a backend's queue, and start by themselves unless a hold is set
+	HeldThere int    // in a backend's queue, and held there: by muster until the rest is in, or by somebody else
+	Unsent    int    // given to a backend that could not submit them, or has not said whether it did
 	Left      int    // not handed over
 	Skipped   int    // not selected
 	Cancelled int    // ended by this run
@@ -47,6 +49,9 @@ type Outcome struct {
 	Smoke     string // a job whose smoke did not pass and holds its phase, "" for none
 	Deleted   int    // outputs that a destroy deleted
 	Undeleted int    // and that it could not
+
+	UnsentWhy string // what their backend said
+	HeldWhy   string // who holds those that are held in a queue
 
 	QueuedOn []BackendCount // where the queued ones lie, most first
 	Handed   int            // submitted by this run
@@ -75,7 +80,8 @@ func Count(phases []*cells.Node) Outcome {
 		o.Unknown += c[cells.Unknown]
 		o.Altered += c[cells.Altered]
 		o.Running += c[cells.Running] + c[cells.Verifying] + c[cells.Ending]
-		o.Queued += c[cells.Queued] + c[cells.Submitting]
+		o.Queued += c[cells.Queued]
+		o.Unsent += c[cells.Submitting]
 		o.Cancelled += c[cells.Cancelled]
 		o.Skipped += c[cells.Skipped] + c[cells.SkippedDone]
 		o.Blocked += blocked[i]
@@ -85,6 +91,13 @@ func Count(phases []*cells.Node) Outcome {
 	}
 	return o
 }
+
+// Waiting is how many jobs have yet to start, wherever they wait.
+func (o *Outcome) Waiting() int { return o.Queued + o.HeldThere + o.Unsent + o.Left }
+
+// Stranded reports whether jobs were given to a backend and yet do not start by
+// themselves: they were not submitted, or their queue holds them.
+func (o *Outcome) Stranded() bool { return o.UnsentWhy != "" || o.HeldThere > 0 || o.HeldWhy != "" }
 
 // QueueOn notes how many jobs lie in the queues of backends, by their names.
 func (o *Outcome) QueueOn(jobs map[string]int) {
@@ -100,7 +113,7 @@ func (o *Outcome) QueueOn(jobs map[string]int) {
 // "stopped by budget"; "" while the same command would carry on with it. A run
 // that does not stay (Once, Detach) ends nothing while jobs are left.
 func (o *Outcome) Verdict(stays, held bool) string {
-	left := o.Running + o.Queued + o.Left
+	left := o.Running + o.Waiting()
 	switch {
 	case o.Stopped == Interrupted, o.Stopped == LeaseLost, o.Stopped == StoreFailed, o.Stopped == Beyond, !stays && left > 0:
 		return ""

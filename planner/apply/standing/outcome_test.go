@@ -26,11 +26,11 @@ func TestCount(t *testing.T) {
 	nodes := []*cells.Node{first, second}
 	cells.Count(nodes)
 	got := standing.Count(nodes)
-	want := standing.Outcome{Total: 15, Done: 2, Failed: 1, Held: 1, Blocked: 1, Unknown: 1, Running: 3, Queued: 2, Left: 3, Skipped: 2, Cancelled: 1}
+	want := standing.Outcome{Total: 15, Done: 2, Failed: 1, Held: 1, Blocked: 1, Unknown: 1, Running: 3, Queued: 1, Unsent: 1, Left: 3, Skipped: 2, Cancelled: 1}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	if sum := got.Done + got.Failed + got.Held + got.Blocked + got.Unknown + got.Running + got.Queued + got.Left + got.Cancelled; sum != got.Total {
+	if sum := got.Done + got.Failed + got.Held + got.Blocked + got.Unknown + got.Running + got.Queued + got.Unsent + got.Left + got.Cancelled; sum != got.Total {
 		t.Errorf("%d counted of %d", sum, got.Total)
 	}
 }

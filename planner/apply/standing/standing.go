@@ -27,7 +27,7 @@ type Phase struct {
 	Done      int // completed, before or now
 	Before    int // of these, completed before this run
 	Running   int
-	Queued    int
+	Queued    int // in a queue, and start by themselves
 	Verifying int
 	Unknown   int // their backend cannot be asked
 	Waiting   int // wait to be retried
@@ -36,11 +36,14 @@ type Phase struct {
 	Held      int
 	Blocked   int
 	Cancelled int
-	Late      int    // of those running: longer than twice what completed jobs took
-	Overdue   int    // longer than three times
-	Smoke     int    // smokes in flight
-	Gate      string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
-	Waits     string // which ceiling keeps it from starting more, in words; "" for none
+	Late      int // of those running: longer than twice what completed jobs took
+	Overdue   int // longer than three times
+	// Unsubmitted jobs were given to a backend whose scheduler does not have them,
+	// or has not answered yet; HeldThere are in its queue, held there.
+	Unsubmitted, HeldThere int
+	Smoke                  int    // smokes in flight
+	Gate                   string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
+	Waits                  string // which ceiling keeps it from starting more, in words; "" for none
 }
 
 // Of counts the jobs of a phase, of which some are blocked.
@@ -48,7 +51,7 @@ func Of(name string, n *cells.Node, blocked int) Phase {
 	c := &n.Counts
 	return Phase{
 		Phase: name, Total: len(n.At) - c[cells.Skipped] - c[cells.SkippedDone], Done: c[cells.Done],
-		Running: c[cells.Running], Queued: c[cells.Queued] + c[cells.Submitting], Unknown: c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
+		Running: c[cells.Running], Queued: c[cells.Queued], Unsubmitted: c[cells.Submitting], Unknown: c[cells.Unknown], Verifying: c[cells.Verifying], Waiting: c[cells.Waiting],
 		Pending: c[cells.Pending] + c[cells.Ready] - blocked, Failed: c[cells.Failed], Held: c[cells.Held], Blocked: blocked,
 		Cancelled: c[cells.Cancelled] + c[cells.Ending], Smoke: n.Gate.Flying(),
 	}

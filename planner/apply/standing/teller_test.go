@@ -78,7 +78,7 @@ func TestOf(t *testing.T) {
 	for c, s := range []cells.Status{cells.Done, cells.Pending, cells.Ready, cells.Submitting, cells.Ending} {
 		n.Set(int32(c), s)
 	}
-	want := Phase{Phase: "a", Total: 5, Done: 1, Queued: 1, Pending: 1, Blocked: 1, Cancelled: 1}
+	want := Phase{Phase: "a", Total: 5, Done: 1, Unsubmitted: 1, Pending: 1, Blocked: 1, Cancelled: 1}
 	if got := Of("a", &n, 1); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -3636,7 +3636,9 @@ type Submitted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	Handle        string                 `protobuf:"bytes,2,opt,name=handle,proto3" json:"handle,omitempty"`
-	Error         *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"` // not set: accepted
+	Error         *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`                  // not set: accepted
+	Stage         string                 `protobuf:"bytes,70,opt,name=stage,proto3" json:"stage,omitempty"`                 // as in Observation
+	HeldBy        string                 `protobuf:"bytes,71,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"` // as in Observation
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3690,6 +3692,20 @@ func (x *Submitted) GetError() *Error {
 		return x.Error
 	}
 	return nil
+}
+
+func (x *Submitted) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *Submitted) GetHeldBy() string {
+	if x != nil {
+		return x.HeldBy
+	}
+	return ""
 }
 
 type SubmitReply struct {
@@ -4116,6 +4132,8 @@ type Observation struct {
 	Duplicate     string                  `protobuf:"bytes,20,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
 	Earlier       []*Observation          `protobuf:"bytes,21,rep,name=earlier,proto3" json:"earlier,omitempty"`                                                                         // of Find: ends of launches before this one
 	Inputs        map[string]string       `protobuf:"bytes,45,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // digests of inputs whose producers had not ended at submission
+	Stage         string                  `protobuf:"bytes,70,opt,name=stage,proto3" json:"stage,omitempty"`                                                                             // of a queued job: "accepted", "submitted", "released"; "" = not said
+	HeldBy        string                  `protobuf:"bytes,71,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"`                                                             // of a queued job: "user", "admin", "scheduler"; "" = nobody
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4302,6 +4320,20 @@ func (x *Observation) GetInputs() map[string]string {
 		return x.Inputs
 	}
 	return nil
+}
+
+func (x *Observation) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *Observation) GetHeldBy() string {
+	if x != nil {
+		return x.HeldBy
+	}
+	return ""
 }
 
 type WatchRequest struct {
@@ -6274,11 +6306,13 @@ const file_provider_proto_rawDesc = "" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x14\n" +
 	"\x05batch\x18\x03 \x01(\tR\x05batch\x122\n" +
 	"\x04jobs\x18\x04 \x03(\v2\x1e.muster.provider.v1.SubmissionR\x04jobs\x12\x16\n" +
-	"\x06holder\x18\x05 \x01(\tR\x06holder\"j\n" +
+	"\x06holder\x18\x05 \x01(\tR\x06holder\"\x99\x01\n" +
 	"\tSubmitted\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x16\n" +
 	"\x06handle\x18\x02 \x01(\tR\x06handle\x12/\n" +
-	"\x05error\x18\x03 \x01(\v2\x19.muster.provider.v1.ErrorR\x05error\"F\n" +
+	"\x05error\x18\x03 \x01(\v2\x19.muster.provider.v1.ErrorR\x05error\x12\x14\n" +
+	"\x05stage\x18F \x01(\tR\x05stage\x12\x17\n" +
+	"\aheld_by\x18G \x01(\tR\x06heldBy\"F\n" +
 	"\vSubmitReply\x127\n" +
 	"\aresults\x18\x01 \x03(\v2\x1d.muster.provider.v1.SubmittedR\aresults\"?\n" +
 	"\vFindRequest\x12\x18\n" +
@@ -6309,7 +6343,7 @@ const file_provider_proto_rawDesc = "" +
 	"gpuSeconds\x12#\n" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billedB\x0e\n" +
-	"\f_gpu_max_mem\"\xf7\x06\n" +
+	"\f_gpu_max_mem\"\xa6\a\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -6333,7 +6367,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x05usage\x18\x13 \x01(\v2\x19.muster.provider.v1.UsageR\x05usage\x12\x1c\n" +
 	"\tduplicate\x18\x14 \x01(\tR\tduplicate\x129\n" +
 	"\aearlier\x18\x15 \x03(\v2\x1f.muster.provider.v1.ObservationR\aearlier\x12C\n" +
-	"\x06inputs\x18- \x03(\v2+.muster.provider.v1.Observation.InputsEntryR\x06inputs\x1a[\n" +
+	"\x06inputs\x18- \x03(\v2+.muster.provider.v1.Observation.InputsEntryR\x06inputs\x12\x14\n" +
+	"\x05stage\x18F \x01(\tR\x05stage\x12\x17\n" +
+	"\aheld_by\x18G \x01(\tR\x06heldBy\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01\x1a9\n" +

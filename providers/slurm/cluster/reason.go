@@ -38,6 +38,23 @@ func NotLaunched(code string) bool {
 	return strings.Trim(strings.ReplaceAll(code, "_", " "), "()") == launchFailed
 }
 
+// HeldBy is who holds a job in the queue, by its state and the reason that squeue
+// gives; "" = nobody. squeue(1), JOB REASON CODES and JOB STATE CODES.
+func HeldBy(state, code string) offer.Holder {
+	switch strings.Trim(code, "()") {
+	case "JobHeldUser":
+		return offer.HeldByUser
+	case "JobHeldAdmin":
+		return offer.HeldByAdmin
+	case "job requeued in held state", "JobHoldMaxRequeue", "RequeueHold", "ReservationDeleted":
+		return offer.HeldByScheduler
+	}
+	if state == "REQUEUE_HOLD" || state == "SPECIAL_EXIT" || state == "RESV_DEL_HOLD" || NotLaunched(code) {
+		return offer.HeldByScheduler
+	}
+	return ""
+}
+
 const launchFailed = "launch failed requeued held"
 
 // Reason is why a job waits, in words; one that is not known is shown as

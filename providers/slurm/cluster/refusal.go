@@ -101,6 +101,9 @@ func refusal(command string, r Result) *providers.Error {
 	if words := denied(string(r.Err)); words != "" {
 		return &providers.Error{Class: providers.Invalid, Summary: words, Detail: detail, Hint: listLimits}
 	}
+	if command != "sbatch" && strings.Contains(text, "access/permission denied") {
+		return &providers.Error{Class: providers.Invalid, Summary: "Slurm does not let you do this", Detail: detail, Hint: "what an administrator holds, only an administrator can release"}
+	}
 	for _, m := range messages {
 		if strings.Contains(text, m.text) {
 			return &providers.Error{Class: m.class, Summary: m.means, Detail: detail, Hint: m.hint}

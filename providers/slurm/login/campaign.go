@@ -132,7 +132,7 @@ func exists(path string) bool {
 func (c *campaign) adopt(b *batch, index int, j *providers.Job) *job {
 	k := &job{token: j.Token, address: j.Address, phase: j.Phase, digest: digestOf(j), after: j.After, base: max(j.Attempt, 1),
 		walltime: j.Shape.Walltime, scales: j.Retry.Max > 1 && len(j.Retry.Scale) > 0, batch: b, index: index}
-	k.last = offer.Observation{Token: j.Token, Presence: offer.Found, Status: offer.Queued, Attempt: k.base, Pool: j.Pool}
+	k.last = offer.Observation{Token: j.Token, Presence: offer.Found, Status: offer.Queued, Attempt: k.base, Pool: j.Pool, Stage: b.stage()}
 	b.jobs[index] = k
 	c.jobs[j.Token] = k
 	return k

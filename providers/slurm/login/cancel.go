@@ -237,7 +237,7 @@ func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string
 		if hold {
 			verb = "hold"
 		}
-		if err := c.cluster.Scontrol(ctx, verb, strings.Join(ids, ",")); err != nil && !cluster.Gone(err) {
+		if err := c.cluster.Scontrol(ctx, verb, strings.Join(ids, ",")); err != nil && !cluster.Gone(err) && (hold || !cluster.Unchangeable(err)) {
 			return err
 		}
 	}

@@ -103,8 +103,7 @@ func (s *Slurm) goOn(ctx context.Context, b *backend) {
 // mayRelaunch counts on the spool how often a job was let go, whoever did it.
 func (c *campaign) mayRelaunch(j *job) bool {
 	name := c.path("relaunched", j.token)
-	fi, err := os.Stat(name)
-	if err == nil && fi.Size() >= launchTries {
+	if c.relaunches(j) >= launchTries {
 		return false
 	}
 	if os.MkdirAll(c.path("relaunched"), 0o700) != nil {

@@ -65,7 +65,7 @@ func (c *campaign) look(ctx context.Context) error {
 			gone = append(gone, j)
 		default:
 			c.back(j)
-			if o, news := j.inQueue(row); news {
+			if o, news := c.inQueue(j, row); news {
 				if o.Attempt > j.last.Attempt {
 					c.owe(j, o.Attempt-j.base, row.Submit)
 				}
@@ -146,11 +146,12 @@ func (j *job) place() cluster.Place {
 }
 
 // inQueue is what a row says of a job that has not ended, if it is news.
-func (j *job) inQueue(r *cluster.QueueRow) (offer.Observation, bool) {
+func (c *campaign) inQueue(j *job, r *cluster.QueueRow) (offer.Observation, bool) {
 	o := offer.Observation{Token: j.token, Handle: j.elementID(), Attempt: j.last.Attempt, Pool: r.Partition}
 	switch r.State {
 	case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING", "POWER_UP_NODE":
 		o.Status, o.Reason, o.Expected = offer.Queued, cluster.Reason(r.Reason), r.Start
+		o.Stage, o.HeldBy = j.batch.stage(), c.holder(j, r)
 		switch r.State {
 		case "SPECIAL_EXIT", "REQUEUE_HOLD":
 			o.Reason = "held by Slurm after its last start; `scontrol release` lets it go"
@@ -168,7 +169,7 @@ func (j *job) inQueue(r *cluster.QueueRow) (offer.Observation, bool) {
 		if j.last.Status == offer.Waiting {
 			return o, false
 		}
-		return o, o.Reason != j.last.Reason || moved(j.last.Expected, o.Expected)
+		return o, o.Reason != j.last.Reason || o.Stage != j.last.Stage || o.HeldBy != j.last.HeldBy || moved(j.last.Expected, o.Expected)
 	case "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING":
 		o.Status, o.Started, o.Node = offer.Running, r.Start, r.Nodes
 		return o, j.last.Status == offer.Queued && r.State == "RUNNING"

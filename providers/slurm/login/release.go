@@ -68,7 +68,8 @@ func (c *campaign) release(ctx context.Context) error {
 		return nil
 	}
 	for range releaseTries {
-		if err := c.cluster.Scontrol(ctx, "release", ids(list)); err != nil && !cluster.Gone(err) {
+		// What an administrator holds is theirs to release; see holder.
+		if err := c.cluster.Scontrol(ctx, "release", ids(list)); err != nil && !cluster.Gone(err) && !cluster.Unchangeable(err) {
 			return err
 		}
 		if err := c.unmark(ctx, list); err != nil {
@@ -94,7 +95,7 @@ const releaseTries = 3
 // holds reports whether something of some batches is held.
 func holds(rows []cluster.QueueRow, list []*batch) bool {
 	return slices.ContainsFunc(rows, func(r cluster.QueueRow) bool {
-		return r.State == "PENDING" && (r.Reason == "JobHeldUser" || r.Comment == mark) &&
+		return r.State == "PENDING" && (r.Reason == "JobHeldUser" || r.Comment == mark && r.Reason != "JobHeldAdmin") &&
 			slices.ContainsFunc(list, func(k *batch) bool { return k.id == r.Array && k.Name == r.Name && k.dir.Noted("marked") == "" })
 	})
 }

@@ -95,8 +95,8 @@ func (s *Slurm) Find(ctx context.Context, name string, tokens []string) ([]offer
 		if out[i].Handle == "" {
 			out[i].Handle = j.elementID() // it was handed over since
 		}
-		if j.batch.held == untilAllIsIn && !c.held && !j.ended {
-			out[i].Handle = "" // muster was gone before it was let go: the next hand-over goes on with it
+		if out[i].Status == offer.Queued {
+			out[i].Stage = j.batch.stage()
 		}
 		if j.last.Attempt > j.base {
 			if earlier == nil {

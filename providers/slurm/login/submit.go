@@ -59,11 +59,14 @@ func (s *Slurm) Submit(ctx context.Context, r providers.SubmitRequest) ([]provid
 		mine[i] = c.jobs[out[i].Token]
 	}
 	failed := s.handOver(ctx, b)
+	if err := c.seeHolds(ctx); err != nil {
+		return nil, err
+	}
 	for i, k := range mine {
 		if out[i].Err != nil || k == nil {
 			continue
 		}
-		out[i].Handle = k.elementID() // "" while it waits for room
+		out[i].Handle, out[i].Stage, out[i].HeldBy = k.elementID(), k.batch.stage(), k.last.HeldBy // no handle while it waits for room
 		if err := failed[k.batch]; err != nil {
 			out[i].Err = err
 		}
@@ -241,7 +244,13 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 			failed[k] = asError(err)
 			break
 		}
-		if k, err := s.hand(ctx, b, k, follow[k] || c.held || c.heirsIn(k)); err != nil {
+		k, err = s.hand(ctx, b, k, follow[k] || c.held || c.heirsIn(k))
+		if err != nil && !k.tried.IsZero() { // sbatch did not say: it may have submitted
+			if where, _ := c.resolve(ctx, k); where == offer.Found {
+				err = nil
+			}
+		}
+		if err != nil {
 			pe := asError(err)
 			if pe.Class == providers.Quota {
 				c.tell(k.waiting(pe.Summary)...) // and so does what comes after it
@@ -433,7 +442,7 @@ func (b *batch) waiting(why string) (list []offer.Observation) {
 	for _, i := range b.Indexes {
 		if j := b.jobs[i]; j != nil && !j.ended && j.last.Reason != why {
 			o := j.last
-			o.Status, o.Reason = offer.Queued, why
+			o.Status, o.Reason, o.Stage, o.HeldBy = offer.Queued, why, offer.Accepted, ""
 			list = append(list, o)
 		}
 	}

@@ -302,7 +302,7 @@ func TestFoundIsLetGo(t *testing.T) {
 		k.submit("batch0123456789", jobs...)
 	}
 	k.submit("batch0123456789", jobs...)
-	want := []string{"sbatch --hold", "sbatch --hold", "scontrol release 1", "scontrol update JobId=2_[0-1] Dependency=afterok:1_0", "scontrol update JobId=2_[2-3] Dependency=afterok:1_1", "scontrol release 2"}
+	want := []string{"sbatch --hold", "sbatch --hold", "scontrol update JobId=2_[0-1] Dependency=afterok:1_0", "scontrol update JobId=2_[2-3] Dependency=afterok:1_1", "scontrol release 1,2"}
 	if got := k.f.told(); !slices.Equal(got, want) {
 		t.Errorf("Slurm is told %q, want %q", got, want)
 	}

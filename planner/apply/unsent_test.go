@@ -1,0 +1,159 @@
+package apply
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A troubled backend accepts jobs, submits the first of them, and cannot tell of
+// the rest why it did not.
+type troubled struct {
+	*fake
+	submits int32         // how many it has in its scheduler
+	heals   *atomic.Int32 // submissions until all goes well
+	held    offer.Holder  // who holds them there
+}
+
+func (b *troubled) stage(token string) (offer.Stage, string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, t := range b.order {
+		if t == token && (int32(i) < b.submits || b.heals.Load() <= 0) {
+			if b.heals.Load() <= 0 {
+				return offer.Released, token
+			}
+			return offer.Submitted, token
+		}
+	}
+	return offer.Accepted, ""
+}
+
+func (b *troubled) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	b.heals.Add(-1)
+	out, err := b.fake.Submit(ctx, r)
+	for i := range out {
+		out[i].Stage, out[i].Handle = b.stage(out[i].Token)
+		if out[i].HeldBy = b.held; out[i].Stage == offer.Accepted {
+			out[i].Err = providers.Errorf(providers.Unreachable, "the scheduler did not answer")
+		}
+	}
+	return out, err
+}
+
+func (b *troubled) Find(ctx context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	out, err := b.fake.Find(ctx, name, tokens)
+	for i := range out {
+		out[i].Stage, out[i].Handle = b.stage(out[i].Token)
+		out[i].HeldBy = b.held
+	}
+	return out, err
+}
+
+// TestDetachSaysWhatIsNotSubmitted: what a backend only accepted, or holds until
+// the rest is in, is not counted as queued, and is tried again before the run
+// gives up.
+func TestDetachSaysWhatIsNotSubmitted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		heals                 int32
+		held                  offer.Holder
+		queued, there, unsent int
+	}{
+		"it goes on failing":    {heals: 99, there: 2, unsent: 4},
+		"the second goes well":  {heals: 2, queued: 6},
+		"an administrator":      {held: offer.HeldByAdmin, there: 6},
+		"nothing goes wrong":    {queued: 6},
+		"the third only":        {heals: 3, queued: 6},
+		"and somebody holds it": {heals: 2, held: offer.HeldByUser, there: 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, grid)
+			s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
+			var heals atomic.Int32
+			heals.Store(c.heals)
+			s.conf = func(conf *Config) {
+				detached(conf)
+				whole := conf.Provider
+				conf.Provider = func(name string) (providers.Provider, error) {
+					p, err := whole(name)
+					if err != nil {
+						return nil, err
+					}
+					return &troubled{fake: p.(*fake), submits: 2, heals: &heals, held: c.held}, nil
+				}
+			}
+			o := s.must(t.Context())
+			if o.Stopped != standing.Detached || o.Queued != c.queued || o.HeldThere != c.there || o.Unsent != c.unsent || o.Left != 0 {
+				t.Errorf("%+v", o)
+			}
+			on := 0
+			for _, q := range o.QueuedOn {
+				on += q.Jobs
+			}
+			if on != c.queued || o.Stranded() != (c.there+c.unsent > 0) || (o.UnsentWhy != "") != (c.unsent > 0) {
+				t.Errorf("%d will start: %+v", on, o)
+			}
+			if n := len(s.world.order); n != 6 {
+				t.Errorf("the backend has %d jobs", n)
+			}
+		})
+	}
+}
+
+// TestHeldByHandIsSaidOnce: jobs that somebody holds in their queue under a running
+// apply are told of once, in one line, and are not counted as queued.
+func TestHeldByHandIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	w := s.world
+	w.can.HostQueue, w.can.Arrays, w.stall = false, true, true
+	tell := func(by offer.Holder, why string) { // the caller holds mu
+		for _, token := range w.order[:4] {
+			w.tell(offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: why, Stage: offer.Released, HeldBy: by})
+		}
+	}
+	steps := []func(standing.Phase) bool{ // each is waited for before the next
+		func(p standing.Phase) bool {
+			if p.Queued == 6 {
+				tell(offer.HeldByAdmin, "held by an administrator")
+			}
+			return p.Queued == 6
+		},
+		func(p standing.Phase) bool {
+			if p.HeldThere == 4 && p.Queued == 2 {
+				tell(offer.HeldByAdmin, "still held by an administrator")
+				tell("", "others come first")
+				w.stall = false
+			}
+			return p.HeldThere == 4
+		},
+	}
+	s.conf = func(c *Config) {
+		note := c.Progress
+		c.Progress = func(r standing.Run) {
+			note(r)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(r.Phases) == 1 && len(steps) > 0 && steps[0](r.Phases[0]) {
+				steps = steps[1:]
+			}
+		}
+	}
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	var said []string
+	for _, n := range s.notes {
+		if strings.Contains(n, "administrator") {
+			said = append(said, n)
+		}
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "and 3 more are held: by an administrator") {
+		t.Errorf("it was said %q", said)
+	}
+}
