@@ -78,6 +78,7 @@ func (fl *Fleet) press(b *Backend, presses func() bool, then func()) {
 	var obs []offer.Observation
 	var err error
 	b.Call(func() {
+		defer fl.slow(b, len(kept))()
 		if _, err = b.Provider.Submit(fl.Ctx, r); err == nil {
 			obs, err = b.Find(fl.Ctx, asked)
 		}

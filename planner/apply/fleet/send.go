@@ -2,15 +2,21 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-const batchMax = 500 // jobs of one Submit call
+const (
+	batchMax   = 500              // jobs of one Submit call
+	slowSubmit = 10 * time.Second // after this a submission that has no answer is said
+)
 
 // Mint puts a flight into the outbox of its backend.
 func (fl *Fleet) Mint(f *Flight) {
@@ -50,7 +56,20 @@ func (fl *Fleet) submit(b *Backend, batch []*Flight) {
 	}
 	var res []providers.Submitted
 	var err error
-	b.Call(func() { res, err = b.Provider.Submit(fl.Ctx, r) }, func() { fl.submitted(b, batch, res, err) })
+	b.Call(func() {
+		defer fl.slow(b, len(batch))()
+		res, err = b.Provider.Submit(fl.Ctx, r)
+	}, func() { fl.submitted(b, batch, res, err) })
+}
+
+// slow says that a submission takes long; the returned function ends it.
+func (fl *Fleet) slow(b *Backend, jobs int) func() {
+	if clock.IsVirtual(fl.Time) {
+		return func() {}
+	}
+	text := fmt.Sprintf("%s has not answered for %s: it is submitting %s. muster waits for the answer; after Ctrl-C the next `muster apply` finds out what was submitted", b.Title(), units.FormatDuration(slowSubmit), units.Count(jobs, "job"))
+	timer := time.AfterFunc(slowSubmit, func() { fl.Post(func() { fl.Note(b.Title(), text, true) }) })
+	return func() { timer.Stop() }
 }
 
 // submitted folds the answer to a Submit call.

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -40,6 +41,28 @@ type Commands struct {
 	User   string     // whose jobs and limits are asked for; not to be changed
 	lacks  []string   // fields that this sacct does not know
 	mu     sync.Mutex // one command at a time: nobody polls a controller to death
+	runs   atomic.Pointer[running]
+}
+
+// running is a command that has not ended.
+type running struct {
+	name  string
+	since time.Time
+}
+
+// Runs is the command that runs now, "" if none does, and since when.
+func (c *Commands) Runs() (name string, since time.Time) {
+	if r := c.runs.Load(); r != nil {
+		return r.name, r.since
+	}
+	return "", time.Now()
+}
+
+// run is for a caller that holds mu.
+func (c *Commands) run(ctx context.Context, argv []string) (Result, error) {
+	c.runs.Store(&running{argv[0], time.Now()})
+	defer c.runs.Store(nil)
+	return c.runner.Run(ctx, argv, nil)
 }
 
 // New asks by a runner, of the jobs and the limits of a user.
@@ -51,7 +74,7 @@ func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string)
 	defer c.mu.Unlock()
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	r, err := c.runner.Run(ctx, argv, nil)
+	r, err := c.run(ctx, argv)
 	if err != nil {
 		return r, &providers.Error{Class: providers.Unreachable, Summary: "Slurm cannot be asked", Detail: err.Error(), Hint: hintFor(err.Error())}
 	}
@@ -182,7 +205,7 @@ func (c *Commands) Submit(ctx context.Context, argv []string) (id string, unclea
 	defer c.mu.Unlock()
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
 	defer stop()
-	r, err := c.runner.Run(ctx, argv, nil)
+	r, err := c.run(ctx, argv)
 	if err != nil {
 		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "sbatch did not come to an end", Detail: err.Error()}
 	}

@@ -1,11 +1,15 @@
 package login
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -35,7 +39,7 @@ func (s *Slurm) Watch(ctx context.Context, r providers.WatchRequest, fn func(pro
 		return err
 	}
 	for {
-		bell, err := w.turn(ctx)
+		bell, err := w.patiently(ctx, fn)
 		if err != nil {
 			return err
 		}
@@ -51,6 +55,42 @@ func (s *Slurm) Watch(ctx context.Context, r providers.WatchRequest, fn func(pro
 			return ctx.Err()
 		case <-bell:
 		case <-time.After(w.spoolLook()):
+		}
+	}
+}
+
+// hangs is how long a command of Slurm's may take in a watch before that is told.
+const hangs = 10 * time.Second
+
+// patiently takes a turn, and tells once when a command of Slurm's hangs in it.
+func (w *watch) patiently(ctx context.Context, fn func(providers.Batch) error) (<-chan struct{}, error) {
+	type result struct {
+		bell <-chan struct{}
+		err  error
+	}
+	done := make(chan result, 1)
+	w.turns.Store(false)
+	go func() {
+		bell, err := w.turn(ctx)
+		done <- result{bell, err}
+	}()
+	timer := time.NewTimer(hangs)
+	defer timer.Stop()
+	for {
+		select {
+		case r := <-done:
+			return r.bell, r.err
+		case <-timer.C:
+			name, since := w.c.cluster.Runs()
+			if left := hangs - time.Since(since); name == "" || !w.turns.Load() || left > 0 {
+				timer.Reset(max(left, time.Second))
+				continue
+			}
+			text := fmt.Sprintf("%s has not answered for %s; muster waits for it", name, units.FormatDuration(hangs))
+			if err := fn(providers.Batch{Cursor: strconv.Itoa(w.at), Notes: []providers.Note{{Kind: "slow", Text: text}}}); err != nil {
+				r := <-done
+				return r.bell, cmp.Or(r.err, err)
+			}
 		}
 	}
 }
@@ -76,9 +116,10 @@ type watch struct {
 	next    time.Time // of a look at the queue
 	at      int       // events told
 	handles []string
-	failed  error     // why the queue cannot be asked
-	last    time.Time // the last look
-	ends    int       // of the campaign's jobs, then
+	failed  error       // why the queue cannot be asked
+	last    time.Time   // the last look
+	ends    int         // of the campaign's jobs, then
+	turns   atomic.Bool // a turn is under way, and what Slurm is asked is asked by it
 }
 
 func (w *watch) start(r providers.WatchRequest) error {
@@ -105,6 +146,7 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 	c := w.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	w.turns.Store(true)
 	if err := c.scan(); err != nil {
 		return nil, err
 	}
