@@ -2,16 +2,18 @@ package systemtest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// slurmChain is a campaign of phases of 8 jobs, each of two shapes, that read one
+// slurmTwoShapes is a campaign of phases of 8 jobs, each of two shapes, that read one
 // another: 12 arrays for 6 phases.
-func slurmChain(phases string) string {
+func slurmTwoShapes(phases string) string {
 	text := "campaign \"chain\" {}\nbackend \"slurm\" \"lab\" { workdir = \"WORKDIR\" }\ngrid \"g\" { axes = { i = range(0, 8) } }\n"
 	before := ""
 	for _, name := range strings.Split(phases, "") {
@@ -38,10 +40,25 @@ func slurmChain(phases string) string {
 	return text
 }
 
+// written has a command print into a file, and returns what it has printed.
+func written(t *testing.T, cmd *exec.Cmd) func() string {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	cmd.Stdout, cmd.Stderr = f, f
+	return func() string {
+		text, _ := os.ReadFile(f.Name())
+		return string(text)
+	}
+}
+
 // slurmUnsaid: every sbatch submits and then says that its socket timed out. Each
 // array is looked for and found, and the cluster runs all of it with muster off.
 func slurmUnsaid(t *testing.T) {
-	c := onSlurm(t, slurmChain("abcdef"))
+	c := onSlurm(t, slurmTwoShapes("abcdef"))
 	c.must("plan")
 	real, err := exec.LookPath("sbatch")
 	if err != nil {
@@ -65,7 +82,7 @@ func slurmUnsaid(t *testing.T) {
 // slurmNeverSubmits: no sbatch submits. What was not submitted is not said to be
 // queued, and the next pass goes on.
 func slurmNeverSubmits(t *testing.T) {
-	c := onSlurm(t, slurmChain("ab"))
+	c := onSlurm(t, slurmTwoShapes("ab"))
 	c.must("plan")
 	c.count(`case "$*" in *--test-only*) ;; *) echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1;; esac`, "sbatch")
 	out, code := c.run("apply", "-detach", "-auto-approve")
@@ -83,20 +100,19 @@ func slurmNeverSubmits(t *testing.T) {
 // slurmSbatchHangs: an sbatch hangs. That is said, and who interrupts it is not
 // told that its jobs are queued.
 func slurmSbatchHangs(t *testing.T) {
-	c := onSlurm(t, slurmChain("ab"))
+	c := onSlurm(t, slurmTwoShapes("ab"))
 	c.must("plan")
 	c.count(`case "$*" in *--test-only*) ;; *) sleep 60; exit 1;; esac`, "sbatch")
 	apply := c.command("apply", "-detach", "-auto-approve")
-	var out lockedBuffer
-	apply.Stdout, apply.Stderr = &out, &out
+	out := written(t, apply)
 	if err := apply.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.until("word of the sbatch that hangs", time.Minute, func() bool { return strings.Contains(out.String(), "has not answered for 10s") })
+	c.until("word of the sbatch that hangs", time.Minute, func() bool { return strings.Contains(out(), "has not answered for 10s") })
 	apply.Process.Signal(syscall.SIGINT)
 	err := apply.Wait()
-	if code := exitCode(err); code != 130 || strings.Contains(out.String(), "will still start") || !strings.Contains(out.String(), "16 not submitted") {
-		t.Errorf("exit %d\n%s", code, out.String())
+	if code := exitCode(err); code != 130 || strings.Contains(out(), "will still start") || !strings.Contains(out(), "16 not submitted") {
+		t.Errorf("exit %d\n%s", code, out())
 	}
 	c.count("", "sbatch")
 	if out := c.must("apply", "-auto-approve"); !strings.Contains(out, "16 of 16 jobs done and verified") {
@@ -108,11 +124,10 @@ func slurmSbatchHangs(t *testing.T) {
 // slurmHeldInQueue: jobs that an administrator holds are told once by a running
 // apply, and are not said to start when muster is off.
 func slurmHeldInQueue(t *testing.T) {
-	c := onSlurm(t, strings.ReplaceAll(slurmChain("a"), "echo a ${", "sleep 1; echo a ${"))
-	c.must("plan")
-	// They stay in the queue until they are held.
-	c.slurm("scontrol", "update", "PartitionName=amilan", "State=DOWN")
-	open := func() { exec.Command("scontrol", "update", "PartitionName=amilan", "State=UP").Run() }
+	c := onSlurm(t, strings.ReplaceAll(slurmTwoShapes("a"), "    resources {", "    options \"slurm\" { constraint = \"ib\" }\n    resources {"))
+	// They wait for the only node that would do.
+	blocker := c.slurm("sbatch", "--parsable", "-C", "ib", "-c", "64", "-t", "5", "-D", c.workdir, "-o", "/dev/null", "--wrap", "sleep 300")
+	open := func() { exec.Command("scancel", blocker).Run() }
 	t.Cleanup(open)
 	out, code := c.run("apply", "-detach", "-auto-approve")
 	if code != 0 || !strings.Contains(out, "8 queued on slurm.lab will still start") {
@@ -126,17 +141,16 @@ func slurmHeldInQueue(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	apply := c.command("apply", "-auto-approve")
-	var said lockedBuffer
-	apply.Stdout, apply.Stderr = &said, &said
+	said := written(t, apply)
 	if err := apply.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.until("word of the hold", time.Minute, func() bool { return strings.Contains(said.String(), "and 7 more are held: by") })
+	c.until("word of the hold", time.Minute, func() bool { return strings.Contains(said(), "and 7 more are held: by") })
 	for line := range strings.Lines(c.ours()) {
 		c.slurm("scontrol", "release", strings.Fields(line)[0])
 	}
 	open()
-	if err := apply.Wait(); err != nil || !strings.Contains(said.String(), "8 of 8 jobs done and verified") || strings.Count(said.String(), "more are held: by") != 1 {
-		t.Errorf("apply: %v\n%s", err, said.String())
+	if err := apply.Wait(); err != nil || !strings.Contains(said(), "8 of 8 jobs done and verified") || strings.Count(said(), "more are held: by") != 1 {
+		t.Errorf("apply: %v\n%s", err, said())
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 25 && fields[state.Attempt]() == 26 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
-	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 4 && fields[state.Observed]() == 12
+var known = fields[state.Job]() == 25 && fields[state.Attempt]() == 27 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 5 && fields[state.Observed]() == 12
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -65,6 +65,7 @@ func (w *text) attempt(a *state.Attempt) {
 	w.str(a.Backend)
 	w.field(`,"pool":`, a.Pool)
 	w.field(`,"handle":`, a.Handle)
+	w.field(`,"stage":`, a.Stage)
 	w.field(`,"plan":`, a.Plan)
 	if a.Fence != 0 {
 		w.b = strconv.AppendUint(append(w.b, `,"fence":`...), a.Fence, 10)
@@ -185,6 +186,7 @@ func (w *text) submitted(e *state.Submitted) {
 	w.str(e.Token)
 	w.lit(`,"handle":`)
 	w.str(e.Handle)
+	w.field(`,"stage":`, e.Stage)
 	w.lit(`,"at":`)
 	w.moment(e.At)
 	w.lit("}")

@@ -34,6 +34,8 @@ func (p *scan) submitted(e *state.Submitted) {
 			e.Token = p.str()
 		case "handle":
 			e.Handle = p.str()
+		case "stage":
+			e.Stage = p.str()
 		case "at":
 			e.At = p.time()
 		default:

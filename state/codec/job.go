@@ -86,6 +86,8 @@ func (p *scan) attempt(a *state.Attempt) {
 			a.Pool = p.str()
 		case "handle":
 			a.Handle = p.str()
+		case "stage":
+			a.Stage = p.str()
 		case "plan":
 			a.Plan = p.str()
 		case "fence":
