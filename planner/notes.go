@@ -52,7 +52,7 @@ func (m *maker) note() {
 	}
 	say(remarks.Exchange(m.in.Campaign.Backends, used)...)
 	if runs {
-		if off := remarks.MusterOff(m.startingWorks(), m.in.Can, m.in.Pools); off != "" {
+		if off := (remarks.Off{Works: m.startingWorks(), Can: m.in.Can, Pools: m.in.Pools, Backends: m.in.Campaign.Backends, MaxParallel: m.in.Campaign.MaxParallel, Budgets: m.plan.Budgets}).Sentence(); off != "" {
 			say(off)
 		}
 		say(remarks.Unheld(m.in.Campaign.Budgets, m.plan.Forecast.ByBackend, m.in.Can)...)
@@ -129,7 +129,7 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 		if !w.starting() {
 			continue
 		}
-		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
+		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Place: w.pp.Place, Starts: func(c int) bool { return w.pp.Kind[c].Starts() }, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
 		for i, at := range w.pp.Place {
 			if w.pp.Kind[i].Starts() {
 				o.Starting[int(at)]++

@@ -18,12 +18,12 @@ func TestMusterOff(t *testing.T) {
 		want   string
 	}{
 		"nothing fits":         {[]phaseSpec{{name: "a", lr: "1", gpus: 3}}, ""},
-		"one of two fits":      {[]phaseSpec{{name: "a", lr: "1", gpus: 3}, {name: "b", lr: "1"}}, "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (jobs that have no place yet)."},
-		"all of it":            {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1"}}, "With muster off: local.local runs everything once it is handed over."},
-		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "With muster off: local.local runs everything once it is handed over."},
-		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "With muster off: local runs the smoke; the rest waits for `muster apply -once` (a gate on expect)."},
-		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "With muster off: local runs the smoke and what else was handed to it; the rest waits for `muster apply -once` (a gate on expect)."},
-		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "With muster off: local runs the two smokes; the rest waits for `muster apply -once` (a gate on expect)."},
+		"one of two fits":      {[]phaseSpec{{name: "a", lr: "1", gpus: 3}, {name: "b", lr: "1"}}, "If you close muster now, phase.b finishes; everything else waits for your next `muster apply` (jobs that have no place yet)."},
+		"all of it":            {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1"}}, "If you close muster now, local.local finishes everything."},
+		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "If you close muster now, local.local finishes everything."},
+		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a gate on expect)."},
+		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "If you close muster now, the smoke and phase.b finish; everything else waits for your next `muster apply` (a gate on expect)."},
+		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the two smokes finish; everything else waits for your next `muster apply` (a gate on expect)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,9 +42,9 @@ func TestMusterOff(t *testing.T) {
 func TestMusterOffOfAFullQueue(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int]string{
-		0: "With muster off: local.local runs everything once it is handed over.",
-		2: "With muster off: local.local runs everything once it is handed over.",
-		1: "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (machine takes 1 job of yours at a time, of 2).",
+		0: "If you close muster now, local.local finishes everything.",
+		2: "If you close muster now, local.local finishes everything.",
+		1: "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 1 job of yours at a time, of 2).",
 	} {
 		in := input(load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1"}), nil)
 		in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
@@ -59,9 +59,9 @@ func TestMusterOffOfAFullQueue(t *testing.T) {
 func TestMusterOffOfAQoS(t *testing.T) {
 	t.Parallel()
 	for own, want := range map[int]string{
-		0:             "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (machine takes 2 jobs of yours at a time, of 3).",
-		1:             "With muster off: local runs what was handed to it; the rest waits for `muster apply -once` (machine takes 1 job of yours at a time, of 3).",
-		offer.NoLimit: "With muster off: local.local runs everything once it is handed over.",
+		0:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 2 jobs of yours at a time, of 3).",
+		1:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 1 job of yours at a time, of 3).",
+		offer.NoLimit: "If you close muster now, local.local finishes everything.",
 	} {
 		in := input(load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1"}), nil)
 		in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
@@ -79,7 +79,7 @@ func expects(p *lang.Phase) { p.Smoke.Expect = make([]lang.Expect, 1) }
 func offOf(notes []string) string {
 	var off []string
 	for _, n := range notes {
-		if strings.HasPrefix(n, "With muster off") {
+		if strings.HasPrefix(n, "If you close muster now") {
 			off = append(off, n)
 		}
 	}

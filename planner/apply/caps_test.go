@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // TestDetachHandsOverAsFarAsItMay holds the rows of the table "with muster
@@ -31,7 +33,7 @@ func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 		{name: "a gate on expect", hcl: gated, handed: 2, first: "phase.a waits for its smoke"},
 		{name: "a gate without expect", hcl: strings.Replace(gated, "    expect {\n      condition = metric.loss < 10\n      message   = \"loss diverged\"\n    }\n", "", 1), handed: 6},
 		{name: "a budget", hcl: budgeted, price: "1", handed: 2, first: `budget "b" does not cover`},
-		{name: "files that are a set", hcl: globbed, handed: 2, first: "the files of phase.a are a set"},
+		{name: "files that are a set", hcl: globbed, handed: 2, first: "phase.b reads phase.a's glob"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -42,10 +44,22 @@ func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 			if o.Stopped != standing.Detached || o.Handed != c.handed || !strings.HasPrefix(o.First, c.first) || (o.First == "") != (c.first == "") {
 				t.Errorf("handed over %d, then %q; want %d, %q (%+v)", o.Handed, o.First, c.handed, c.first, o)
 			}
+			s.wantOff(c.first == "")
 			if next := o.Next; next != "muster apply -once" {
 				t.Errorf("next %q", next)
 			}
 		})
+	}
+}
+
+// wantOff wants the plan of the campaign, from nothing, to say of what goes on
+// with muster off what a hand-over does.
+func (s *stage) wantOff(all bool) {
+	s.t.Helper()
+	plan := s.plan(s.load(), &state.State{Version: state.SchemaVersion}, &fake{world: s.world})
+	off := slices.IndexFunc(plan.Notes, func(n string) bool { return strings.HasPrefix(n, "If you close muster now") })
+	if off < 0 || strings.HasSuffix(plan.Notes[off], "finishes everything.") != all {
+		s.t.Errorf("the plan says %q, and all is handed over: %t", plan.Notes, all)
 	}
 }
 
@@ -87,6 +101,7 @@ func TestDetachHandsOverWhatThrottlesKeep(t *testing.T) {
 					t.Errorf("handed over %d, then %q; want %d, %q (%+v)", n, o.First, c.handed, c.first, o)
 				}
 			}
+			s.wantOff(c.first == "")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/fleet"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/handover"
 )
 
 // handingOver reports whether this run leaves jobs to run without muster.
@@ -67,27 +68,23 @@ func (e *engine) needs(what string) {
 // gateRides reports whether a phase's jobs may be queued behind its smokes:
 // only if nothing but their success is expected, on the backend where they run.
 func (e *engine) gateRides(p *phase) bool {
-	if p.Gate.Failed || p.Smoke == nil || len(p.Smoke.Expect) > 0 {
-		return false
-	}
-	if p.Gate.Place == nil {
+	if p.Gate.Failed || p.Smoke == nil || p.Gate.Place == nil {
 		return false
 	}
 	b := e.fleet.At(p.Gate.Place.Backend, p.Gate.Place.Pool)
-	if b == nil || !b.Can.Dependencies {
+	if b == nil {
 		return false
 	}
+	queued := true
 	for d := range p.places.All() {
-		if e.fleet.At(d.Backend, d.Pool) != b {
-			return false
-		}
+		queued = queued && e.fleet.At(d.Backend, d.Pool) == b
 	}
 	for _, c := range p.Gate.Order {
-		if f := e.byJob[e.recordKey(p, c, true)]; !p.Gate.Smokes[c].InFlight() || f == nil || f.End != fleet.Stays {
-			return false
-		}
+		f := e.byJob[e.recordKey(p, c, true)]
+		queued = queued && p.Gate.Smokes[c].InFlight() && f != nil && f.End == fleet.Stays
 	}
-	return true
+	why := handover.Waits(b.Can, handover.Link{Kind: handover.Smoke, Phase: p.Name, Backend: b.Name, Expect: len(p.Smoke.Expect) > 0, Queued: queued})
+	return why == handover.Reason{}
 }
 
 // pilotsRide reports whether jobs may be queued behind the pilots of their
@@ -109,27 +106,25 @@ func (e *engine) ridesAfter(p *phase, cell int32) string {
 		return p.Address(int(cell)) + " has no place"
 	}
 	b := e.fleet.At(d.Backend, d.Pool)
-	if !b.Can.Dependencies {
-		return fmt.Sprintf("backend.%s does not order jobs by itself", b.Name)
-	}
 	for _, ed := range p.inputs {
-		if out := sheet.OutputOf(ed.from.Phase, ed.In.Output, -1); out != nil && string(out.Kind) == "glob" && ed.Need[ed.In.GroupOf(int(cell))] > 0 {
-			return fmt.Sprintf("the files of phase.%s are a set that is known when they are there", ed.from.Name)
-		}
-		for _, m := range ed.In.Members(ed.In.GroupOf(int(cell))) {
-			switch from := ed.from; {
-			case from.At[m].Satisfied() && (e.freight.Together() || e.freight.Lies(&ed.Edge, int32(m), b.Spot(d.Pool))):
-			case from.At[m].Satisfied():
-				return fmt.Sprintf("files of phase.%s move between backends", from.Name)
-			case !e.on(from, int32(m), b):
-				return comesAfter(p, from, int32(m))
+		group := ed.In.GroupOf(int(cell))
+		out := sheet.OutputOf(ed.from.Phase, ed.In.Output, -1)
+		glob := out != nil && string(out.Kind) == "glob" && ed.Need[group] > 0
+		for _, m := range ed.In.Members(group) {
+			done := ed.from.At[m].Satisfied()
+			l := handover.Link{Phase: p.Name, From: ed.from.Name, Backend: b.Name, Done: done && !glob, Glob: glob,
+				Moves: done && !e.freight.Together() && !e.freight.Lies(&ed.Edge, int32(m), b.Spot(d.Pool)), Queued: e.on(ed.from, int32(m), b)}
+			if why := handover.Waits(b.Can, l); why.Elsewhere {
+				return comesAfter(why.Text, p, ed.from, int32(m))
+			} else if why.Text != "" {
+				return why.Text
 			}
 		}
 	}
-	if why := e.ridesAfterPhases(p, b); why != "" || p.Gate.Pilots[cell] || e.pilotsRide(p, b) {
+	if why := e.ridesAfterPhases(p, b); why != "" || len(p.Gate.Pilots) == 0 || p.Gate.Pilots[cell] {
 		return why
 	}
-	return fmt.Sprintf("phase.%s waits for its pilots", p.Name)
+	return handover.Waits(b.Can, handover.Link{Kind: handover.Pilot, Phase: p.Name, Backend: b.Name, Queued: e.pilotsRide(p, b)}).Text
 }
 
 func (e *engine) ridesAfterPhases(p *phase, b *fleet.Backend) string {
@@ -139,8 +134,11 @@ func (e *engine) ridesAfterPhases(p *phase, b *fleet.Backend) string {
 		}
 		from := e.phases[n.Ord]
 		for m := range int32(len(from.At)) {
-			if !from.At[m].Satisfied() && !e.on(from, m, b) {
-				return comesAfter(p, from, int32(m))
+			l := handover.Link{Kind: handover.Order, Phase: p.Name, From: from.Name, Backend: b.Name, Done: from.At[m].Satisfied(), Queued: e.on(from, m, b)}
+			if why := handover.Waits(b.Can, l); why.Elsewhere {
+				return comesAfter(why.Text, p, from, m)
+			} else if why.Text != "" {
+				return why.Text
 			}
 		}
 	}
@@ -148,8 +146,8 @@ func (e *engine) ridesAfterPhases(p *phase, b *fleet.Backend) string {
 }
 
 // comesAfter says what keeps a phase from being queued behind a cell of another:
-// that is to come, or it did not end well and muster alone does nothing about it.
-func comesAfter(p, from *phase, cell int32) string {
+// why, or that the cell did not end well and muster alone does nothing about it.
+func comesAfter(why string, p, from *phase, cell int32) string {
 	var ends []string
 	for _, end := range []struct {
 		status cells.Status
@@ -161,10 +159,10 @@ func comesAfter(p, from *phase, cell int32) string {
 	}
 	switch from.At[cell] {
 	case cells.Failed, cells.Held, cells.Cancelled:
-		return fmt.Sprintf("phase.%s comes after phase.%s, of whose %s %s: see `muster status`; when that is mended, `muster resume phase.%s` and `muster apply`",
+		return fmt.Sprintf("phase.%s comes after phase.%s, of whose %s %s: see `muster status`; after a fix, `muster resume phase.%s` and `muster apply`",
 			p.Name, from.Name, units.Count(len(from.At), "job"), strings.Join(ends, ", "), from.Name)
 	}
-	return fmt.Sprintf("phase.%s waits for phase.%s", p.Name, from.Name)
+	return why
 }
 
 // on reports whether a cell is handed over to a backend.

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/apply/wish"
+	"github.com/muster-run/muster/planner/handover"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -186,9 +187,9 @@ func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string, own offer.Limit
 		}
 		return b.Title() + " takes no more jobs now"
 	case e.cappedAll(b, under):
-		return fmt.Sprintf("max_parallel = %d of the campaign is reached", e.Campaign.MaxParallel)
+		return handover.OfCampaign(e.Campaign.MaxParallel)
 	case e.capped(p, b):
-		return fmt.Sprintf("max_parallel = %d of phase.%s is reached", p.MaxParallel, p.Name)
+		return handover.OfPhase(p.MaxParallel, p.Name)
 	}
 	if why := e.tooFast(p, b); why != "" {
 		return fmt.Sprintf("phase.%s waits: %s", p.Name, why)
@@ -208,26 +209,19 @@ func throttle(p *phase, b *fleet.Backend) line.Throttle {
 // cappedAll applies the cap of the campaign, to what may run at once. A host
 // queue that is handed everything keeps it, when there is no other.
 func (e *engine) cappedAll(b *fleet.Backend, under line.Throttle) bool {
-	limit := e.Campaign.MaxParallel
-	if limit <= 0 || e.fleet.With(b, under) <= limit {
-		return false
-	}
-	return !e.handingOver() || !b.Can.HostQueue || e.fleet.InUse() > 1
+	return handover.Cap{Most: e.Campaign.MaxParallel, Jobs: e.fleet.With(b, under), Kept: e.handingOver() && b.Can.HostQueue, Alone: e.fleet.InUse() <= 1}.Exceeded()
 }
 
 // capped applies the cap of a phase. A host queue keeps it, and is fed beyond
 // it only when it takes everything, and when the phase runs nowhere else: two
 // queues do not know of one another.
 func (e *engine) capped(p *phase, b *fleet.Backend) bool {
-	limit := p.MaxParallel
-	switch {
-	case limit <= 0 || p.inflight < limit:
+	if p.MaxParallel <= 0 || p.inflight < p.MaxParallel {
 		return false
-	case p.places.Moved() || e.fleet.Several(p.places.Pools()):
-		return true
 	}
 	// A scheduler's array keeps the cap by itself, however many are in it.
-	return !b.Can.Arrays && (!b.Can.HostQueue || b.Can.FeedSlots > 0) && e.Mode == Drive
+	kept := b.Can.Arrays || b.Can.HostQueue && b.Can.FeedSlots == 0 || e.Mode != Drive
+	return handover.Cap{Most: p.MaxParallel, Jobs: p.inflight + 1, Kept: kept, Alone: !p.places.Moved() && !e.fleet.Several(p.places.Pools())}.Exceeded()
 }
 
 func (e *engine) recordKey(p *phase, cell int32, smoke bool) string {

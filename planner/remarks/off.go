@@ -9,6 +9,8 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/budget"
+	"github.com/muster-run/muster/planner/handover"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -17,6 +19,8 @@ import (
 type Work struct {
 	*lang.Phase
 	Placements []place.Decision
+	Place      []uint16        // by cell: which placement; 0 = none
+	Starts     func(int) bool  // whether a cell starts
 	Starting   map[int]int     // jobs that start, by the index of their placement
 	Unplaced   bool            // some of it has nowhere to start
 	Smokes     int             // to be run before it
@@ -24,144 +28,312 @@ type Work struct {
 	Moves      map[string]bool // inputs whose files move between backends
 }
 
+// An Off is what goes on with muster off is decided by.
+type Off struct {
+	Works       []Work // in the order of the campaign
+	Can         map[string]offer.Capabilities
+	Pools       []offer.Pool
+	Backends    []*lang.Backend
+	MaxParallel int // of the campaign
+	Budgets     []budget.Check
+}
+
 // noPlaceYet is why jobs wait that fit nowhere, or where nobody can be asked.
 const noPlaceYet = "jobs that have no place yet"
 
-// MusterOff says what runs while muster is off, and what the rest waits for:
-// the rows "no" of the table in the design that apply to these works, which
-// come in the order of the campaign; "" where none of them has a place.
-func MusterOff(works []Work, can map[string]offer.Capabilities, pools []offer.Pool) string {
-	first, rest := handedOver(works, can, pools)
+// Sentence says what goes on when muster is closed, and why the rest waits; "" where
+// no work has a place.
+func (o Off) Sentence() string {
+	goes, rest := o.handedOver()
 	switch {
-	case len(first) == 0 && (len(rest) == 0 || slices.Equal(rest, []string{noPlaceYet})):
+	case len(goes) == 0 && (len(rest) == 0 || slices.Equal(rest, []string{noPlaceYet})):
 		return ""
 	case len(rest) == 0:
-		run := "runs"
-		if len(first) > 1 {
-			run = "run"
-		}
-		return fmt.Sprintf("With muster off: %s %s everything once it is handed over.", strings.Join(first, ", "), run)
-	case len(first) == 0:
-		return fmt.Sprintf("With muster off: nothing starts; it waits for `muster apply -once` (%s).", strings.Join(rest, ", then "))
+		return fmt.Sprintf("If you close muster now, %s %s everything.", and(goes), verb(len(goes), "finish"))
+	case len(goes) == 0:
+		return fmt.Sprintf("If you close muster now, nothing starts; everything waits for your next `muster apply` (%s).", strings.Join(rest, ", then "))
 	}
-	return fmt.Sprintf("With muster off: %s; the rest waits for `muster apply -once` (%s).", strings.Join(first, "; "), strings.Join(rest, ", then "))
+	n := len(goes)
+	if n == 1 && strings.HasSuffix(goes[0], " smokes") {
+		n = 2
+	}
+	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(n, "finish"), strings.Join(rest, ", then "))
 }
 
-// A queue is where jobs are counted together: a pool, and in it those that have
-// a limit of their own.
-type queue struct {
-	backend, pool string
-	own           int // as in offer.Limits
+// and joins names as a sentence does.
+func and(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// handedOver is what backends run by themselves, and why the rest is not
-// among it, in the order in which the plan meets the reasons.
-func handedOver(works []Work, can map[string]offer.Capabilities, pools []offer.Pool) (first, rest []string) {
-	stopped := map[string]bool{} // phases that wait for the engine
+func verb(n int, word string) string {
+	if n == 1 {
+		return word + "es"
+	}
+	return word
+}
+
+// A queue is where jobs are started one after another: a backend, or a pool of it
+// where each has a queue of its own.
+type queue struct{ backend, pool string }
+
+func (o Off) queueOf(d place.Decision) queue {
+	q := queue{backend: d.Backend}
+	if o.can(d.Backend).HostQueue {
+		q.pool = d.Pool
+	}
+	return q
+}
+
+func (o Off) can(backend string) offer.Capabilities {
+	typ, _, _ := strings.Cut(backend, ".")
+	return o.Can[typ]
+}
+
+// mostPhases is how many phases that go on are named one by one.
+const mostPhases = 3
+
+// handedOver is what goes on with muster off: backends, if that is everything, else
+// smokes and phases; and why the rest does not, in the order in which the plan
+// meets the reasons.
+func (o Off) handedOver() (goes, rest []string) {
+	stopped := map[string]bool{} // phases that wait for muster
 	say := func(why string) {
-		if !slices.Contains(rest, why) {
+		if why != "" && !slices.Contains(rest, why) {
 			rest = append(rest, why)
 		}
 	}
-	full, tried := map[string]bool{}, map[string]int{} // by backend: whether it has whole phases, how many smokes
-	starting := map[queue]int{}
-	for _, w := range works {
-		waits := false
-		for _, in := range w.Inputs {
-			waits = waits || stopped[in.From.Name]
-			if w.Moves[in.Name] {
-				say("files that move between backends")
-				waits = true
-			}
-		}
-		for _, name := range w.DependsOn {
-			waits = waits || stopped[name]
-		}
-		if !waits && w.waitsForEngine(works, can) {
-			say("jobs that read what others make")
-			waits = true
-		}
-		if !waits && w.Smokes > 0 && !w.ridesBehindSmokes(can) {
-			why := "a gate"
-			if len(w.Smoke.Expect) > 0 {
-				why = "a gate on expect"
-			}
+	backends, phases, smokes := map[string]bool{}, []string{}, 0
+	var given []Work
+	for _, w := range o.Works {
+		switch after, why := o.after(w, stopped); {
+		case after || why != "":
 			say(why)
-			if on := w.SmokesAt.Backend; on != "" {
-				tried[on] += w.Smokes
-			}
-			waits = true
-		}
-		if waits {
 			stopped[w.Name] = true
 			continue
 		}
-		for i, d := range w.Placements {
-			if d.Backend != "" {
-				full[d.Backend] = true
-				starting[queue{d.Backend, d.Pool, d.Limits.MaxSubmit}] += w.Starting[i]
+		if why := o.gate(w); why != "" {
+			say(why)
+			if w.SmokesAt.Backend != "" {
+				smokes += w.Smokes
 			}
+			stopped[w.Name] = true
+			continue
 		}
 		if w.Unplaced {
 			say(noPlaceYet)
 		}
+		placed := false
+		for _, d := range w.Placements {
+			if d.Backend != "" {
+				backends[d.Backend], placed = true, true
+			}
+		}
+		if placed {
+			phases = append(phases, "phase."+w.Name)
+			given = append(given, w)
+		}
 	}
-	for _, p := range pools {
-		for _, q := range slices.SortedFunc(maps.Keys(starting), func(a, b queue) int { return cmp.Compare(a.own, b.own) }) {
+	caps := o.capped(given)
+	for _, why := range caps {
+		say(why)
+	}
+	if len(rest) == 0 {
+		return slices.Sorted(maps.Keys(backends)), nil
+	}
+	if smokes > 0 {
+		goes = append(goes, Smokes(smokes))
+	}
+	switch {
+	case len(phases) == 0:
+	case len(caps) > 0 || len(phases) > mostPhases:
+		goes = append(goes, "what is submitted by then")
+	default:
+		goes = append(goes, phases...)
+	}
+	return goes, rest
+}
+
+// after reports whether a phase waits for one that waits for muster itself, and
+// else why it is not handed over to come after those that it reads or depends on.
+func (o Off) after(w Work, stopped map[string]bool) (behind bool, why string) {
+	for _, in := range w.Inputs {
+		behind = behind || stopped[in.From.Name]
+	}
+	for _, name := range w.DependsOn {
+		behind = behind || stopped[name]
+	}
+	for _, in := range w.Inputs {
+		from := o.work(in.From.Name)
+		if why := o.link(w, handover.Link{From: in.From.Name, Done: from == nil, Moves: w.Moves[in.Name], Glob: globbed(in), Queued: from != nil && o.together(w, *from, in)}); why != "" {
+			if w.Moves[in.Name] || !behind {
+				return behind, why
+			}
+		}
+	}
+	for _, name := range w.DependsOn {
+		if from := o.work(name); from != nil && !behind {
+			if why := o.link(w, handover.Link{Kind: handover.Order, From: name, Queued: o.together(w, *from, nil)}); why != "" {
+				return behind, why
+			}
+		}
+	}
+	return behind, ""
+}
+
+// gate says why a phase waits for its smokes or pilots.
+func (o Off) gate(w Work) string {
+	if w.Smokes > 0 {
+		at, queued := o.queueOf(w.SmokesAt), true
+		for _, d := range w.Placements {
+			queued = queued && (d.Backend == "" || o.queueOf(d) == at)
+		}
+		l := handover.Link{Kind: handover.Smoke, Phase: w.Name, Backend: at.backend, Expect: len(w.Smoke.Expect) > 0, Queued: queued}
+		if why := handover.Waits(o.can(at.backend), l); why.Text != "" {
+			return why.Short
+		}
+	}
+	for _, c := range w.Pilot {
+		if !w.Starts(int(c)) {
+			continue
+		}
+		at, queued := o.queueOf(w.Placements[w.Place[c]]), true
+		for i := range w.Starting {
+			queued = queued && (w.Placements[i].Backend == "" || o.queueOf(w.Placements[i]) == at)
+		}
+		if len(w.Starting) == 1 && w.Starting[int(w.Place[c])] == len(w.Pilot) { // there is nothing but pilots
+			continue
+		}
+		if why := handover.Waits(o.can(at.backend), handover.Link{Kind: handover.Pilot, Phase: w.Name, Backend: at.backend, Queued: queued}); why.Text != "" {
+			return why.Short
+		}
+	}
+	return ""
+}
+
+// link asks about each backend that has jobs of a phase.
+func (o Off) link(w Work, l handover.Link) string {
+	l.Phase = w.Name
+	for _, d := range w.Placements {
+		if l.Backend = d.Backend; d.Backend == "" {
+			continue
+		}
+		if why := handover.Waits(o.can(d.Backend), l); why.Text != "" {
+			return why.Short
+		}
+	}
+	return ""
+}
+
+func (o Off) work(name string) *Work {
+	for i := range o.Works {
+		if o.Works[i].Name == name {
+			return &o.Works[i]
+		}
+	}
+	return nil
+}
+
+// together reports whether each job of a phase that starts is in the queue of
+// those that it comes after; by input, or after all for nil.
+func (o Off) together(w, from Work, in *lang.Input) bool {
+	queues := map[queue]bool{}
+	for _, x := range []Work{w, from} {
+		for i := range x.Starting {
+			queues[o.queueOf(x.Placements[i])] = true
+		}
+	}
+	if len(queues) < 2 {
+		return true
+	}
+	if in == nil {
+		return false
+	}
+	for c, at := range w.Place {
+		if !w.Starts(c) {
+			continue
+		}
+		for _, m := range in.Members(in.GroupOf(c)) {
+			if from.Starts(int(m)) && o.queueOf(from.Placements[from.Place[m]]) != o.queueOf(w.Placements[at]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// globbed reports whether an input is a set of files that its producer's end tells.
+func globbed(in *lang.Input) bool {
+	for _, out := range in.From.Outputs {
+		if out.Name == in.Output {
+			return string(out.Kind) == "glob"
+		}
+	}
+	return false
+}
+
+// capped says which limits keep some of the phases that a plan hands over from
+// being handed over whole.
+func (o Off) capped(works []Work) (why []string) {
+	type berth struct {
+		backend, pool string
+		own           int // as in offer.Limits
+	}
+	starting, load, used := map[berth]int{}, map[string]int{}, map[string]bool{}
+	total, kept := 0, true
+	for _, w := range works {
+		queues := map[queue]int{}
+		for i, n := range w.Starting {
+			d := w.Placements[i]
+			if d.Backend == "" {
+				continue
+			}
+			starting[berth{d.Backend, d.Pool, d.Limits.MaxSubmit}] += n
+			queues[o.queueOf(d)] += n
+		}
+		jobs, keeps := 0, true
+		for q, n := range queues {
+			can := o.can(q.backend)
+			keeps = keeps && (can.Arrays || can.HostQueue)
+			kept, used[q.backend] = kept && can.HostQueue, true
+			jobs += n
+			if w.MaxParallel > 0 && (can.Arrays || can.HostQueue) {
+				n = min(n, w.MaxParallel)
+			}
+			load[q.backend] += n
+			total += n
+		}
+		if (handover.Cap{Most: w.MaxParallel, Jobs: jobs, Kept: keeps, Alone: len(queues) < 2}).Exceeded() {
+			why = append(why, handover.OfPhase(w.MaxParallel, w.Name))
+		}
+	}
+	if (handover.Cap{Most: o.MaxParallel, Jobs: total, Kept: kept, Alone: len(used) < 2}).Exceeded() {
+		why = append(why, handover.OfCampaign(o.MaxParallel))
+	}
+	for _, b := range o.Backends {
+		if can := o.Can[b.Type]; (handover.Cap{Most: b.MaxParallel, Jobs: load[b.Address()], Kept: can.HostQueue, Alone: true}).Exceeded() {
+			why = append(why, fmt.Sprintf("max_parallel = %d of backend.%s is reached", b.MaxParallel, b.Address()))
+		}
+	}
+	for _, b := range o.Budgets {
+		if b.Left > 0 {
+			why = append(why, fmt.Sprintf("budget %q does not cover %s at their ceiling", b.Name, units.Count(b.Left, "job")))
+		}
+	}
+	for _, p := range o.Pools {
+		for _, q := range slices.SortedFunc(maps.Keys(starting), func(a, b berth) int { return cmp.Compare(a.own, b.own) }) {
 			if q.backend != p.Backend || q.pool != p.Name || p.Word == "offer" { // rentals have no queue
 				continue
 			}
 			most := offer.Limits{MaxSubmit: q.own}.On(p).MaxSubmit
 			if n := starting[q]; most > 0 && n > most {
-				say(fmt.Sprintf("%s takes %s of yours at a time, of %d", strings.TrimSpace(p.Word+" "+p.Name), units.Count(most, "job"), n))
+				why = append(why, fmt.Sprintf("%s takes %s of yours at a time, of %d", strings.TrimSpace(p.Word+" "+p.Name), units.Count(most, "job"), n))
 			}
 		}
 	}
-	if len(rest) == 0 {
-		return slices.Sorted(maps.Keys(full)), nil
-	}
-	return parts(tried, full), rest
-}
-
-// parts says of each backend what it runs although other work waits: its
-// smokes, and the phases that were handed over whole.
-func parts(smokes map[string]int, full map[string]bool) []string {
-	var out []string
-	for _, b := range slices.Sorted(maps.Keys(smokes)) {
-		line := nickname(b) + " runs " + Smokes(smokes[b])
-		if full[b] {
-			line += " and what else was handed to it"
-		}
-		out = append(out, line)
-	}
-	for _, b := range slices.Sorted(maps.Keys(full)) {
-		if smokes[b] == 0 {
-			out = append(out, nickname(b)+" runs what was handed to it")
-		}
-	}
-	return out
-}
-
-// waitsForEngine reports whether a phase reads what is still to be made, on a
-// backend that cannot wait for it by itself.
-func (w Work) waitsForEngine(works []Work, can map[string]offer.Capabilities) bool {
-	alone := slices.ContainsFunc(w.Placements, func(d place.Decision) bool {
-		typ, _, _ := strings.Cut(d.Backend, ".")
-		return d.Backend != "" && !can[typ].Dependencies
-	})
-	return alone && slices.ContainsFunc(works, func(from Work) bool {
-		return slices.Contains(w.DependsOn, from.Name) ||
-			slices.ContainsFunc(w.Inputs, func(in *lang.Input) bool { return in.From.Name == from.Name })
-	})
-}
-
-// ridesBehindSmokes reports whether a phase's jobs are queued behind its smokes:
-// nothing but their success is expected, and one queue has them all.
-func (w Work) ridesBehindSmokes(can map[string]offer.Capabilities) bool {
-	typ, _, _ := strings.Cut(w.SmokesAt.Backend, ".")
-	return len(w.Smoke.Expect) == 0 && can[typ].Dependencies && !slices.ContainsFunc(w.Placements, func(d place.Decision) bool {
-		return d.Backend != "" && (d.Backend != w.SmokesAt.Backend || can[typ].HostQueue && d.Pool != w.SmokesAt.Pool)
-	})
+	return why
 }
 
 // Smokes is "the smoke" or "the 3 smokes".
@@ -173,15 +345,6 @@ func Smokes(n int) string {
 		return "the two smokes"
 	}
 	return fmt.Sprintf("the %d smokes", n)
-}
-
-// nickname is a backend's own name without its type.
-func nickname(backend string) string {
-	_, name, ok := strings.Cut(backend, ".")
-	if !ok {
-		return backend
-	}
-	return name
 }
 
 // NoCeiling warns of rentals that nothing stops while muster is off.
