@@ -38,6 +38,7 @@ const accountIDs = 500
 // *providers.Error: of class unreachable where nothing is known of the outcome.
 type Commands struct {
 	runner Runner
+	Keep   string     // folder of what is kept for when accounting is away; "" = nowhere
 	User   string     // whose jobs and limits are asked for; not to be changed
 	lacks  []string   // fields that this sacct does not know
 	mu     sync.Mutex // one command at a time: nobody polls a controller to death

@@ -15,6 +15,10 @@ type Facts struct {
 	qos          []QoS
 	Associations []Association // of this user
 	Closed       bool          // accounting does not answer, or not us: nothing is known of qos and accounts
+	// LimitsAway says why accounting could not be asked, "" if it answered or the
+	// site has none; then the limits are those of LimitsOf, or unknown if that is zero.
+	LimitsAway string
+	LimitsOf   time.Time
 	// RequeueExits are the exit statuses that the site requeues or holds jobs
 	// for. slurm.conf(5), RequeueExit and RequeueExitHold.
 	RequeueExits []int
@@ -48,9 +52,9 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 		return nil, err
 	}
 	addNodes(s.Partitions, string(out))
-	whole := false
+	whole, config := false, map[string]string{}
 	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
-		config := parseConfig(string(out))
+		config = parseConfig(string(out))
 		whole = wholeCores(config)
 		s.Version = config["SLURM_VERSION"]
 		s.RequeueExits = requeueExits(config)
@@ -80,19 +84,7 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 		s.reservations = &list
 	}
 	s.groups, s.host = groupNames(), thisHost()
-	qos, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "qos", "format="+strings.Join(qosFields, ","))
-	if err == nil {
-		s.qos = parseQoS(string(qos))
-	}
-	assoc, err2 := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "assoc", "where", "user="+c.User, "format="+strings.Join(assocFields, ","))
-	if err2 == nil {
-		s.Associations = parseAssoc(string(assoc))
-	}
-	if out, err := c.told(ctx, accountTimeout, "sacctmgr", "-n", "-P", "show", "user", "name="+c.User, "format=DefaultAccount"); err == nil {
-		s.defaultAccount = strings.TrimSpace(string(out))
-	}
-	s.Closed = err != nil || err2 != nil || len(s.Associations) == 0
-	s.Enforced = s.Enforced && err == nil && err2 == nil
+	s.limits(ctx, c, config)
 	return s, nil
 }
 

@@ -106,7 +106,11 @@ func refusal(command string, r Result) *providers.Error {
 	}
 	for _, m := range messages {
 		if strings.Contains(text, m.text) {
-			return &providers.Error{Class: m.class, Summary: m.means, Detail: detail, Hint: m.hint}
+			means := m.means
+			if command == "sacctmgr" || command == "sacct" {
+				means = strings.ReplaceAll(means, "slurmctld", "slurmdbd")
+			}
+			return &providers.Error{Class: m.class, Summary: means, Detail: detail, Hint: m.hint}
 		}
 	}
 	class := providers.Invalid

@@ -6,6 +6,7 @@ package login
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -42,7 +43,10 @@ type Options struct {
 	// Environ is what Slurm's commands get, and with it every job, if they are
 	// not those of this process.
 	Environ func() []string
-	runner  cluster.Runner
+	// Keep is the folder of what is kept of a cluster for when its accounting is away;
+	// default muster/slurm in the user's cache.
+	Keep   string
+	runner cluster.Runner
 	// Floor is the least time between two looks at the queue; default 15 s.
 	Floor time.Duration
 }
@@ -60,6 +64,9 @@ func NewWith(o Options) *Slurm {
 	}
 	if o.runner == nil {
 		o.runner = cluster.Here{Environ: o.Environ}
+		if dir, err := os.UserCacheDir(); err == nil && o.Keep == "" {
+			o.Keep = filepath.Join(dir, "muster", "slurm")
+		}
 	}
 	s := &Slurm{options: o, backends: map[string]*backend{}, nodes: programs.Nodes{Carried: o.Programs}}
 	s.Files.Workdir = s.workdir
@@ -105,6 +112,7 @@ func (s *Slurm) Configure(_ context.Context, b providers.Backend) error {
 		k.Is(old.Site)
 	} else {
 		k.Cluster = cluster.New(s.options.runner, site.User())
+		k.Cluster.Keep = s.options.Keep
 		k.campaign = newCampaign(spool, k.Cluster)
 		k.campaign.name = b.Campaign
 	}

@@ -37,6 +37,9 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 		live = nil
 	} else if live != nil {
 		b.preflightSite(live, tell)
+		if live.LimitsAway != "" {
+			out = append(out, providers.Finding{Check: -1, Warning: true, Summary: "Limits could not be asked", Detail: live.LimitsNote()})
+		}
 	}
 	for i, c := range checks {
 		workdir := c.Workdir
