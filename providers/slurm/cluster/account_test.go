@@ -24,7 +24,7 @@ func (r *siteRunner) Run(_ context.Context, argv []string, _ []byte) (Result, er
 		case r.away:
 			return Result{Code: 1, Err: []byte("sacctmgr: error: Sending PersistInit msg: Connection refused\n")}, nil
 		case strings.Contains(line, "show qos"):
-			return Result{Out: []byte("testing|0|01:00:00||2|5||||||||||\n")}, nil
+			return Result{Out: []byte("testing|0|01:00:00||2|5|||||||||\n")}, nil
 		case strings.Contains(line, "show assoc"):
 			return Result{Out: []byte("c|campus|me||testing|testing|||||\n")}, nil
 		}
