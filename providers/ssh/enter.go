@@ -25,10 +25,12 @@ const (
 	// readFolder reads the folder of the binary into $d.
 	readFolder = `IFS= read -r d; case $d in "") d=${XDG_CACHE_HOME:-$HOME/.cache}/muster/bin;; "~") d=$HOME;; "~/"*) d=$HOME/${d#"~/"};; esac; `
 
-	// enterScript becomes the door, or says what is missing.
-	enterScript = readFolder + `IFS= read -r a; IFS= read -r b; ` +
-		`case $(uname -m) in x86_64|amd64) n=$a;; aarch64|arm64) n=$b;; *) n=none;; esac; ` +
-		`if [ -x "$d/$n" ]; then exec "$d/$n" door; fi; ` +
+	// enterScript becomes the door, or says what is missing. A program that is not
+	// the one that was put there, by its digest, is as good as none.
+	enterScript = readFolder + `IFS= read -r a; IFS= read -r b; IFS= read -r x; IFS= read -r y; ` +
+		`case $(uname -m) in x86_64|amd64) n=$a; s=$x;; aarch64|arm64) n=$b; s=$y;; *) n=none;; esac; ` +
+		`if [ -x "$d/$n" ]; then h=$(sha256sum <"$d/$n" 2>/dev/null); ` +
+		`if [ -z "$h" ] || [ "${h%% *}" = "$s" ]; then exec "$d/$n" door; fi; fi; ` +
 		`echo; echo "` + absentMark + ` $(uname -s) $(uname -m) $(uname -r)"; exit 44`
 )
 
@@ -85,27 +87,27 @@ func (h *host) walkIn(ctx context.Context) (*session, error) {
 	return h.knock(ctx)
 }
 
-// names are those of the binaries for x86_64 and aarch64; one that this
-// muster does not have is never there.
-func (h *host) names() [2]string {
-	names := [2]string{"none", "none"}
+// programs are the names of the binaries for x86_64 and aarch64, and then their
+// digests; one that this muster does not have is never there.
+func (h *host) programs() []string {
+	out := []string{"none", "none", "none", "none"}
 	for i, arch := range []string{"amd64", "arm64"} {
 		if b, err := h.binaries.of(arch); err == nil {
-			names[i] = b.name()
+			out[i], out[i+2] = b.name(), b.digest
 		}
 	}
-	return names
+	return out
 }
 
 // knock asks the host to become the door.
 func (h *host) knock(ctx context.Context) (*session, error) {
-	names := h.names()
+	programs := h.programs()
 	stream, err := h.client.Open(ctx, command(enterScript))
 	if err != nil {
 		return nil, err
 	}
 	// A failed write is explained by what is read.
-	_, _ = io.WriteString(stream, h.install+"\n"+names[0]+"\n"+names[1]+"\n")
+	_, _ = io.WriteString(stream, h.install+"\n"+strings.Join(programs, "\n")+"\n")
 	wait, stop := context.WithTimeoutCause(ctx, doorTimeout, fmt.Errorf("muster's door did not open within %v", doorTimeout))
 	defer stop()
 	c, err := door.Connect(wait, stream)

@@ -51,7 +51,7 @@ func Fetch(ctx context.Context, from End, o state.Output, to string) ([]Fetched,
 	for _, p := range found {
 		f := Fetched{Path: p.rel, File: filepath.Join(to, p.rel), Size: p.size, Digest: p.digest, Kept: kept}
 		if !kept {
-			if err := fetchFile(ctx, from, p, f.File); err != nil {
+			if err := fetchFile(ctx, from, p, to); err != nil {
 				return out, err
 			}
 		}
@@ -73,22 +73,34 @@ func digestHere(ctx context.Context, to string, o state.Output, kind lang.Output
 	return got.Digest
 }
 
-// fetchFile copies one file by way of FILE.part.
-func fetchFile(ctx context.Context, from End, p parcel, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return fmt.Errorf("pull to %s: %w", to, err)
+// staging is the folder below the one that is pulled to where files arrive.
+const staging = ".muster-pull"
+
+// fetchFile copies one file by way of the staging folder. Nothing outside the
+// folder that is pulled to is written, through whatever links.
+func fetchFile(ctx context.Context, from End, p parcel, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("pull to %s: %w", dir, err)
 	}
-	part := to + ".part"
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("pull to %s: %w", to, err)
+		return fmt.Errorf("pull to %s: %w", dir, err)
+	}
+	defer root.Close()
+	part := filepath.Join(staging, p.rel+".part")
+	if err = errors.Join(root.MkdirAll(filepath.Dir(part), 0o755), root.MkdirAll(filepath.Dir(p.rel), 0o755)); err != nil {
+		return fmt.Errorf("pull to %s: %w", filepath.Join(dir, p.rel), err)
+	}
+	f, err := root.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("pull to %s: %w", filepath.Join(dir, p.rel), err)
 	}
 	at, err := f.Seek(0, io.SeekEnd)
 	if err == nil && at > p.size {
 		at, err = 0, f.Truncate(0)
 	}
 	if err == nil {
-		err = from.Files.Pull(ctx, from.Backend, p.from, at, &offsetWriter{f, at})
+		err = from.Files.Pull(ctx, from.Backend, p.from, at, &offsetWriter{f, at, p.size})
 	}
 	digest := ""
 	if err == nil && p.digest != "" {
@@ -98,19 +110,30 @@ func fetchFile(ctx context.Context, from End, p parcel, to string) error {
 		return fmt.Errorf("pull %s: %w", p.from, err)
 	}
 	if digest != p.digest {
-		os.Remove(part) // what was there was not the beginning of this file
+		_ = root.Remove(part) // what was there was not the beginning of this file
 		return fmt.Errorf("%s has digest %s, recorded was %s: it changed after its job ended", p.from, short(digest), short(p.digest))
 	}
-	return os.Rename(part, to)
+	if err := root.Rename(part, p.rel); err != nil {
+		return fmt.Errorf("pull to %s: %w", filepath.Join(dir, p.rel), err)
+	}
+	for at := filepath.Dir(part); at != "."; at = filepath.Dir(at) {
+		if root.Remove(at) != nil { // another file is on its way
+			break
+		}
+	}
+	return nil
 }
 
-// offsetWriter writes where the file ends.
+// offsetWriter writes where the file ends, and no more than its size.
 type offsetWriter struct {
-	f  *os.File
-	at int64
+	f        *os.File
+	at, size int64
 }
 
 func (w *offsetWriter) Write(b []byte) (int, error) {
+	if w.at+int64(len(b)) > w.size {
+		return 0, errLonger
+	}
 	n, err := w.f.WriteAt(b, w.at)
 	w.at += int64(n)
 	return n, err

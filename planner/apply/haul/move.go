@@ -8,8 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -157,24 +162,74 @@ func listed(ctx context.Context, from End, f Freight) ([]parcel, error) {
 		base, prefix = "/", outside
 	}
 	src := Absolute(from.Workdir, f.From)
+	if !path.IsAbs(f.From) && !strings.HasPrefix(f.From, "~") && !filepath.IsLocal(f.From) {
+		return nil, &strangerError{src, from.Workdir}
+	}
 	if f.Kind == lang.File {
-		return []parcel{{from: src, rel: path.Join(prefix, within(base, src)), size: f.Output.Size, digest: f.Output.Digest}}, nil
+		p := parcel{from: src, rel: path.Join(prefix, within(base, src)), size: f.Output.Size, digest: f.Output.Digest}
+		if !filepath.IsLocal(p.rel) {
+			return nil, &strangerError{src, src}
+		}
+		return []parcel{p}, nil
 	}
 	found, err := from.Files.List(ctx, from.Backend, []string{src})
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", src, err)
 	}
 	var out []parcel
+	total := int64(0)
 	for _, file := range found {
-		if !file.Dir {
-			out = append(out, parcel{from: file.Path, rel: path.Join(prefix, within(base, file.Path)), size: file.Size})
+		if file.Dir {
+			continue
 		}
+		p := parcel{from: file.Path, rel: path.Join(prefix, within(base, file.Path)), size: file.Size}
+		if !belongs(file.Path, src, f.Kind) || !filepath.IsLocal(p.rel) {
+			return nil, &strangerError{file.Path, src}
+		}
+		if total += file.Size; file.Size < 0 || total < 0 || f.Output.Digest != "" && total > f.Output.Size {
+			return nil, fmt.Errorf("%s holds more than the %s that were recorded: it changed after its job ended", src, units.FormatSize(f.Output.Size))
+		}
+		out = append(out, p)
 	}
 	if len(out) == 0 && !(f.Kind == lang.Glob && f.Output.Files == 0) {
 		return nil, providers.Errorf(providers.NotFound, "There are no files at %s", src)
 	}
 	return out, nil
 }
+
+// A strangerError says that a backend lists a file that is no part of an output.
+type strangerError struct{ path, src string }
+
+func (e *strangerError) Error() string {
+	return fmt.Sprintf("the backend lists %s among the files of %s, and it is none of them; nothing was copied", term.CleanLine(e.path), term.CleanLine(e.src))
+}
+
+// belongs reports whether a listed file is one of an output: what its glob matches,
+// or what lies below such a folder. Whoever lists files may be mistaken, or lie.
+func belongs(file, src string, kind lang.OutputKind) bool {
+	if path.Clean(file) != file || !path.IsAbs(file) || strings.ContainsAny(file, "\x00") {
+		return false
+	}
+	if !path.IsAbs(src) { // "~/…", of a home that only the backend knows
+		_, rest, _ := strings.Cut(src, "/")
+		src = "/**/" + rest
+		if kind != lang.Glob {
+			src = "/**/" + escape(rest)
+		}
+	} else if kind != lang.Glob {
+		return strings.HasPrefix(file, strings.TrimSuffix(path.Clean(src), "/")+"/")
+	}
+	for at := file; at != "/"; at = path.Dir(at) {
+		if ok, err := doublestar.Match(src, at); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+var globMeta = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`)
+
+func escape(p string) string { return globMeta.Replace(p) }
 
 // within is a path below a base; what is not below it is taken from the root.
 func within(base, p string) string {

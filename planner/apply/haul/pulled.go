@@ -6,6 +6,9 @@ import (
 	"io"
 )
 
+// errLonger says that a file has more bytes than its backend said.
+var errLonger = errors.New("it is longer than was recorded")
+
 // pulled reads a file of a backend as it is pulled. Seeking starts a new pull
 // at the offset, which is how a push resumes after what is there.
 type pulled struct {
@@ -32,6 +35,9 @@ func (r *pulled) Read(buf []byte) (int, error) {
 		go func() { pw.CloseWithError(r.from.Files.Pull(r.ctx, r.from.Backend, r.path, at, pw)) }()
 	}
 	n, err := r.pipe.Read(buf)
+	if r.size >= 0 && r.at+int64(n) > r.size {
+		n, err = int(r.size-r.at), errLonger
+	}
 	r.at += int64(n)
 	if err != nil && err != io.EOF && !errors.Is(err, io.ErrClosedPipe) {
 		r.failed = err
