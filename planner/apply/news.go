@@ -70,6 +70,12 @@ func (e *engine) hear(n fleet.News) {
 		if p := e.byName[n.Phase]; p != nil {
 			e.openBreaker(p, n.By, n.Why, 0)
 		}
+	case fleet.LetGo:
+		for _, o := range n.Flights {
+			if f := e.flights[o.Token]; f != nil && f.short == "" && (f.Status == cells.Queued || f.Status == cells.Waiting) {
+				e.recordShort(f)
+			}
+		}
 	case fleet.Unheld:
 		e.unheld(n.Flights, n.Backend, n.Why)
 	case fleet.Overtaken:

@@ -309,7 +309,7 @@ func (w *wager) settle(rt *rapid.T, s *stage, o standing.Outcome) {
 		total = total.Add(cost)
 		token, n, _ := strings.Cut(launch, "/")
 		e, ok := entries[token[:min(8, len(token))]+"/"+n]
-		if spent := amount.Of(e.Spent["usd"]); !ok || spent.LessThan(cost) && !(w.over && e.Unknown) {
+		if spent := amount.Of(e.Spent["usd"]); !ok || amount.Exceeds(cost, spent) && !(w.over && e.Unknown) {
 			rt.Errorf("launch %s was charged $%s, and the ledger has %v: $%s\n%s", launch, cost, ok, spent, s.story())
 		}
 	}

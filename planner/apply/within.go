@@ -25,6 +25,7 @@ func (e *engine) keepWithin() {
 	if e.mute() || e.fleet.Unanswered > 0 || e.Plan.Destroy {
 		return
 	}
+	first := !e.repriced
 	e.repriceQueued()
 	now := e.Clock()
 	if next := e.budgets.Deadline(now); !next.IsZero() && len(e.flights) > 0 && e.Mode == Drive {
@@ -35,6 +36,9 @@ func (e *engine) keepWithin() {
 	}
 	if e.shorted > 0 && e.halted == standing.None && !e.holds.All {
 		e.releaseQueued()
+	}
+	if first && e.shorted > 0 {
+		e.holdAgain()
 	}
 }
 
@@ -78,7 +82,7 @@ func (e *engine) holdBack(back []*flight) {
 	e.report.Note("", fmt.Sprintf("%s held in the queue: %s", request.Jobs(len(back), "is", "are"), e.whyShort(back[0])), true)
 	if e.sync() {
 		for b, fs := range by {
-			e.fleet.Keep(b, fs)
+			e.fleet.Keep(b, fs, true)
 		}
 	}
 }
@@ -101,7 +105,7 @@ func (e *engine) recordShort(f *flight) {
 // releaseQueued releases held jobs that fit again, the first of the campaign first.
 func (e *engine) releaseQueued() {
 	now := e.Clock()
-	by := map[*fleet.Backend][]string{}
+	by := map[*fleet.Backend][]*fleet.Flight{}
 	held := e.inOrder(func(f *flight) bool { return f.short != "" && f.End == fleet.Stays })
 	slices.Reverse(held)
 	for _, f := range held {
@@ -116,8 +120,7 @@ func (e *engine) releaseQueued() {
 		}
 		e.budgets.Unpark(&f.tab)
 		e.shorted--
-		e.recordShort(f)
-		by[f.B] = append(by[f.B], f.Token)
+		by[f.B] = append(by[f.B], &f.Flight)
 	}
 	if len(by) == 0 {
 		return
@@ -125,10 +128,22 @@ func (e *engine) releaseQueued() {
 	if n := len(held); e.shorted < n {
 		e.report.Note("", request.Jobs(n-e.shorted, "fits the budgets again and may start", "fit the budgets again and may start"), false)
 	}
-	if e.sync() {
-		for b, tokens := range by {
-			e.fleet.HoldJobs(b, tokens, false)
+	for b, fs := range by { // their records say so once their queues do
+		e.fleet.Keep(b, fs, false)
+	}
+}
+
+// holdAgain repeats the holds of earlier runs, which may have died before their
+// queues were told.
+func (e *engine) holdAgain() {
+	by := map[*fleet.Backend][]*fleet.Flight{}
+	for _, f := range e.flights {
+		if f.short != "" && f.waits() {
+			by[f.B] = append(by[f.B], &f.Flight)
 		}
+	}
+	for b, fs := range by {
+		e.fleet.Keep(b, fs, true)
 	}
 }
 

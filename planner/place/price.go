@@ -90,29 +90,18 @@ var hour = decimal.NewFromInt(int64(time.Hour))
 
 // Charged is Cost of a launch that is billed for longer than it runs: while its
 // machine boots, while it waits where the site bills that, and while its machine
-// is kept after it, which is billed by itself. Hours are of work; only money and
-// service units are charged for the rest.
+// is kept after it. All of that is one bill, rounded once. Hours are of work; only
+// money and service units are charged for the rest.
 func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	amounts, known = Cost(s, p, wholeNode, run)
-	charge := func(billed time.Duration, beside bool) {
-		p := p
-		if beside {
-			p.Minimum = 0 // the launch before it has passed it
-		}
-		all, _ := Cost(s, p, wholeNode, billed)
-		for _, unit := range []string{USD, ServiceUnits} {
-			if v, ok := all[unit]; ok && beside {
-				amounts[unit] = amounts[unit].Add(v)
-			} else if ok {
-				amounts[unit] = v
-			}
-		}
+	if around <= 0 && hold <= 0 {
+		return amounts, known
 	}
-	if around > 0 {
-		charge(run+around, false)
-	}
-	if hold > 0 {
-		charge(hold, true)
+	all, _ := Cost(s, p, wholeNode, run+max(around, 0)+max(hold, 0))
+	for _, unit := range []string{USD, ServiceUnits} {
+		if v, ok := all[unit]; ok {
+			amounts[unit] = v
+		}
 	}
 	return amounts, known
 }

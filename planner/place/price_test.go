@@ -141,8 +141,19 @@ func TestABilledWaitOfWhichNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestAMinimumIsBilledOnce: of a launch with its boot, and not again of the time
-// for which its machine is kept.
+// TestHourlyBillsAreRoundedOnce: boot of 10, work of 90 and a hold of 15 minutes are
+// two hours.
+func TestHourlyBillsAreRoundedOnce(t *testing.T) {
+	t.Parallel()
+	m := time.Minute
+	cost, _ := Charged(cpu(1, 0), offer.Price{Known: true, USDPerHour: "1", Granularity: time.Hour}, false, 90*m, 10*m, 15*m)
+	if got := cost[USD].String(); got != "2" {
+		t.Errorf("$%s", got)
+	}
+}
+
+// TestAMinimumIsBilledOnce: boot, work and the time for which a machine is kept are
+// one bill, of the minimum at least, and rounded once.
 func TestAMinimumIsBilledOnce(t *testing.T) {
 	t.Parallel()
 	p := offer.Price{Known: true, USDPerHour: "6", SUPerNodeHour: "60", Minimum: time.Hour, Granularity: time.Minute}
@@ -154,8 +165,10 @@ func TestAMinimumIsBilledOnce(t *testing.T) {
 		{3 * m, 0, 0, "6", "60"},
 		{3 * m, 20 * m, 0, "6", "60"},
 		{50 * m, 20 * m, 0, "7", "70"},
-		{3 * m, 5 * m, 10 * m, "7", "70"},
-		{3*m + time.Second, 0, 10*m + time.Second, "7.1", "71"},
+		{3 * m, 5 * m, 10 * m, "6", "60"},
+		{50 * m, 5 * m, 10 * m, "6.5", "65"},
+		{60*m + time.Second, 0, 10*m + time.Second, "7.1", "71"},
+		{60*m + 20*time.Second, 20 * time.Second, 20 * time.Second, "6.1", "61"},
 	} {
 		cost, known := Charged(cpu(1, 0), p, false, c.run, c.around, c.hold)
 		if got := cost[USD].Round(9).String() + " " + cost[ServiceUnits].Round(9).String(); !known.All() || got != c.usd+" "+c.su {

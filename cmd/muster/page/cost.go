@@ -29,6 +29,7 @@ type Cost struct {
 	ByPhase       map[string]state.Amounts `json:"by_phase"`
 	ByBackend     map[string]state.Amounts `json:"by_backend"`
 	ByDay         map[string]state.Amounts `json:"by_day"`
+	TimeZone      string                   `json:"time_zone"` // in which days and times are
 	Unknown       int                      `json:"unknown"`  // entries billed at an amount nobody knows
 	Unpriced      map[string]int           `json:"unpriced"` // by unit, entries of places that state no price in it
 	Budgets       []budgetSpent            `json:"budgets"`
@@ -39,6 +40,7 @@ type Cost struct {
 
 	Estimated int `json:"estimated"` // entries by rates that are a guess
 
+	zone    *time.Location
 	more    map[string]bool // rows, and units in which they took more than is known
 	guessed map[string]bool // rows, and units of which a part is by rates that are a guess
 }
@@ -50,10 +52,11 @@ type budgetSpent struct {
 	Spent  state.Amounts `json:"spent"`
 }
 
+// CostOf is what a campaign cost, in days of the time zone of now.
 func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r := Cost{FormatVersion: FormatVersion, Campaign: c.Name, Total: state.Amounts{},
 		Unpriced: map[string]int{}, more: map[string]bool{}, guessed: map[string]bool{}, ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
-		Approvals: append([]state.Approval{}, st.Approvals...)}
+		Approvals: append([]state.Approval{}, st.Approvals...), zone: now.Location(), TimeZone: now.Format("MST (UTC-07:00)")}
 	for _, b := range c.Budgets {
 		r.Budgets = append(r.Budgets, budgetSpent{b.Name, b.Limits, state.Amounts{}})
 	}
@@ -61,7 +64,8 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 		if e.Unknown {
 			r.Unknown++
 		}
-		rows := []string{"by phase" + e.Phase, "by backend" + e.Backend, "by day" + e.At.Format("2006-01-02"), total}
+		day := e.At.In(r.zone).Format("2006-01-02")
+		rows := []string{"by phase" + e.Phase, "by backend" + e.Backend, byDay + day, total}
 		for _, unit := range e.Unpriced {
 			r.Unpriced[unit]++
 			for _, row := range rows {
@@ -84,7 +88,7 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 		}
 		under(r.ByPhase, e.Phase).Add(e.Spent)
 		under(r.ByBackend, e.Backend).Add(e.Spent)
-		under(r.ByDay, e.At.Format("2006-01-02")).Add(e.Spent)
+		under(r.ByDay, day).Add(e.Spent)
 	}
 	for _, rental := range remarks.ByHand(st.Rentals, c.Backends) {
 		r.Rentals = append(r.Rentals, rental)
@@ -93,6 +97,14 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r.InFlight = len(st.InFlight())
 	r.Billed = billingNow(c, st, now)
 	return r
+}
+
+// in is a time in the time zone of the page.
+func (r Cost) in(at time.Time) time.Time {
+	if r.zone == nil {
+		return at.Local()
+	}
+	return at.In(r.zone)
 }
 
 func under(m map[string]state.Amounts, key string) state.Amounts {
@@ -112,7 +124,7 @@ func (r Cost) Text(width int) string {
 		r.table(&b, "by phase", r.ByPhase, listed)
 		r.table(&b, "by backend", r.ByBackend, listed)
 		if len(r.ByDay) > 1 {
-			r.table(&b, "by day", r.ByDay, listed)
+			r.table(&b, byDay, r.ByDay, listed)
 		}
 	}
 	if len(r.Budgets) > 0 && len(r.ByPhase) > 0 {
@@ -132,7 +144,7 @@ func (r Cost) Text(width int) string {
 	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
 		fmt.Fprintf(&b, "  What %s took in %s is in no figure: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))
 	}
-	writeApprovals(&b, r.Approvals, width)
+	r.writeApprovals(&b, width)
 	r.writeBilled(&b, width)
 	return b.String()
 }
@@ -150,8 +162,8 @@ func over(unit string, b budgetSpent) string {
 const shownApprovals = 5
 
 // writeApprovals says who approved what costs more than this machine's hours.
-func writeApprovals(b *strings.Builder, list []state.Approval, width int) {
-	list = slices.DeleteFunc(slices.Clone(list), func(p state.Approval) bool { return view.Amounts(p.Ceiling) == "" || onlyHours(p.Ceiling) })
+func (r Cost) writeApprovals(b *strings.Builder, width int) {
+	list := slices.DeleteFunc(slices.Clone(r.Approvals), func(p state.Approval) bool { return view.Amounts(p.Ceiling) == "" || onlyHours(p.Ceiling) })
 	if n := len(list) - shownApprovals; n > 0 {
 		list = list[n:]
 	}
@@ -160,7 +172,7 @@ func writeApprovals(b *strings.Builder, list []state.Approval, width int) {
 			fmt.Fprintf(b, "\n")
 		}
 		outcome := cmp.Or(p.Outcome, "begun, not finished")
-		b.WriteString(wrapped("  ", "    ", fmt.Sprintf("Approved by %s on %s: at most %s; %s", p.Who, p.Begun.Local().Format("2006-01-02 15:04"), view.Amounts(p.Ceiling), outcome), width))
+		b.WriteString(wrapped("  ", "    ", fmt.Sprintf("Approved by %s on %s: at most %s; %s", p.Who, r.in(p.Begun).Format("2006-01-02 15:04 MST"), view.Amounts(p.Ceiling), outcome), width))
 	}
 }
 
@@ -186,7 +198,7 @@ func (r Cost) writeBilled(b *strings.Builder, width int) {
 	}
 	fmt.Fprintf(b, "\n  Billed right now\n")
 	t := term.Table{Indent: "    "}
-	when := func(at time.Time) string { return "since " + at.Local().Format("2006-01-02 15:04") }
+	when := func(at time.Time) string { return "since " + r.in(at).Format("2006-01-02 15:04 MST") }
 	for _, rental := range rented {
 		price, day := "at a price that is not known", ""
 		if rate, err := decimal.NewFromString(rental.PerHour); err == nil {
@@ -221,8 +233,11 @@ func (r Cost) unitsOf() []string {
 	return out
 }
 
-// total is the row of all of them.
-const total = "total"
+// total is the row of all of them, and byDay the title of a table.
+const (
+	total = "total"
+	byDay = "by day"
+)
 
 func (r Cost) table(b *strings.Builder, title string, rows map[string]state.Amounts, listed []string) {
 	t := term.Table{Indent: "  ", Align: slices.Repeat([]term.Align{term.Right}, len(listed)+1)}
@@ -248,5 +263,8 @@ func (r Cost) table(b *strings.Builder, title string, rows map[string]state.Amou
 		row(cmp.Or(name, "other"), title+name, rows[name])
 	}
 	row(total, total, r.Total)
+	if title == byDay {
+		title += ", " + r.TimeZone
+	}
 	fmt.Fprintf(b, "\n  %s\n%s", title, t.String())
 }

@@ -20,7 +20,7 @@ func (r Report) Markdown() string {
 		fmt.Fprintf(&b, "%s\n\n", markdown.Text(term.CleanLine(r.Description)))
 	}
 	if !r.Began.IsZero() {
-		fmt.Fprintf(&b, "From %s to %s: %s.\n", r.Began.Local().Format(time.DateTime), r.Ended.Local().Format(time.DateTime), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
+		fmt.Fprintf(&b, "From %s to %s: %s.\n", r.Began.Local().Format(time.DateTime), r.Ended.Local().Format("2006-01-02 15:04:05 MST"), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
 	}
 	if text := view.Amounts(r.Spent); text != "" {
 		fmt.Fprintf(&b, "Spent: %s%s.\n", text, r.unpriced())

@@ -17,7 +17,7 @@ type FinishedError struct {
 }
 
 func (e *FinishedError) Error() string {
-	return fmt.Sprintf("this plan was applied on %s by %s; plan again to see whether there is anything left to do", e.At.UTC().Format("2006-01-02 15:04 MST"), e.Who)
+	return fmt.Sprintf("this plan was applied on %s by %s; plan again to see whether there is anything left to do", e.At.Local().Format("2006-01-02 15:04 MST"), e.Who)
 }
 
 // Begun reports whether a plan was approved before and goes on now. It is a
@@ -27,10 +27,24 @@ func Begun(st *state.State, plan string) (bool, error) {
 	if a == nil {
 		return false, nil
 	}
-	if !a.Finished.IsZero() {
+	if !a.Finished.IsZero() && a.Outcome != Superseded {
 		return false, &FinishedError{Plan: a.Plan, At: a.Finished, Who: a.Who}
 	}
 	return true, nil
+}
+
+// Superseded is the outcome of a plan that was begun and did not come to its end
+// before another was. A saved one may still be carried on with.
+const Superseded = "superseded"
+
+// Unfinished are the plans, but for one, that were begun and never ended.
+func Unfinished(st *state.State, but string) (plans []string) {
+	for i := range st.Approvals {
+		if a := &st.Approvals[i]; a.Plan != but && a.Finished.IsZero() && !a.Begun.IsZero() {
+			plans = append(plans, a.Plan)
+		}
+	}
+	return plans
 }
 
 // Open is the plan that goes on without anybody being asked: that of the last

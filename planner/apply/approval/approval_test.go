@@ -38,6 +38,13 @@ func TestOpen(t *testing.T) {
 	if again, err := Begun(st, "p1"); !again || err != nil {
 		t.Errorf("a begun plan: %v, %v", again, err)
 	}
+	st.Approvals = append(st.Approvals, state.Approval{Plan: "p5", Begun: at, Finished: at, Outcome: Superseded})
+	if again, err := Begun(st, "p5"); !again || err != nil {
+		t.Errorf("a plan that another took the place of: %v, %v", again, err)
+	}
+	if got := Unfinished(st, "p9"); len(got) != 1 || got[0] != "p1" {
+		t.Errorf("unfinished: %v", got)
+	}
 	if again, err := Begun(st, "p9"); again || err != nil {
 		t.Errorf("a new plan: %v, %v", again, err)
 	}

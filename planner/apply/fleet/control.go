@@ -100,15 +100,15 @@ func (fl *Fleet) control(b *Backend, r providers.ControlRequest) {
 	})
 }
 
-// Keep holds jobs in the queue of a backend until it has said that it does, and
-// looks what became of them: one that started meanwhile goes on.
-func (fl *Fleet) Keep(b *Backend, fs []*Flight) {
+// Keep holds jobs in the queue of a backend, or lets them go, until it has said
+// that it does. What became of held ones is looked up: one that started meanwhile
+// goes on.
+func (fl *Fleet) Keep(b *Backend, fs []*Flight, hold bool) {
 	fl.Keeping++
-	fl.keep(b, fs, 1)
+	fl.keep(b, fs, hold, 1)
 }
 
-func (fl *Fleet) keep(b *Backend, fs []*Flight, try int) {
-	hold := true
+func (fl *Fleet) keep(b *Backend, fs []*Flight, hold bool, try int) {
 	r := providers.ControlRequest{Backend: b.Name, Fence: fl.Fence, Holder: fl.Holder, Hold: &hold, Tokens: tokens(fs)}
 	var err error
 	b.Call(func() {
@@ -120,22 +120,22 @@ func (fl *Fleet) keep(b *Backend, fs []*Flight, try int) {
 		defer cancel()
 		err = b.Provider.Control(ctx, r)
 	}, func() {
-		if err == nil {
-			fl.Keeping--
-			fl.lookFor(b, fs)
+		class := line.ClassOf(err)
+		if err != nil && class == providers.Unreachable {
+			fl.Unreachable(b, err)
+			fl.Later(line.Backoff(try), func() { fl.keep(b, fs, hold, try+1) })
 			return
 		}
-		switch line.ClassOf(err) {
-		case "": // the run is over
-			fl.Keeping--
-		case providers.StaleFence:
-			fl.Keeping--
+		fl.Keeping--
+		switch {
+		case err == nil && hold:
+			fl.lookFor(b, fs)
+		case err == nil:
+			fl.Hear(LetGo{fs})
+		case class == "": // the run is over
+		case class == providers.StaleFence:
 			fl.Hear(Overtaken{b, err})
-		case providers.Unreachable:
-			fl.Unreachable(b, err)
-			fl.Later(line.Backoff(try), func() { fl.keep(b, fs, try+1) })
 		default:
-			fl.Keeping--
 			fl.Hear(Unheld{b, fs, err.Error()})
 		}
 	})

@@ -62,6 +62,8 @@ type (
 	Answered struct{ *Backend }
 	// Tripped is a phase that a place starts no more jobs of.
 	Tripped struct{ Phase, By, Why string }
+	// LetGo are jobs that their queue holds no more.
+	LetGo struct{ Flights []*Flight }
 	// Unheld are jobs that a queue does not hold, and why.
 	Unheld struct {
 		*Backend
@@ -89,5 +91,6 @@ func (Room) news()       {}
 func (Lost) news()       {}
 func (Answered) news()   {}
 func (Tripped) news()    {}
+func (LetGo) news()      {}
 func (Unheld) news()     {}
 func (Overtaken) news()  {}
