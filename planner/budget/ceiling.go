@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,8 +46,11 @@ func (c Case) Asks(policy lang.Policy, ceiling state.Amounts) (why []string) {
 		limit := policy.ApproveAbove[unit]
 		most, ok := ceiling[unit]
 		l := forecast.LineOf(c.Forecast.Lines, unit)
-		if ok && amount.Exceeds(amount.Of(most), amount.Of(limit)) || l.AtMost.Mark == forecast.Unknown && l.Unit != "" {
-			why = append(why, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", amount.Words(unit, cmp.Or(most, "?")), amount.Words(unit, limit)))
+		switch {
+		case l.AtMost.Mark == forecast.Unknown && l.Unit != "":
+			why = append(why, fmt.Sprintf("what it may cost in %s is unknown, and policy approve_above is %s: save it with -out and apply the file", amount.Unit(unit), amount.Words(unit, limit)))
+		case ok && amount.Exceeds(amount.Of(most), amount.Of(limit)):
+			why = append(why, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", amount.Words(unit, most), amount.Words(unit, limit)))
 		}
 	}
 	return why

@@ -30,8 +30,8 @@ type Cost struct {
 	ByBackend     map[string]state.Amounts `json:"by_backend"`
 	ByDay         map[string]state.Amounts `json:"by_day"`
 	TimeZone      string                   `json:"time_zone"` // in which days and times are
-	Unknown       int                      `json:"unknown"`  // entries billed at an amount nobody knows
-	Unpriced      map[string]int           `json:"unpriced"` // by unit, entries of places that state no price in it
+	Unknown       int                      `json:"unknown"`   // entries billed at an amount nobody knows
+	Unpriced      map[string]int           `json:"unpriced"`  // by unit, entries of places that state no price in it
 	Budgets       []budgetSpent            `json:"budgets"`
 	Rentals       []state.Rental           `json:"rentals"`
 	InFlight      int                      `json:"in_flight"`
