@@ -151,6 +151,10 @@ type Smoke struct {
 	Parallel   bool
 	Expect     []Expect
 	Forbid     []string // RE2 patterns, beside those of the job's watch block
+	Repeat     int      // how often it runs before it passes; at least 1
+	Tolerance  float64  // by what share repeats may differ, 0 to 1
+	// MinThroughput is the least share of the expected throughput; 0 = any.
+	MinThroughput float64
 	Range      hcl.Range
 }
 

@@ -5,6 +5,12 @@ import (
 	"github.com/muster-run/muster/lang/syntax"
 )
 
+// Repeats of a smoke. Practice has two runs whose throughput agrees within 5 %.
+const (
+	defaultTolerance = 0.05
+	mostRepeats      = 10
+)
+
 // smokeHead reads a smoke block, but for what it expects.
 func (l *loader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 	told := len(l.Sure)
@@ -14,6 +20,14 @@ func (l *loader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 	}
 	s.Walltime = max(0, s.Walltime)
 	s.Forbid = l.Texts(b, "forbid")
+	s.Repeat, s.Tolerance = l.Integer(b, "repeat", 1, 1), l.Number(b, "tolerance", 0, 1, defaultTolerance)
+	if s.Repeat > mostRepeats {
+		l.Wrong(b.Expr("repeat"), "repeat", "A smoke is repeated at most %d times.", mostRepeats)
+	}
+	if b.Expr("tolerance") != nil && s.Repeat < 2 && !l.Broken {
+		l.Wrong(b.Expr("tolerance"), "tolerance", "It compares repeats: write repeat = 2 beside it.")
+	}
+	s.MinThroughput = l.Number(b, "min_throughput", 0.01, 1, 0)
 	l.rerun.Forbidden(b, s.Forbid)
 	s.Cells, s.Isolated, s.Parallel = cells.Pick(l.Reader, p.cells(), b), l.Bool(b, "isolated"), l.Bool(b, "parallel")
 	if place := b.One("place"); place != nil {

@@ -89,7 +89,7 @@ func (m *maker) claims() (out []budget.Work) {
 		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 {
 			each, _ := launches.Ceiling(g.Place, lang.Retry{}, m.in.Pools)
 			for unit, a := range each {
-				o.Smokes[unit] = a.Mul(decimal.NewFromInt(int64(len(g.Run))))
+				o.Smokes[unit] = a.Mul(decimal.NewFromInt(int64(len(g.Launches()))))
 			}
 		}
 		for at, n := range w.groupJobs() {

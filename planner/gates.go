@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
@@ -24,7 +25,7 @@ func (m *maker) gate(w *work) {
 		m.smokesAhead(w)
 		return
 	}
-	g := &Gate{Prints: make([]Hash, len(s.Cells))}
+	g := &Gate{Prints: make([]Hash, len(s.Cells)), Repeat: s.Repeat}
 	w.pp.Smoke = g
 	var why []string
 	for k, cell := range s.Cells {
@@ -82,7 +83,7 @@ func (m *maker) smokesAhead(w *work) {
 			g.Waiting = append(g.Waiting, cell)
 		case judged && v.Passed:
 			g.Passed = append(g.Passed, cell)
-		case judged && queued:
+		case judged && queued && !v.Undecided():
 			g.Failed = append(g.Failed, cell)
 		}
 	}
@@ -121,7 +122,11 @@ func (m *maker) verdict(w *work, g *Gate, k, cell int) (hold string) {
 		return ""
 	}
 	again := w.is(w.rerun, cell)
-	if v, ok := m.validation(print); ok && (v.Passed || !again) {
+	v, ok := m.validation(print)
+	if v.Undecided() && v.Revoked != "" {
+		g.Text = "again, since " + v.Revoked
+	}
+	if ok && !v.Undecided() && (v.Passed || !again) {
 		if v.Passed {
 			g.Passed = append(g.Passed, cell)
 			if v.At.After(g.When) {
@@ -138,7 +143,7 @@ func (m *maker) verdict(w *work, g *Gate, k, cell int) (hold string) {
 		return ""
 	}
 	switch f := m.observe(job); {
-	case f.Absent:
+	case f.Absent, v.Undecided() && !job.Status.Active():
 		g.Run = append(g.Run, cell)
 	case job.Status.Active():
 		g.Waiting = append(g.Waiting, cell)
@@ -219,13 +224,14 @@ func (m *maker) family(d place.Decision) string {
 // placeSmoke puts the smokes on the cheapest pool of the phase's environment
 // class; a smoke with a place of its own goes there.
 func (m *maker) placeSmoke(w *work, g *Gate) {
-	if len(g.Run) == 0 {
-		return
+	if len(g.Run) > 0 {
+		g.Place = m.smokeDecision(w, g.Run[0], len(g.Run), &m.diags)
+	} else if len(g.Passed) > 0 { // its pass may be taken away while the plan is applied
+		g.Place = m.smokeDecision(w, g.Passed[0], 1, &diag.List{})
 	}
-	g.Place = m.smokeDecision(w, g.Run[0], len(g.Run))
 }
 
-func (m *maker) smokeDecision(w *work, cell, n int) place.Decision {
+func (m *maker) smokeDecision(w *work, cell, n int, diags *diag.List) place.Decision {
 	r := w.p.Requests(lang.SmokeRun)[w.p.RequestOf(cell, lang.SmokeRun)]
 	run := w.decisionFor(cell)
 	group := m.placeGroup(w, r, n)
@@ -236,9 +242,9 @@ func (m *maker) smokeDecision(w *work, cell, n int) place.Decision {
 	} else {
 		group.Within = run.Backend
 	}
-	decisions, diags := place.Decide(m.placeInput([]place.Group{group}))
+	decisions, found := place.Decide(m.placeInput([]place.Group{group}))
 	if run.Backend != "" { // else the phase itself fits nowhere, which is said already
-		m.diags.Append(diags...)
+		diags.Append(found...)
 	}
 	return decisions[0]
 }

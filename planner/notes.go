@@ -136,7 +136,7 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 			}
 		}
 		if g := w.pp.Smoke; g != nil {
-			o.Smokes, o.SmokesAt = len(g.Run), g.Place
+			o.Smokes, o.SmokesAt = len(g.Launches()), g.Place
 		}
 		for _, t := range m.plan.Transfers {
 			if t.Phase == w.p.Name {

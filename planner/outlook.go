@@ -69,7 +69,7 @@ func (m *maker) forecastPhase(w *work) forecast.Phase {
 		})
 	}
 	if g := w.pp.Smoke; g != nil && w.pp.Hold == "" && len(g.Run) > 0 && g.Place.Backend != "" {
-		out.Smoke, out.Parallel = g.Run, w.p.Smoke.Parallel
+		out.Smoke, out.Parallel = g.Launches(), w.p.Smoke.Parallel
 		out.SmokeJob = forecast.Group{Decision: g.Place, Dearer: m.dearer(g.Place, lang.Retry{}), Launches: 1, Runtime: evidence.Smoke(w.p.Name, m.st.Validations, g.Place.Shape.Walltime)}
 	}
 	return out

@@ -69,7 +69,7 @@ func (s *State) free(e Freed) {
 // unpassed reports whether a smoke of a job was found not to pass.
 func (s *State) unpassed(address string) bool {
 	for _, v := range s.Validations {
-		if !v.Passed && v.Address == address {
+		if !v.Passed && !v.Undecided() && v.Address == address {
 			return true
 		}
 	}

@@ -227,6 +227,23 @@ type Validation struct {
 	Metrics     map[string]string `json:"metrics,omitempty"`
 	Message     string            `json:"message,omitempty"`
 	Elapsed     float64           `json:"elapsed,omitempty"` // seconds
+	// Repeats are the runs so far of a smoke that has to repeat its result. It has
+	// neither passed nor failed while there are fewer than it needs.
+	Repeats []SmokeRun `json:"repeats,omitempty"`
+	Open    bool       `json:"open,omitempty"` // more repeats are to come
+	// Revoked says which job took the pass away, and how it failed: the smoke is
+	// to run again before anything more is submitted.
+	Revoked string `json:"revoked,omitempty"`
+}
+
+// Undecided reports whether the smoke has to run, or to run again, before it
+// says anything.
+func (v Validation) Undecided() bool { return !v.Passed && (v.Open || v.Revoked != "") }
+
+// A SmokeRun is one of several runs of a smoke that must agree.
+type SmokeRun struct {
+	Elapsed float64           `json:"elapsed"` // seconds
+	Metrics map[string]string `json:"metrics,omitempty"`
 }
 
 // An Approval records who allowed a plan, and how far it came.

@@ -129,7 +129,7 @@ var pure = []string{
 	"cmd/muster/chosen", "cmd/muster/page",
 	"planner", "planner/advice", "planner/amount", "planner/budget", "planner/change", "planner/checklist", "planner/evidence", "planner/explain",
 	"planner/faster", "planner/fit", "planner/forecast", "planner/heads", "planner/holds", "planner/hosts", "planner/lateness", "planner/launches", "planner/moved", "planner/observed",
-	"planner/overflow", "planner/place", "planner/plan", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/stuck",
+	"planner/overflow", "planner/place", "planner/plan", "planner/questions", "planner/queues", "planner/remarks", "planner/result", "planner/smoke", "planner/stuck",
 	"planner/transfers",
 	"providers/failure", "providers/retry",
 }

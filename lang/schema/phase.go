@@ -103,7 +103,7 @@ var Output = &Block{
 // Smoke is the block of that name.
 var Smoke = &Block{
 	Name: "smoke", Single: true, Doc: "The same job, only shorter, before anything bigger starts.",
-	Hint: "A smoke may change only params, walltime, place and forbid, so that it says something about the run.",
+	Hint: "A smoke may change only params, walltime, place and what it is held to, so that it says something about the run.",
 	Attrs: []Attr{
 		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Params that differ from the run's."},
 		{Name: "walltime", Type: "duration", Default: "the job's", Doc: "Hard limit of a smoke."},
@@ -111,6 +111,9 @@ var Smoke = &Block{
 		{Name: "isolated", Type: "bool", Default: "false", Doc: "The program keeps outputs of smokes and runs apart by itself."},
 		{Name: "parallel", Type: "bool", Default: "false", Doc: "Smokes of the phase run at once rather than one after another."},
 		{Name: "forbid", Type: "list(regular expression)", Default: "[]", Doc: "As in `watch`, for the smoke alone, beside the job's own."},
+		{Name: "repeat", Type: "number", Default: "1", Doc: "How often each smoke runs before it passes, 1 to 10: all of them must agree within `tolerance`."},
+		{Name: "tolerance", Type: "number", Default: "0.05", Doc: "With `repeat`: by what share of the larger one run times and numeric metrics of the repeats may differ, 0 to 1. Run times that differ by less than a second agree."},
+		{Name: "min_throughput", Type: "number", Doc: "Least throughput, as a share of what muster expects from earlier smokes of the phase, above 0 to 1: with 0.5 a smoke that takes more than twice as long fails. Without an earlier smoke it checks nothing."},
 	},
 	Blocks: []*Block{
 		Place,

@@ -1,14 +1,20 @@
 package apply
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/approval"
 	"github.com/muster-run/muster/planner/apply/brake"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/smoke"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -183,11 +189,65 @@ func (e *engine) validate(p *phase, cell int32, metrics map[string]string, a *st
 		return
 	}
 	v := e.validation(p, cell, a)
-	v.Passed, v.Metrics = true, metrics
+	v.Metrics = metrics
+	if why := e.measured(p, &v); why != "" {
+		e.invalidateWith(p, cell, why, metrics, a)
+		return
+	}
+	v.Passed = !v.Open
 	e.emit(state.Validated{Validation: v})
+	if v.Open {
+		e.report.Note(v.Address, fmt.Sprintf("smoke of %s: %d of %d runs passed", v.Address, len(v.Repeats), p.Smoke.Repeat), false)
+		p.Gate.Retry(cell)
+		return
+	}
 	p.Gate.Pass(cell)
 	if !p.Gate.Shut() {
 		e.report.Note("phase."+p.Name, "phase."+p.Name+": smoke passed", false)
+	}
+}
+
+// measured holds a smoke against its repeats and against what was expected of it,
+// and says what is wrong.
+func (e *engine) measured(p *phase, v *state.Validation) string {
+	if expected := evidence.Smoke(p.Name, e.st.Validations, 0); expected.Basis != forecast.NoHistory {
+		took := time.Duration(v.Elapsed * float64(time.Second))
+		if why := smoke.TooSlow(took, expected.Expected, p.Smoke.MinThroughput); why != "" {
+			return why
+		}
+	}
+	if p.Smoke.Repeat < 2 {
+		return ""
+	}
+	if before := e.st.Validations[v.Fingerprint]; before.Open {
+		v.Repeats = slices.Clone(before.Repeats)
+	}
+	v.Repeats = append(v.Repeats, state.SmokeRun{Elapsed: v.Elapsed, Metrics: v.Metrics})
+	v.Open = len(v.Repeats) < p.Smoke.Repeat
+	return smoke.Disagree(v.Repeats, p.Smoke.Tolerance)
+}
+
+// revoke takes the pass of a phase's smokes away after a job failed for a cause
+// that its configuration shares: what has not been submitted waits for the smokes
+// to pass again. A job submitted before they passed says nothing of them.
+func (e *engine) revoke(f *flight, o *offer.Observation) {
+	p, rec := f.p, e.st.Jobs[f.Key]
+	if p.Smoke == nil || !failure.OfConfiguration(o.Class) || rec == nil || rec.Last() == nil {
+		return
+	}
+	why, revoked := f.Addr+" failed: "+relaunch.Text(o), false
+	for _, c := range p.Smoke.Cells {
+		v, ok := e.st.Validations[p.Gate.Print(int32(c))]
+		if !ok || !v.Passed || !rec.Last().Queued.After(v.At) {
+			continue
+		}
+		v.Passed, v.Revoked, v.Repeats, v.Open = false, why, nil, false
+		e.emit(state.Validated{Validation: v})
+		p.Gate.Again(int32(c))
+		revoked = true
+	}
+	if revoked {
+		e.report.Note("phase."+p.Name, "phase."+p.Name+": its smoke runs again before more jobs are submitted", false)
 	}
 }
 

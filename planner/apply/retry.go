@@ -225,10 +225,12 @@ func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action re
 	case action == relaunch.Hold:
 		e.holdJob(f.p, f.cell, relaunch.Text(o))
 		e.countFailure(f, o)
+		e.revoke(f, o)
 	default:
 		f.p.Set(f.cell, cells.Failed)
 		e.unchain(f.p, f.cell)
 		e.report.Note(f.Addr, f.Addr+" failed: "+relaunch.Text(o), true)
 		e.countFailure(f, o)
+		e.revoke(f, o)
 	}
 }

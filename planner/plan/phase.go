@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/lang"
@@ -98,6 +99,10 @@ type Gate struct {
 	Waiting  []int // running now
 	Place    place.Decision
 	Prints   []result.Hash // fingerprints, in the order of lang.Smoke.Cells
+	Repeat   int           // how often each of Run is launched; 0 is 1
 	Text     string        // "smoke skipped: same config passed on 2026-09-30 (1f0c22ab93de)"
 	Override string
 }
+
+// Launches are the cells of the smokes that are launched, as often as each is.
+func (g *Gate) Launches() []int { return slices.Repeat(g.Run, max(g.Repeat, 1)) }

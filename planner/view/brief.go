@@ -49,7 +49,7 @@ func kinds(pp *planner.PhasePlan) string {
 	}
 	var parts []string
 	if g := pp.Smoke; g != nil && len(g.Run) > 0 && pp.Hold == "" {
-		parts = append(parts, "+ smoke "+count(len(g.Run)))
+		parts = append(parts, "+ smoke "+count(len(g.Launches())))
 	}
 	for k := range n {
 		if kind := planner.Kind(k); n[k] > 0 && kind != planner.None && kind != planner.Skipped {

@@ -158,10 +158,11 @@ func gateLines(pp *planner.PhasePlan, differs []string) []line {
 	if g := pp.Smoke; g != nil {
 		switch {
 		case len(g.Run) > 0 && pp.Hold == "": // a held phase tries nothing
-			l := line{label: "  + smoke", amount: amount(len(g.Run), g.Place), shape: shape(g.Place)}
+			l := line{label: "  + smoke", amount: amount(len(g.Launches()), g.Place), shape: shape(g.Place)}
 			if g.Place.Pool != "" {
 				l.note = "on " + g.Place.Pool
 			}
+			l.note = notes(l.note, term.CleanLine(g.Text))
 			lines = append(lines, l)
 		case g.Text != "":
 			lines = append(lines, line{label: "    smoke", shape: g.Text})

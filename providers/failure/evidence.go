@@ -118,6 +118,17 @@ func Counts(class string) bool {
 	return class != Preempted && class != InputChanged && class != NotItsOwn
 }
 
+// OfConfiguration reports whether a failure speaks against the configuration of
+// its phase, so that a smoke of it that passed says no more: not one that a
+// machine, a person, a full volume or the size of its cell explains.
+func OfConfiguration(class string) bool {
+	switch class {
+	case NaN, Forbidden, MissingModule, MissingFile, BadOutput, NCCLHang, Stalled, Unknown:
+		return true
+	}
+	return false
+}
+
 // What everybody goes by who counts how the jobs of a phase fail, to stop
 // starting more of them.
 const (

@@ -16,7 +16,7 @@ phase "p" {
   }
   smoke {
     params    = { step = 5 } # ERROR: there is no param "step"; did you mean "steps"?
-    resources = {} # ERROR: A smoke may change only params, walltime, place and forbid
+    resources = {} # ERROR: A smoke may change only params, walltime, place and what it is held to
     cells     = "frist" # ERROR: did you mean "first"?
     expect {
       condition = metric.lss < 3 # ERROR: did you mean "loss"?

@@ -18,6 +18,10 @@ import (
 // one that works is guessing, as the practice of iteration budgets has it.
 const smokeBudget = 5
 
+// smokesAlike is how many smokes of a phase may fail alike in a row, whatever was
+// changed between them: the second says that the change did not reach the cause.
+const smokesAlike = 2
+
 // Smokes decides whether a phase may have another smoke, by what those said
 // that failed since the last one passed, the latest last. It may if there is no
 // trip.
@@ -27,7 +31,7 @@ func Smokes(failed []string, policy lang.Breaker) *Trip {
 		row++
 	}
 	switch {
-	case policy.SameError > 0 && row >= policy.SameError:
+	case policy.SameError > 0 && row >= smokesAlike:
 		return &Trip{Cause: "smoke", Count: row, Reason: fmt.Sprintf("the smoke failed %d times in a row with the same error: %s", row, failed[n-1])}
 	case n >= smokeBudget:
 		return &Trip{Cause: "smoke", Count: n, Reason: fmt.Sprintf("%d smokes have failed and none passed, the last: %s", n, failed[n-1])}
@@ -48,6 +52,7 @@ func FailedSmokes(st *state.State, phase string) (said []string) {
 	for _, v := range st.Validations {
 		switch j, err := addr.Parse(v.Address); {
 		case err != nil || j.Phase != phase:
+		case v.Undecided():
 		case !v.Passed:
 			failed = append(failed, v)
 		case v.At.After(since):

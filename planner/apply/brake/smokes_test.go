@@ -19,14 +19,14 @@ func TestSmokes(t *testing.T) {
 		trip   string
 	}{
 		"":                         {policy, ""},
-		"nan nan":                  {policy, ""},
+		"nan nan":                  {policy, "the smoke failed 2 times in a row with the same error: nan"},
 		"nan nan nan":              {policy, "the smoke failed 3 times in a row with the same error: nan"},
 		"loss=7.1 loss=7.2 loss=8": {policy, "the smoke failed 3 times in a row with the same error: loss=8"},
-		"nan nan oom nan":          {policy, ""},
+		"nan oom nan":              {policy, ""},
 		"a b c d":                  {policy, ""},
 		"a b c d e":                {policy, "5 smokes have failed and none passed, the last: e"},
 		"a b c d e f":              {policy, "6 smokes have failed and none passed, the last: f"},
-		"nan nan nan nan":          {lang.Breaker{SameError: 5}, ""},
+		"nan nan nan nan":          {lang.Breaker{SameError: 5}, "the smoke failed 4 times in a row with the same error: nan"},
 		"x x x x":                  {lang.Breaker{}, ""},
 	} {
 		trip := Smokes(strings.Fields(words), c.policy)

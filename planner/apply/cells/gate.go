@@ -51,6 +51,18 @@ func (g *Gate) Retry(cell int32) {
 	}
 }
 
+// Again shuts the gate until the smoke of a cell has passed once more.
+func (g *Gate) Again(cell int32) {
+	if g.Smokes == nil {
+		g.Smokes = map[int32]Status{}
+	}
+	if _, ok := g.Smokes[cell]; !ok {
+		g.Order = append(g.Order, cell)
+		slices.Sort(g.Order)
+	}
+	g.Smokes[cell] = Ready
+}
+
 // Piloted notes that a pilot has ended.
 func (g *Gate) Piloted(cell int32) { delete(g.Pilots, cell) }
 
