@@ -155,7 +155,7 @@ type Smoke struct {
 	Tolerance  float64  // by what share repeats may differ, 0 to 1
 	// MinThroughput is the least share of the expected throughput; 0 = any.
 	MinThroughput float64
-	Range      hcl.Range
+	Range         hcl.Range
 }
 
 // Expect is a condition on a smoke's metrics.
