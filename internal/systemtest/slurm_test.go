@@ -38,6 +38,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"one mail", slurmMail},
 		{"forecast", slurmForecast},
 		{"ends told apart", slurmEnds},
+		{"child killed for memory", slurmChildKilled},
 		{"over ssh", slurmOverSSH},
 		{"line to the login node cut", slurmLinkCut},
 	})

@@ -326,6 +326,12 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 		ev.WalltimeHit = true
 		v = rules.Classify(ev)
 	}
+	if v.Class == "" && ev.OOMKills > 0 && !cancelled {
+		// Slurm says OUT_OF_MEMORY for the whole job and cancels what comes after it.
+		v = killedWithin(ev.OOMKills)
+		_, e.Seen.Tail = attempt.Tail(j, s.number())
+		e.Seen.Tail = append(e.Seen.Tail, v.Hint)
+	}
 	if cancelled || v.Class != "" {
 		guard.Note(j, &e.Seen)
 	}
@@ -341,6 +347,17 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 		e.Outside = true
 	}
 	return e, v
+}
+
+// killedWithin is the verdict on a command that exits 0, and leaves valid outputs,
+// although the kernel killed processes of it: what they were to do is missing.
+func killedWithin(n int64) failure.Verdict {
+	which := "one of its processes"
+	if n > 1 {
+		which = fmt.Sprintf("%d of its processes", n)
+	}
+	hint := "the command exited 0, but the kernel killed " + which + " for using more memory than the job may; raise resources.memory"
+	return failure.Verdict{Class: failure.OOMSched, Rule: "cgroup", Hint: hint, Line: hint, Signature: failure.OOMSched + ": " + failure.Signature(hint)}
 }
 
 func (s *start) used() *offer.Usage {
