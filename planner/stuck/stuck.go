@@ -14,7 +14,13 @@ import (
 // that will not come by itself, and what that is: a job that failed, is held
 // or was cancelled, or the smoke of their phase.
 func Jobs(c *lang.Campaign, st *state.State) map[string]string {
-	s := jobs{st: st, why: map[string]string{}, roots: map[string][]string{}}
+	return JobsAs(c, st, func(j *state.Job) *state.Job { return j })
+}
+
+// JobsAs is Jobs for records that are taken as something else: as their backends
+// say now.
+func JobsAs(c *lang.Campaign, st *state.State, as func(*state.Job) *state.Job) map[string]string {
+	s := jobs{st: st, as: as, why: map[string]string{}, roots: map[string][]string{}}
 	for _, p := range c.Phases {
 		s.phase(p)
 	}
@@ -23,6 +29,7 @@ func Jobs(c *lang.Campaign, st *state.State) map[string]string {
 
 type jobs struct {
 	st    *state.State
+	as    func(*state.Job) *state.Job
 	why   map[string]string
 	roots map[string][]string // by phase and cell, what it will not come past; nil when there is none
 }
@@ -32,7 +39,11 @@ func (s *jobs) phase(p *lang.Phase) {
 	whole := s.whole(p)
 	for i := range roots {
 		address := p.Address(i)
-		switch j := s.st.Job(address); {
+		j := s.st.Job(address)
+		if j != nil {
+			j = s.as(j)
+		}
+		switch {
 		case Unstarted(j):
 			if roots[i] = whole; whole == "" {
 				roots[i] = s.input(p, i)

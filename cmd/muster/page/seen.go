@@ -16,6 +16,32 @@ type Seen struct {
 	Findings    []observed.Finding           // what is not as muster left it
 }
 
+// as is a record as its backend says that the job ended, for what waits for it.
+func (s Seen) as(j *state.Job) *state.Job {
+	last := j.Last()
+	if last == nil || !j.InFlight() {
+		return j
+	}
+	token, _, _ := strings.Cut(last.Token, "/")
+	o, ok := s.Jobs[token]
+	if !ok || o.Presence != offer.Found {
+		return j
+	}
+	now := *j
+	switch o.Status {
+	case offer.Failed, offer.Lost:
+		now.Status, now.Class = state.Failed, o.Class
+	case offer.Cancelled:
+		now.Status, now.Class = state.Cancelled, o.Class
+		if o.Reason == offer.Blocked {
+			now.Class = offer.Blocked
+		}
+	default:
+		return j
+	}
+	return &now
+}
+
 // correct brings a job's line up to what its backend says; as long as that was
 // not asked, to what a run found that could not ask it.
 func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
@@ -43,6 +69,10 @@ func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 		return
 	}
 	v.Status, v.Class, v.Exit, v.Signal = string(o.Status), o.Class, o.Exit, o.Signal
+	if o.Status == offer.Cancelled && o.Reason == offer.Blocked {
+		v.Status, v.Class, v.Reason = blocked, "", "waits for what it comes after, and is submitted again when that is done"
+		return
+	}
 	if o.Node != "" {
 		v.Node, v.GPUs = o.Node, o.GPUs
 	}

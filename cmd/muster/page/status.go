@@ -85,7 +85,7 @@ type statusMaker struct {
 // StatusOf is how the chosen jobs stand, with what the backends say where they
 // were asked.
 func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen, now time.Time) Status {
-	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: stuck.Jobs(c, st)}
+	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: stuck.JobsAs(c, st, seen.as)}
 	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
 		Unreachable: seen.Unreachable}
 	for _, f := range seen.Findings {
