@@ -285,18 +285,21 @@ func (m *maker) observe(job *state.Job) observed.Fact { return m.in.Observed.Joi
 // retries reports whether a failed fact is tried again by the phase's policy.
 func (m *maker) retries(p *lang.Phase, f observed.Fact) bool {
 	n := 0
+	var earlier []string
 	if at := f.Job.Last(); at != nil {
 		n = max(at.N, 1)
-	}
-	if n >= p.Retry.Launches() {
-		return false
+		for i := range f.Job.Attempts {
+			if a := &f.Job.Attempts[i]; a.N < at.N {
+				earlier = append(earlier, a.Class)
+			}
+		}
 	}
 	for _, c := range m.in.Campaign.Failures {
 		if class := orElse(c.Class, c.Name); class == f.Class && c.Action != "" {
-			return c.Action == "retry"
+			return c.Action == "retry" && n < p.Retry.Launches()
 		}
 	}
-	return p.Retry.Covers(f.Class)
+	return p.Retry.Spare(f.Class, earlier) || p.Retry.Covers(f.Class) && n < p.Retry.Launches()
 }
 
 func orElse(s, other string) string {

@@ -81,6 +81,10 @@ var table = []tableRow{
 	{name: "running, gone twice a minute apart: lost, then as failed", status: state.Running, edit: func(x *scene) {
 		x.see(offer.Observation{Presence: offer.Absent})
 		x.in.Observed.Gone = map[string]time.Time{x.token: now.Add(-time.Minute)}
+	}, want: Retry, field: "class"},
+	{name: "lost, and max_attempts is 1: held", status: state.Running, edit: func(x *scene) {
+		x.see(offer.Observation{Presence: offer.Absent, Status: offer.Lost})
+		x.phase().Retry.Once = true
 	}, want: HeldKind, text: "node_failure"},
 	{name: "lost and node_failure is retried: retry", status: state.Running, edit: func(x *scene) {
 		x.see(offer.Observation{Presence: offer.Absent, Status: offer.Lost})

@@ -76,7 +76,7 @@ var halves = []tableRow{
 	{name: "cancelled, and the reason says by whom: once", status: state.Cancelled, edit: func(x *scene) { x.job.By, x.job.Reason = "ada", "cancelled by ada with scancel" }, want: HeldKind, also: func(d Detail) bool { return d.Text == "cancelled by ada with scancel" }},
 	{name: "held, class in retry.on, attempts left: held", status: state.Held, edit: both(func(x *scene) { x.retry(3, "nan") }, func(x *scene) { x.job.Class = "nan" }), want: HeldKind, text: "nan"},
 	{name: "failed at its second attempt of two: held", status: state.Failed, edit: both(func(x *scene) { x.retry(2, "nan") }, func(x *scene) { x.job.Class, x.job.Attempts[0].N = "nan", 2 }), want: HeldKind, text: "nan"},
-	{name: "failed, only the beginning of its class in retry.on: held", status: state.Failed, edit: both(func(x *scene) { x.retry(2, "node") }, func(x *scene) { x.job.Class = "node_failure" }), want: HeldKind, text: "node_failure"},
+	{name: "failed, only the beginning of its class in retry.on: held", status: state.Failed, edit: both(func(x *scene) { x.retry(2, "bad") }, func(x *scene) { x.job.Class = "bad_output" }), want: HeldKind, text: "bad_output"},
 	{name: "failed, a failure block retries its class: retry", status: state.Failed, edit: both(func(x *scene) { x.retry(2) }, func(x *scene) {
 		x.job.Class = "nan"
 		x.in.Campaign.Failures = []lang.Failure{{Name: "diverged", Class: "nan", Action: "retry"}}

@@ -326,6 +326,7 @@ type (
 type Breaker struct {
 	SameError int     `json:"same_error,omitempty"`
 	Share     float64 `json:"share,omitempty"`
+	Jobs      int     `json:"jobs,omitempty"` // of the phase, in all; 0 = not told
 }
 
 // A SubmitRequest hands over jobs of one backend under a fence.

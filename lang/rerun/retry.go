@@ -43,6 +43,7 @@ func (l *Reader) Retry(b *syntax.Block) Retry {
 			l.Wrong(e, "on", "The list is empty, so nothing would be tried again. Name failure classes such as \"oom\", or leave retry out.")
 		}
 	}
+	r.Once = r.Max == 1
 	for _, class := range r.On {
 		l.class(b.Expr("on"), "on", class)
 	}

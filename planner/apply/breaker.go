@@ -19,9 +19,14 @@ func (e *engine) loadBreakers() {
 	}
 }
 
+// breakerPolicy is what stops a phase.
+func (p *phase) breakerPolicy() breaker.Policy {
+	return breaker.Policy{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: len(p.At)}
+}
+
 // countFailure tells a phase's breaker of a job that failed for good.
 func (e *engine) countFailure(f *flight, o *offer.Observation) {
-	trip, warning := f.p.breaker.Failed(e.failure(f, o), f.p.Breaker)
+	trip, warning := f.p.breaker.Failed(e.failure(f, o), f.p.breakerPolicy())
 	e.heed(f.p, trip, warning)
 }
 
@@ -33,7 +38,7 @@ func (e *engine) countAgain(f *flight, o *offer.Observation) {
 		return
 	}
 	if _, ok := f.policy().ScaleFor(o.Class); !ok {
-		e.heed(f.p, f.p.breaker.Again(e.failure(f, o), f.p.Breaker), "")
+		e.heed(f.p, f.p.breaker.Again(e.failure(f, o), f.p.breakerPolicy()), "")
 	}
 }
 
@@ -43,7 +48,7 @@ func (e *engine) failure(f *flight, o *offer.Observation) brake.Failure {
 
 // countSuccess tells it of one that is done.
 func (e *engine) countSuccess(p *phase) {
-	trip, warning := p.breaker.Success(p.Breaker)
+	trip, warning := p.breaker.Success(p.breakerPolicy())
 	e.heed(p, trip, warning)
 }
 

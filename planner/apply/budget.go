@@ -144,6 +144,11 @@ func (e *engine) launched(f *flight, o *offer.Observation, n int) ledger.Launch 
 	if f.asked == nil { // where it is placed says nothing of retries
 		l.Shape = e.grown(f, f.size(), 1, n)
 	}
+	if o.Got != nil { // what it was given is what is billed
+		got := *o.Got
+		got.Smoke, got.Options = l.Shape.Smoke, l.Shape.Options
+		l.Shape = got
+	}
 	l.Limit = l.Shape.Walltime
 	return l
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -105,7 +106,13 @@ func (f *flight) stageChanged(rec *state.Job) bool {
 
 // attemptOf is an observation as the state keeps it.
 func (f *flight) attemptOf(o *offer.Observation, n int) state.Attempt {
-	return sheet.Attempt(f.B.Name, f.LaunchToken(n), o, n)
+	a := sheet.Attempt(f.B.Name, f.LaunchToken(n), o, n)
+	if o.Got != nil && f.asked != nil && n > f.First {
+		got := *o.Got
+		got.Walltime = max(got.Walltime, f.asked.Walltime) // a queue may have been told to end it earlier
+		a.Scaled = relaunch.Changes(*f.asked, got)
+	}
+	return a
 }
 
 // launchEnded is for a launch that failed and that its queue tries again.

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
 
@@ -123,8 +124,8 @@ func (e *engine) failedAttempt(f *flight, o *offer.Observation, n int) {
 		e.settleFailure(f, o, n, relaunch.Fail)
 		return
 	}
-	action := e.verdict(f, o)
-	if action == relaunch.Retry && o.Class == failure.Walltime && f.p.Checkpoint != nil {
+	action, ask := e.verdict(f, o, n)
+	if ask {
 		kept := *o
 		e.askCheckpoint(f, &kept, n, 1)
 		return
@@ -132,20 +133,28 @@ func (e *engine) failedAttempt(f *flight, o *offer.Observation, n int) {
 	e.settleFailure(f, o, n, action)
 }
 
-// verdict is what follows a launch that failed.
-func (e *engine) verdict(f *flight, o *offer.Observation) relaunch.Action {
+// verdict is what follows a launch that failed; ask says that it is launched again
+// only if its checkpoint moved.
+func (e *engine) verdict(f *flight, o *offer.Observation, n int) (action relaunch.Action, ask bool) {
 	if f.p == nil {
-		return relaunch.Fail
+		return relaunch.Fail, false
 	}
 	// A scheduler starts again what ended by itself, as it was: what needs more
 	// of something, or lost its place in the queue, is ours to launch.
 	rides := f.rides() && f.B.Can.HostQueue
-	c := relaunch.Case{Class: o.Class, Launch: f.N, Most: f.max, Smoke: f.smoke, Rides: rides, Paid: e.paid(f),
-		Policy: f.policy().Policy, Checkpoint: f.p.Checkpoint != nil}
+	c := relaunch.Case{Class: o.Class, Launch: f.N, Smoke: f.smoke, Rides: rides, Paid: e.paid(f),
+		Policy: f.policy(), Shape: e.launched(f, o, n).Shape, Most: retry.BoundOf(f.pool(), f.size().Nodes)}
+	c.Policy.Max = max(c.Policy.Max, f.max)
 	if rec := e.st.Jobs[f.Key]; rec != nil {
 		c.Before = rec.Attempts
 	}
-	return relaunch.Decide(c, e.Campaign.Failures)
+	action, why := relaunch.Decide(c, e.Campaign.Failures)
+	if why != retry.NoProgress || f.p.Checkpoint == nil {
+		return action, false
+	}
+	c.Moved = true
+	moved, _ := relaunch.Decide(c, e.Campaign.Failures)
+	return action, moved == relaunch.Retry
 }
 
 // paid reports whether a launch costs money.

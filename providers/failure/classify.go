@@ -61,7 +61,7 @@ func (e Evidence) finish(v Verdict) Verdict {
 // whatever the log says last is no part of the cause.
 func sure(v Verdict) bool {
 	switch v.Rule {
-	case "reboot", "preempted", "walltime", "xid", "scheduler", "cgroup", "room":
+	case "reboot", "host", "preempted", "walltime", "xid", "scheduler", "cgroup", "room":
 		return true
 	}
 	return false
@@ -82,6 +82,8 @@ func facts(e Evidence) (Verdict, bool) {
 	switch {
 	case e.Rebooted:
 		return Verdict{Class: NodeFailure, Rule: "reboot", Hint: "the machine was restarted while the job ran"}, true
+	case e.Gone && e.Host != "":
+		return Verdict{Class: NodeFailure, Rule: "host", Hint: e.Host}, true
 	case slices.ContainsFunc(e.Xid, lethal):
 		i := slices.IndexFunc(e.Xid, lethal)
 		return Verdict{Class: GPULost, Rule: "xid", Hint: fmt.Sprintf("Xid %d: %s", e.Xid[i], lethalXid[e.Xid[i]])}, true
@@ -143,6 +145,9 @@ func (e Evidence) signal() string {
 // outside are the signals that others send.
 var outside = map[string]bool{"KILL": true, "TERM": true, "INT": true, "HUP": true, "QUIT": true}
 
+// fromOutside reports whether the job was ended by somebody else.
+func (e Evidence) fromOutside() bool { return e.Gone || outside[e.signal()] }
+
 // ending is what the exit status alone says.
 func ending(e Evidence) (Verdict, bool) {
 	code, sig := 0, e.signal()
@@ -153,11 +158,12 @@ func ending(e Evidence) (Verdict, bool) {
 	case sig == "KILL" && e.HostOOMKills > 0 && e.OOMKills <= 0 && e.Container != "":
 		return Verdict{Class: OOMSched, Rule: "container", Hint: "its container was ended for using more memory than " + e.Container +
 			" gives it; raise that limit, and resources.memory"}, true
-	case sig == "KILL" && e.HostOOMKills > 0 && e.OOMKills != 0,
-		sig == "KILL" && e.HostOOMKills < 0 && e.OOMKills < 0 && saysKilled(e.Tail):
+	case (sig == "KILL" || e.Gone) && e.HostOOMKills > 0 && e.OOMKills != 0:
 		return Verdict{Class: OOMHost, Rule: "kill", Hint: memoryHint}, true
 	case sig == "KILL":
 		return Verdict{Class: Killed, Rule: "signal", Hint: "ended by KILL from outside; if memory was short, raise resources.memory"}, true
+	case e.Gone:
+		return Verdict{Class: Killed, Rule: "gone", Hint: "its processes were killed from outside, so that nothing recorded how it ended"}, true
 	case outside[sig]:
 		return Verdict{Class: Killed, Rule: "signal", Hint: "ended by " + sig + " from outside"}, true
 	case sig == "XFSZ":
@@ -190,14 +196,10 @@ func noInodes(e Evidence) (Verdict, bool) {
 
 // noRoom is why a job says nothing: its log lies on a full disk, too.
 func noRoom(e Evidence) (Verdict, bool) {
-	if e.NoRoom == "" || outside[e.signal()] {
+	if e.NoRoom == "" || e.fromOutside() {
 		return Verdict{}, false
 	}
 	return Verdict{Class: e.NoRoom, Rule: "room", Hint: "the disk of its workdir takes nothing more, not even its log; make room, then resume"}, true
-}
-
-func saysKilled(tail []byte) bool {
-	return strings.HasSuffix(strings.TrimSpace(string(lastBytes(tail, 1<<10))), "Killed")
 }
 
 var signalNumbers = map[int]string{1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL",

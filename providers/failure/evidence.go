@@ -56,6 +56,12 @@ type Evidence struct {
 
 	WalltimeHit, Preempted, Rebooted, CancelledByUs bool
 
+	// Gone says that no process of the job is left and that its wrapper, which
+	// records every end, recorded none: both were killed. Host says what happened to
+	// the machine as a whole then, "" if nothing is known of that.
+	Gone bool
+	Host string
+
 	// NoRoom is DiskFull or NoInodes when the disk of the job's log and
 	// outputs takes nothing more: it is then the cause if no other is known.
 	NoRoom string
@@ -99,23 +105,22 @@ func Is(class, in string) bool {
 	return class == in || in == OOM && (class == OOMGPU || class == OOMHost || class == OOMSched)
 }
 
-// Repeats reports whether a job that failed with a class, and is launched
-// again as it was, may be expected to fail alike: not where another job or a
-// machine was to blame, nor after a device's memory was full, when it goes to
-// another device, nor after a walltime, when it goes on from its checkpoint.
-func Repeats(class string) bool {
+// Infrastructure reports whether a class is no doing of the job: what it ran on
+// failed, or somebody else took it. Such a failure counts for no breaker, and is
+// retried once where no policy names it.
+func Infrastructure(class string) bool {
 	switch class {
-	case Preempted, NodeFailure, GPULost, Transport, OOMGPU, Walltime:
-		return false
+	case NodeFailure, Preempted, Transport, GPULost:
+		return true
 	}
-	return true
+	return false
 }
 
 // Counts reports whether a failure says something of the jobs of a phase, for
-// the breaker: a preemption does not, nor does a file that somebody changed or
-// that is in the way.
+// the breaker: what is no doing of the job does not, nor does a file that somebody
+// changed or that is in the way.
 func Counts(class string) bool {
-	return class != Preempted && class != InputChanged && class != NotItsOwn
+	return !Infrastructure(class) && class != InputChanged && class != NotItsOwn
 }
 
 // OfConfiguration reports whether a failure speaks against the configuration of
@@ -129,6 +134,22 @@ func OfConfiguration(class string) bool {
 	return false
 }
 
+// ResourceBound reports whether a class says that a job took more of something
+// than it could have. How much a job takes follows its place in the grid, so that
+// neighbours fail alike though the others would not.
+func ResourceBound(class string) bool {
+	switch class {
+	case OOMGPU, OOMHost, OOMSched, Walltime, DiskFull, NoInodes:
+		return true
+	}
+	return false
+}
+
+// Repeats reports whether failures with a class, one after another, say that the
+// next will come, too: not those that are no doing of the job, and not those by
+// which only some jobs of a phase fail.
+func Repeats(class string) bool { return Counts(class) && !ResourceBound(class) }
+
 // What everybody goes by who counts how the jobs of a phase fail, to stop
 // starting more of them.
 const (
@@ -136,6 +157,28 @@ const (
 	ShareWarn  = 0.10 // the share of one cause at which it is said
 	CrashAlike = 2    // jobs that fail alike, none having done well, when the cause is Deterministic
 )
+
+// Share is how many of the finished jobs of a batch failed with one class.
+type Share struct {
+	Class    string
+	N        int // failures
+	Corners  int // into which they fall: those of one have fewer than Neighbours finished jobs between them
+	Finished int
+	Jobs     int // of the phase, in all; 0 = not known
+}
+
+// Neighbours is how close together failures may be of one corner of the grid.
+const Neighbours = 5
+
+// Reaches reports whether a share stops the phase at a limit; 0 is off. Neighbours
+// that take too much of something fail alike where others do not: together they
+// are one cause until they are that share of the phase, or ShareFrom.
+func (s Share) Reaches(most float64) bool {
+	if most <= 0 || s.N == 0 || s.Finished < ShareFrom || float64(s.N) < most*float64(s.Finished) {
+		return false
+	}
+	return !ResourceBound(s.Class) || float64(s.Corners) >= most*float64(s.Finished) || float64(s.N) >= min(most*float64(s.Jobs), ShareFrom)
+}
 
 // Deterministic reports whether a failure would repeat wherever it is tried:
 // the program or a module of it is not there. exit may be nil.

@@ -3,6 +3,7 @@ package failure
 import (
 	"bytes"
 	"regexp"
+	"strings"
 )
 
 // A pattern is one text by which a log tells why its program ended.
@@ -12,6 +13,8 @@ type pattern struct {
 	// must match the lower-case line, too.
 	any []string
 	re  *regexp.Regexp
+	// but, if set, is what a line must not match.
+	but *regexp.Regexp
 	// echo marks what other ranks and launchers say after the one that
 	// failed: it counts only when nothing else explains the end.
 	echo bool
@@ -62,10 +65,7 @@ var patterns = []pattern{
 	{class: MissingFile, name: "file", hint: "a file that the job reads is not there", any: []string{
 		"filenotfounderror", "no such file or directory", "can't open file", "cannot find the path"},
 	},
-	{class: NaN, name: "nan", hint: "the computation diverged; a retry with the same parameters diverges again", near: true, any: []string{"nan", "non-finite", "not finite", "infinite loss", "= inf", ": inf", "floatingpointerror"}, re: regexp.MustCompile(
-		`\b(loss|grad\w*|gradient norm|cost|energy|elbo|objective|weights?|parameters?)\b[^\n]{0,40}(\b(is|are|became|becomes|was|went|contains?|has|to)\b|[=:])\s*(a )?(nan|-?inf(inity)?|non-finite|not finite)\b` +
-			`|floatingpointerror|\bnans?\b[^\n]{0,30}\b(detected|encountered|found|in (loss|grad\w*|output))\b|non-finite (loss|grad\w*|values?)|(input|array|tensor) (x )?contains nan|found nan\b|loss is not finite|infinite loss|returned nan values`),
-	},
+	{class: NaN, name: "nan", hint: "the computation diverged; a retry with the same parameters diverges again", near: true, any: []string{"nan", "non-finite", "nonfinite", "not finite", "inf", "floatingpointerror", "diverg", "not a number", "non-numeric", "invalid loss", "1.#"}, re: notFinite, but: harmless},
 	{class: NCCLHang, name: "nccl", hint: "a rank stopped answering: look at the first rank that failed, then at the network", echo: true, any: []string{
 		"watchdog caught collective operation timeout", "nccl watchdog", "nccl timeout", "nccl communicator was aborted", "ncclsystemerror",
 		"ncclremoteerror", "some nccl operations have failed or timed out", "nccl error: remote process exited", "gloo timeout", "timed out waiting for clients"},
@@ -83,6 +83,37 @@ var patterns = []pattern{
 	},
 }
 
+// notFinite is a line by which a program says that a value of its computation is
+// no finite number, and that it ends for it; and not that it counted, dropped or
+// allows such. Lines are in lower case.
+var notFinite = regexp.MustCompile(strings.Join([]string{
+	// "loss is nan", "Energy is NaN", "loss = -nan", "grad_norm: inf"
+	`\b` + quantity + `[^\n]{0,40}?(\b(is|are|became|becomes|was|went|contains?|has|had|have|to)\b|[=:])\s*(a )?` + nonFinite,
+	// "NaN loss", "nan in the total energy"
+	`\bnans? (values? )?((in|for|at|of) )?(the )?(\w+ ){0,2}?` + quantity + `(\W|$)`,
+	// "energy NaN", "total energy nan at step 3"
+	`\b` + quantity + `\s+` + nonFinite,
+	// "NaN or Inf found in input tensor", "NaNs detected"
+	`\bnans?\b(( or | and |/)inf\w*)?[^\n]{0,30}\b(detected|encountered|found)(\W|$)`,
+	`\binf(inity)?\b( or nan)?[^\n]{0,30}\b(detected|encountered|found)\b`,
+	// "detected NaN", "found nan", "encountered a NaN", "got nan"
+	`\b(detected|encountered|found|got|produced|hit)\b( an?)? ?` + nonFinite,
+	// "ERROR: NaN", "fatal: nan", "NaN error"
+	`\b(error|fatal|abort\w*|exception)\b\W{1,4}` + nonFinite, `\bnan (error|exception)\b`,
+	`floatingpointerror`, `\bnon-?finite (loss|grad\w*|values?|energ\w*|forces?|numbers?)`, `(input|array|tensor|output|data) (x |data )?(contains|had|has) (either )?\W?(nan|inf(inity)?)\b`,
+	`\b` + quantity + ` (is|are|became|was) (not finite|not a number|non-?finite)`, `infinite loss`, `\binvalid loss\b`, `\bnon-numeric (atom|pressure|box|velocit|energ|force)`, `[-+]?\b1\.#(ind|qnan|inf)`, `\bdivergence detected\b`, `returned nan values`,
+	`\b(loss|training|solution|solver|simulation|integration|scf|optimi[sz]ation) (has |have )?diverged\b`,
+}, "|"))
+
+const (
+	quantity  = `(\w*loss(es)?|grad\w*|gradient norm|\w*norm|cost|\w*energ(y|ies)|elbo|objective|weights?|parameters?|forces?|positions?|coordinates?|velocit(y|ies)|pressure|temperature|density|residuals?|velocities|logits|activations?|outputs?|input|tensor|matrix|solution)`
+	nonFinite = `[-+]?(nan(\(\w*\))?|inf(inity)?|non-?finite|not finite)([^\w-]|$)`
+)
+
+// harmless is a line that tells of such values and of no failure: that it counted,
+// dropped or replaced them.
+var harmless = regexp.MustCompile(`\b(no|zero|0|without|ignor\w+|skip\w*|allow\w*) (all |any |of )?(the )?(nans?|infs?)\b|\bnans?\b[^\n]{0,30}\b(dropped|removed|ignored|skipped|replaced|filled|masked|allowed|filtered)\b|\bnans?\b[^\n]{0,30}[=:]\s*(0|none|false|no|off)\b|(not|n't) (be )?nan|\b(drop|remov|replac|fill|mask|filter)\w*\b[^\n]{0,30}\bnans?\b`)
+
 // nearLines is how many lines at the end of a log are its last words.
 const nearLines = 20
 
@@ -91,7 +122,7 @@ const nearLines = 20
 // words count: it had gone on after whatever it said before.
 func text(e Evidence) (Verdict, bool) {
 	tail := e.Tail
-	if e.zero() || outside[e.signal()] {
+	if e.zero() || e.fromOutside() {
 		tail = lastLines(tail, nearLines)
 	}
 	low := lower(tail)
@@ -125,7 +156,7 @@ func text(e Evidence) (Verdict, bool) {
 func (p pattern) last(low []byte) int {
 	best := -1
 	for _, s := range p.any {
-		if at := lastLineWith(low, []byte(s), p.re); at > best {
+		if at := p.lastLineWith(low, []byte(s)); at > best {
 			best = at
 		}
 	}
@@ -136,8 +167,8 @@ func (p pattern) last(low []byte) int {
 // expression.
 const maxTries = 50
 
-// lastLineWith is where the last line begins that holds s and matches re.
-func lastLineWith(low, s []byte, re *regexp.Regexp) int {
+// lastLineWith is where the last line begins that holds s and is the pattern's.
+func (p pattern) lastLineWith(low, s []byte) int {
 	end := len(low)
 	if !bytes.Contains(low, s) { // far quicker than LastIndex
 		return -1
@@ -148,7 +179,7 @@ func lastLineWith(low, s []byte, re *regexp.Regexp) int {
 			return -1
 		}
 		start, stop := lineBounds(low, i)
-		if re == nil || re.Match(low[start:stop]) {
+		if line := low[start:stop]; (p.re == nil || p.re.Match(line)) && (p.but == nil || !p.but.Match(line)) {
 			return start
 		}
 		end = start

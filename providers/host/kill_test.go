@@ -110,7 +110,7 @@ func agree(t *testing.T, w *world, jobs []providers.Job, mayFail bool) {
 			t.Errorf("%s: %+v", j.Token, o)
 		case o.Status == offer.Failed:
 			failed++
-			if o.Class != "killed" && o.Class != "unknown" {
+			if o.Class != "killed" && o.Class != "node_failure" || o.Reason == "" {
 				t.Errorf("%s: %+v", j.Token, o)
 			}
 		}

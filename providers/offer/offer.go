@@ -214,6 +214,9 @@ type Observation struct {
 	Stage Stage
 	// HeldBy is who holds a job, Queued, in its queue beside muster; "" = nobody.
 	HeldBy Holder
+	// Got is what the launch was given, where its backend says; nil is what was
+	// asked for. It is what is billed.
+	Got *Shape `json:",omitempty"`
 }
 
 // Stage is how far a job has come that a backend accepted and that has not

@@ -149,7 +149,7 @@ func jobOut(j *providers.Job) *pb.Job {
 		Inputs: each(j.Inputs, inputOut), Outputs: each(j.Outputs, outputOut), Metrics: each(j.Metrics, metricOut),
 		Require: each(j.Require, requireOut), Checkpoint: checkpointOut(j.Checkpoint), Watch: watchOut(j.Watch),
 		After: j.After, Retry: retryOut(j.Retry),
-		Breaker: &pb.Breaker{SameError: int64(j.Breaker.SameError), Share: j.Breaker.Share},
+		Breaker: &pb.Breaker{SameError: int64(j.Breaker.SameError), Share: j.Breaker.Share, Jobs: int64(j.Breaker.Jobs)},
 		Cap:     int64(j.Cap), Rules: each(j.Rules, ruleOut), Grace: int64(j.Grace), Smoke: j.Smoke,
 		ResultHash: j.ResultHash, MoveAside: []byte(j.MoveAside), Guard: guardOut(j.Guard),
 	}
@@ -164,7 +164,7 @@ func jobIn(j *pb.Job) providers.Job {
 		Inputs: each(j.GetInputs(), inputIn), Outputs: each(j.GetOutputs(), outputIn), Metrics: each(j.GetMetrics(), metricIn),
 		Require: each(j.GetRequire(), requireIn), Checkpoint: checkpointIn(j.GetCheckpoint()), Watch: watchIn(j.GetWatch()),
 		After: j.GetAfter(), Retry: retryIn(j.GetRetry()),
-		Breaker: providers.Breaker{SameError: int(j.GetBreaker().GetSameError()), Share: j.GetBreaker().GetShare()},
+		Breaker: providers.Breaker{SameError: int(j.GetBreaker().GetSameError()), Share: j.GetBreaker().GetShare(), Jobs: int(j.GetBreaker().GetJobs())},
 		Cap:     int(j.GetCap()), Rules: each(j.GetRules(), ruleIn), Grace: time.Duration(j.GetGrace()), Smoke: j.GetSmoke(),
 		ResultHash: j.GetResultHash(), MoveAside: string(j.GetMoveAside()), Guard: guardIn(j.GetGuard()),
 	}

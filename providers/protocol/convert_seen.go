@@ -24,6 +24,9 @@ func observationOut(o offer.Observation) *pb.Observation {
 		exit := int64(*o.Exit)
 		out.Exit = &exit
 	}
+	if o.Got != nil {
+		out.Got = shapeOut(*o.Got)
+	}
 	return out
 }
 
@@ -41,6 +44,10 @@ func observationIn(o *pb.Observation) offer.Observation {
 	if o.Exit != nil {
 		exit := int(*o.Exit)
 		out.Exit = &exit
+	}
+	if o.Got != nil {
+		got := shapeIn(o.Got)
+		out.Got = &got
 	}
 	return out
 }

@@ -75,14 +75,14 @@ func (p Policy) hopeless(class string, moved bool, s offer.Shape, most Bound) Re
 		}
 		return NoProgress
 	}
-	if by, ok := p.ScaleFor(class); ok && shortOfMemory(class) && by.grows(s) && !larger(p.Grow(s, class, most), s) {
+	if by, _ := p.ScaleFor(class); shortOfMemory(class) && by.Memory > 1 && s.Memory > 0 && p.Grow(s, class, most).Memory <= s.Memory {
 		return TooSmall
 	}
 	return ""
 }
 
-// shortOfMemory reports whether a class says that the job had too little of what
-// a larger shape gives it. A device's memory is not in the shape.
+// shortOfMemory reports whether a class says that the job had too little memory of
+// what its shape states. That of a device is not in it.
 func shortOfMemory(class string) bool { return class == failure.OOMHost || class == failure.OOMSched }
 
 // differ reports whether two shapes ask for different things.

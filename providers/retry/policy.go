@@ -89,9 +89,6 @@ const (
 	mostTime  = 10 * 365 * 24 * time.Hour
 )
 
-// grows reports whether the scale asks for more of anything that a shape states.
-func (by Scale) grows(s offer.Shape) bool { return larger(by.times(s), s) }
-
 // larger reports whether a shape asks for more of anything than another.
 func larger(a, b offer.Shape) bool {
 	return a.Memory > b.Memory || a.Disk > b.Disk || a.CPUs > b.CPUs || a.GPUs > b.GPUs || a.Walltime > b.Walltime

@@ -13,6 +13,17 @@ type Phase struct {
 	Policy
 	Resumes   bool     // they have a checkpoint to go on from, so that a walltime may end them again and again
 	Sometimes []string // classes that a failure block of the campaign retries where it finds its sign
+	Once      bool     // max_attempts = 1 is written: no launch follows another, whatever the class
+}
+
+// Spare reports whether a launch that failed with a class is made once more though
+// the policy does not say so: what it ran on failed, and not the job. It is had
+// once, and not where retry.on names the class or max_attempts is 1. earlier are
+// the classes of the launches before it. No ceiling counts it: it is made where
+// what was approved still covers it.
+func (p Phase) Spare(class string, earlier []string) bool {
+	spare := func(class string) bool { return failure.Infrastructure(class) && !p.Covers(class) }
+	return !p.Once && spare(class) && !slices.ContainsFunc(earlier, spare)
 }
 
 // InSegments is the policy of a job whose work is cut into so many segments:

@@ -26,6 +26,7 @@ type job struct {
 	turn    int               // counts what was foreseen of it: older events are void
 	seen    offer.Observation // how its last launch ended
 	decided bool              // it ended for good
+	grown   bool              // its shape is no longer what was submitted
 }
 
 // start begins a launch's work, after its machine came up.
@@ -114,7 +115,7 @@ func (w *world) end(j *job) {
 	}
 	o.Status, o.Expected = offer.Waiting, w.now.Add(j.Retry.Delay)
 	w.tell(j, o)
-	j.Shape = next.Shape
+	j.Shape, j.grown = next.Shape, j.grown || next.Grown
 	j.launch++
 	j.status = offer.Waiting
 	w.foresee(o.Expected, itsRetry, j)
@@ -168,6 +169,10 @@ func (w *world) decide(j *job, o offer.Observation) {
 // tell notes what happened to a job, for those who watch.
 func (w *world) tell(j *job, o offer.Observation) {
 	o.Token, o.Presence, o.Handle, o.Attempt = j.Token, offer.Found, handle(j.Token), j.launch
+	if j.grown {
+		got := j.Shape
+		o.Got = &got
+	}
 	if o.Status == offer.Running || !o.Started.IsZero() {
 		o.Pool, o.Node = j.Pool, j.Pool+"-1"
 	}

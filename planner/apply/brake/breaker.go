@@ -6,7 +6,6 @@ package brake
 import (
 	"fmt"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/failure/breaker"
 )
 
@@ -27,31 +26,31 @@ type Failure struct {
 type Trip = breaker.Trip
 
 // Success counts a job that completed.
-func (b *Breaker) Success(policy lang.Breaker) (trip *Trip, warning string) {
+func (b *Breaker) Success(policy breaker.Policy) (trip *Trip, warning string) {
 	b.again = nil
-	trip, warning = b.Well(breaker.Policy(policy))
+	trip, warning = b.Well(policy)
 	return trip, near(warning, policy)
 }
 
 // Again counts a launch that failed and is made again as it was.
-func (b *Breaker) Again(f Failure, policy lang.Breaker) (trip *Trip) {
+func (b *Breaker) Again(f Failure, policy breaker.Policy) (trip *Trip) {
 	if b.again == nil {
 		b.again = map[string]*breaker.Row{}
 	}
-	b.again[f.Job], trip = b.Count.Again(breaker.Policy(policy), b.again[f.Job], f.Failure)
+	b.again[f.Job], trip = b.Count.Again(policy, b.again[f.Job], f.Failure)
 	return trip
 }
 
 // Failed counts a job that failed for good. It returns a trip when the breaker
 // has to open, and a warning when that is near.
-func (b *Breaker) Failed(f Failure, policy lang.Breaker) (trip *Trip, warning string) {
+func (b *Breaker) Failed(f Failure, policy breaker.Policy) (trip *Trip, warning string) {
 	delete(b.again, f.Job)
-	trip, warning = b.Count.Failed(breaker.Policy(policy), f.Failure)
+	trip, warning = b.Count.Failed(policy, f.Failure)
 	return trip, near(warning, policy)
 }
 
 // near is a warning with what it warns of.
-func near(warning string, policy lang.Breaker) string {
+func near(warning string, policy breaker.Policy) string {
 	if warning == "" {
 		return ""
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/failure/breaker"
 )
@@ -15,7 +14,7 @@ import (
 func TestBreakerWarns(t *testing.T) {
 	t.Parallel()
 	var b Breaker
-	policy := lang.Breaker{Share: 0.15}
+	policy := breaker.Policy{Share: 0.15}
 	told := ""
 	for i := range failure.ShareFrom {
 		if i < 18 {
@@ -54,7 +53,7 @@ func TestBreakerLaunchedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b Breaker
-			policy := lang.Breaker{SameError: 3}
+			policy := breaker.Policy{SameError: 3}
 			var trip *Trip
 			steps := strings.Fields(c.steps)
 			for i, step := range steps {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/state"
 )
 
@@ -85,13 +86,14 @@ func (a *account) counts(it Item) bool {
 	return a.phases == nil && a.backends == nil || a.phases[it.Phase] || a.backends[it.Backend]
 }
 
-// enter counts what a launch spent; most is the ceiling it was admitted at.
-func (bs *Books) enter(it Item, spent, most Amounts) {
+// enter counts what a launch spent that ended with a class; most is the ceiling
+// it was admitted at.
+func (bs *Books) enter(it Item, spent, most Amounts, class string) {
 	for _, a := range bs.accounts {
 		switch {
 		case !a.counts(it):
 		case a.plan != "":
-			a.used.Add(capped(spent, most), 1)
+			a.used.Add(lost(class, capped(spent, most), most), 1)
 		default:
 			a.used.Add(spent, 1)
 		}
@@ -107,6 +109,22 @@ func capped(spent, ceiling Amounts) Amounts {
 		}
 	}
 	return spent
+}
+
+// lost is what of a launch counts against an approval whose machine failed, and
+// not the job: where nothing is charged, core-hours are no reason not to launch it
+// once more. Budgets count them.
+func lost(class string, spent, most Amounts) Amounts {
+	if failure.Infrastructure(class) && most.free() {
+		spent[cpuHours] = 0
+	}
+	return spent
+}
+
+// free reports whether nothing but core-hours is counted.
+func (a Amounts) free() bool {
+	a[cpuHours] = 0
+	return a == Amounts{}
 }
 
 // fly counts what is in flight, at its ceiling; negative times take it away.
@@ -148,7 +166,7 @@ func (bs *Books) Enter(en state.Entry) (why string) {
 		}
 	}
 	if why == "" {
-		bs.enter(it, spent, spent)
+		bs.enter(it, spent, spent, "")
 		bs.Spent.Add(spent, 1)
 	}
 	return why

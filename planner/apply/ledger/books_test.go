@@ -24,7 +24,7 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 	b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": "10"}, AppliesTo: []string{"phase.a"}, WarnAt: 0.8})
 	b.Ceiling("plan", state.Amounts{"usd": "5"})
 	it, now := Item{Phase: "a", Backend: "x.y", Plan: "plan"}, time.Now()
-	b.enter(it, usd("3"), usd("3"))
+	b.enter(it, usd("3"), usd("3"), "")
 	if !b.Afford(it, "phase.a", due("2"), now) {
 		t.Errorf("2 of what is left: %s", b.Why)
 	}
@@ -89,7 +89,7 @@ func TestAmountsBeyondCount(t *testing.T) {
 	} {
 		var b Books
 		b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": c.limit}})
-		b.enter(it, usd(c.spent), Amounts{})
+		b.enter(it, usd(c.spent), Amounts{}, "")
 		if b.Afford(it, "phase.a", c.job, now) != c.fits {
 			t.Errorf("%s: fits %t: %s", c.name, !c.fits, b.Why)
 		}

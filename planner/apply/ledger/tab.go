@@ -141,7 +141,7 @@ func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok boo
 	en = bs.book(t, l.N, spent, guess, known, l.Seen, at)
 	var back Amounts
 	back.Add(guess, -1)
-	bs.enter(t.Item, back, Amounts{})
+	bs.enter(t.Item, back, Amounts{}, "")
 	bs.Spent.Add(guess, -1)
 	return en, true
 }
@@ -162,7 +162,11 @@ func (bs *Books) landOne(t *Tab) (most Amounts) {
 
 // book enters an amount into every account, and makes its entry.
 func (bs *Books) book(t *Tab, n int, spent, most Amounts, known bool, seen *offer.Observation, at time.Time) state.Entry {
-	bs.enter(t.Item, spent, most)
+	class := ""
+	if seen != nil {
+		class = seen.Class
+	}
+	bs.enter(t.Item, spent, most, class)
 	bs.Spent.Add(spent, 1)
 	return state.Entry{Address: t.Address, Attempt: n, Token: short(t.Token), Plan: t.Plan, Backend: t.Backend, Pool: t.Pool, Phase: t.Phase,
 		At: at, Spent: spent.Text(), Unknown: !known, Unpriced: t.unpriced(spent), Estimated: t.estimated(spent, seen)}
@@ -280,11 +284,11 @@ func (bs *Books) Recall(st *state.State, moved map[string]string) (last func(add
 }
 
 func (bs *Books) recall(en *state.Entry, phase string, j *state.Job) {
-	plan, ceiling := en.Plan, state.Amounts(nil)
+	plan, ceiling, class := en.Plan, state.Amounts(nil), ""
 	if j != nil {
 		for i := range j.Attempts {
 			if a := &j.Attempts[i]; a.N == en.Attempt && (en.Token == "" || en.Token == short(a.Token)) {
-				ceiling = a.Ceiling
+				ceiling, class = a.Ceiling, a.Class
 				if plan == "" {
 					plan = a.Plan
 				}
@@ -295,5 +299,5 @@ func (bs *Books) recall(en *state.Entry, phase string, j *state.Job) {
 	if en.Unknown && len(spent) == 0 {
 		spent = ceiling
 	}
-	bs.enter(Item{Phase: phase, Backend: en.Backend, Plan: plan}, Parse(spent), Parse(ceiling))
+	bs.enter(Item{Phase: phase, Backend: en.Backend, Plan: plan}, Parse(spent), Parse(ceiling), class)
 }

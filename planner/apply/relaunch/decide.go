@@ -5,6 +5,7 @@ package relaunch
 import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/retry"
 	"github.com/muster-run/muster/state"
 )
@@ -21,49 +22,52 @@ const (
 
 // A Case is one launch that failed.
 type Case struct {
-	Class      string
-	Launch     int // counted from 1
-	Most       int // launches in all
-	Smoke      bool
-	Rides      bool // its queue has tried what the policy allows
-	Paid       bool // a launch costs money
-	Before     []state.Attempt
-	Policy     retry.Policy
-	Checkpoint bool // the phase has one
+	Class  string
+	Launch int // counted from 1
+	Smoke  bool
+	Rides  bool // its queue has tried what the policy allows
+	Paid   bool // a launch costs money
+	Before []state.Attempt
+	Policy retry.Phase
+	Shape  offer.Shape // of the launch
+	Most   retry.Bound // that its place gives
+	Moved  bool        // its checkpoint moved; Decide may be asked with true, to see whether it matters
 }
 
-// Decide is what follows.
-func Decide(c Case, catalogue []lang.Failure) Action {
+// Decide is what follows, and in words why none does, "" where it is clear.
+func Decide(c Case, catalogue []lang.Failure) (Action, retry.Reason) {
 	if c.Class == failure.InputChanged {
-		return Hold // it has not run, and would find the same again
+		return Hold, "" // it has not run, and would find the same again
 	}
 	if c.Smoke {
-		return Fail
+		return Fail, ""
 	}
 	if c.Class == failure.NotItsOwn {
-		return Hold // a person decides over the file
+		return Hold, "" // a person decides over the file
 	}
 	rule := ruleFor(c.Class, catalogue)
 	if rule == Hold || rule == Fail {
-		return rule
+		return rule, ""
 	}
-	if infrastructure(c.Class) && c.Paid {
+	if c.Paid && machine(c.Class) {
 		// A paid machine that fails costs money each time: once more, whatever
 		// the policy says of it.
 		if c.machineFailures() < 1 {
-			return Retry
+			return Retry, ""
 		}
-		return Fail
+		return Fail, ""
 	}
-	switch {
-	case c.Rides, c.Launch >= c.Most:
-		return Fail
-	case c.Class == failure.Walltime && !c.Checkpoint:
-		return Fail // it would come to the same end
-	case rule == Retry, c.Policy.Covers(c.Class):
-		return Retry
+	if c.Policy.Spare(c.Class, c.earlier()) {
+		return Retry, ""
 	}
-	return Fail
+	if c.Rides {
+		return Fail, ""
+	}
+	next := c.Policy.After(retry.Failure{Class: c.Class, Action: string(rule), Launch: c.Launch, Moved: c.Moved}, c.Shape, c.Most)
+	if next.Again {
+		return Retry, ""
+	}
+	return Fail, next.Why
 }
 
 // ruleFor is the action that the campaign's own catalogue names for a class.
@@ -93,21 +97,28 @@ func Elsewhere(class string) bool {
 	return false
 }
 
-func infrastructure(class string) bool {
-	switch class {
-	case failure.NodeFailure, failure.GPULost, failure.Transport, failure.NCCLHang:
-		return true
-	}
-	return false
+// machine reports whether a class may be the fault of the machine.
+func machine(class string) bool {
+	return class == failure.NCCLHang || class != failure.Preempted && failure.Infrastructure(class)
 }
 
 // machineFailures counts the earlier launches that their machine failed.
 func (c Case) machineFailures() int {
 	n := 0
-	for i := range c.Before {
-		if a := &c.Before[i]; a.N < c.Launch && infrastructure(a.Class) {
+	for _, class := range c.earlier() {
+		if machine(class) {
 			n++
 		}
 	}
 	return n
+}
+
+// earlier are the classes of the launches before this one.
+func (c Case) earlier() (out []string) {
+	for i := range c.Before {
+		if a := &c.Before[i]; a.N < c.Launch && a.Class != "" {
+			out = append(out, a.Class)
+		}
+	}
+	return out
 }

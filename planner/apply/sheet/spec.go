@@ -26,7 +26,7 @@ type Spec struct {
 // NewSpec reads the secrets that the phase names.
 func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret func(lang.Secret) (string, error)) Spec {
 	s := Spec{Env: env, Rules: relaunch.Rules(c),
-		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share}}
+		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: p.Len()}}
 	s.Retry = p.Retry.Policy
 	for _, m := range p.Metrics {
 		s.Metrics = append(s.Metrics, providers.Metric{Name: m.Name, Output: m.Output, JSON: m.JSON, Column: m.Column, Regex: m.Regex})

@@ -15,6 +15,7 @@ import (
 type Policy struct {
 	SameError int     // failures with one error, one job after another
 	Share     float64 // of the finished jobs, for one cause
+	Jobs      int     // of the phase, in all; 0 = not known
 }
 
 // A Count is how the jobs of a phase have ended in a batch: since the first
@@ -28,7 +29,33 @@ type Count struct {
 	Finished int            `json:"finished,omitempty"`
 	Good     int            `json:"good,omitempty"`   // of the finished jobs, those that did well
 	Causes   map[string]int `json:"causes,omitempty"` // of the others, by class
-	Batch    int            `json:"batch,omitempty"`  // how many came before it
+	// Corners are failures close together, by class.
+	Corners map[string]corner `json:"corners,omitempty"`
+	Batch   int               `json:"batch,omitempty"` // how many came before it
+}
+
+// A corner counts groups of failures that are close together.
+type corner struct {
+	N    int `json:"n"`
+	Last int `json:"last"` // which of the finished jobs the last of them was
+}
+
+// enter counts a failure with a class in its corner.
+func (c *Count) enter(class string) {
+	if c.Causes == nil {
+		c.Causes = map[string]int{}
+	}
+	if c.Corners == nil {
+		c.Corners = map[string]corner{}
+	}
+	c.Finished++
+	c.Causes[class]++
+	at := c.Corners[class]
+	if at.N == 0 || c.Finished-at.Last > failure.Neighbours {
+		at.N++
+	}
+	at.Last = c.Finished
+	c.Corners[class] = at
 }
 
 // A Failure is how one launch of a job failed.
@@ -64,17 +91,20 @@ func (c *Count) Well(p Policy) (trip *Trip, warning string) {
 	return c.share(p, most)
 }
 
-// Failed counts a job that failed for good. What is somebody else's doing counts
-// for nothing (failure.Counts). A warning says that the end is near.
+// Failed counts a job that failed for good. What is no doing of the job counts for
+// nothing (failure.Counts). A failure that is bound to what the job takes counts by the share that
+// it has, and in no row. A warning says that the end is near.
 func (c *Count) Failed(p Policy, f Failure) (trip *Trip, warning string) {
 	if !failure.Counts(f.Class) {
 		return nil, ""
 	}
-	if c.Causes == nil {
-		c.Causes = map[string]int{}
+	c.enter(f.Class)
+	if !failure.Repeats(f.Class) {
+		if c.Open {
+			return nil, ""
+		}
+		return c.share(p, f.Class)
 	}
-	c.Finished++
-	c.Causes[f.Class]++
 	if c.Last != f.Signature {
 		c.Last, c.Same = f.Signature, 0
 	}
@@ -93,14 +123,12 @@ func (c *Count) Failed(p Policy, f Failure) (trip *Trip, warning string) {
 // share looks at how many of the finished jobs failed with a class.
 func (c *Count) share(p Policy, class string) (trip *Trip, warning string) {
 	n := c.Causes[class]
-	share := float64(n) / float64(c.Finished)
 	text := fmt.Sprintf("%d of %d finished jobs failed with %s", n, c.Finished, class)
+	part := float64(n) / float64(c.Finished)
 	switch {
-	case p.Share <= 0 || c.Finished < failure.ShareFrom || n == 0:
-		return nil, ""
-	case share >= p.Share:
+	case failure.Share{Class: class, N: n, Corners: c.Corners[class].N, Finished: c.Finished, Jobs: p.Jobs}.Reaches(p.Share):
 		return &Trip{class, n, text}, ""
-	case share >= failure.ShareWarn && !c.Warned:
+	case p.Share > 0 && c.Finished >= failure.ShareFrom && part >= failure.ShareWarn && part < p.Share && !c.Warned:
 		c.Warned = true
 		return nil, text
 	}

@@ -21,4 +21,9 @@ type Launch struct {
 	// Digests what came of them.
 	Late    []providers.Input `json:"late,omitempty"`
 	Digests map[string]string `json:"digests,omitempty"`
+	// OOMKills is one more than the machine's count of processes killed for memory,
+	// and Init than the start time of its first process; 0 = not known. A
+	// container that is restarted keeps its boot id, and has another first process.
+	OOMKills int64  `json:"oom_kills,omitempty"`
+	Init     uint64 `json:"init,omitempty"`
 }

@@ -20,13 +20,14 @@ import (
 // repeated, and what a reboot ended is told as such.
 func (q *queue) adopt(lastBoot string) {
 	rebooted := map[*place]int{}
+	alone := !q.anySurvived()
 	keep := map[string]bool{}
 	for _, j := range q.jobs {
 		if j.Launch == nil || j.over() {
 			continue
 		}
 		keep[filepath.Base(q.folder(j))] = true
-		j.oomKill, j.before = -1, nil
+		j.oomKill, j.before = j.Launch.OOMKills-1, nil
 		if q.bases.get(baseKey(j)) == nil && claimed(q.folder(j)) {
 			q.bases.set(baseKey(j), verify.Baseline{})
 		}
@@ -34,10 +35,11 @@ func (q *queue) adopt(lastBoot string) {
 		j.Status = offer.Running
 		if j.Launch.Boot != boot.ID() {
 			rebooted[j.place]++
+			j.oomKill = -1
 			q.afterReboot(j)
 			continue
 		}
-		q.pickUp(j)
+		q.pickUp(j, q.fallen(j, alone))
 	}
 	for p, n := range rebooted {
 		q.note(p, providers.Note{Kind: "reboot", Text: rebootText(q.host, n)})
@@ -61,8 +63,45 @@ func claimed(folder string) bool {
 	return err == nil && rec.PID != 0
 }
 
-// pickUp continues with a job that was started in this boot.
-func (q *queue) pickUp(j *job) {
+// initStart is one more than the start time of the machine's first process, 0 if
+// that is not known. proc(5), /proc/pid/stat.
+func initStart() uint64 {
+	at, err := process.StartTime(1)
+	if err != nil {
+		return 0
+	}
+	return at + 1
+}
+
+// anySurvived reports whether a job that an earlier queue started still runs.
+func (q *queue) anySurvived() bool {
+	for _, j := range q.jobs {
+		if j.Launch == nil || j.over() || j.Launch.Boot != boot.ID() {
+			continue
+		}
+		rec, err := wrapper.ReadRecord(wrapper.Folder(q.folder(j)).Record())
+		if err == nil && rec.PID != 0 && process.Holds(rec.PID, j.spec.Token, j.attempt()) {
+			return true
+		}
+	}
+	return false
+}
+
+// fallen says what happened to the machine when a job and the queue before this
+// one are both gone: alone says that no other job survived.
+func (q *queue) fallen(j *job, alone bool) string {
+	switch now := initStart(); {
+	case now != 0 && j.Launch.Init != 0 && now != j.Launch.Init:
+		return "the container or virtual machine " + q.host + " was restarted while the job ran"
+	case alone:
+		return "all jobs on " + q.host + " were killed, and muster's queue with them: the machine or somebody ended every process there"
+	}
+	return ""
+}
+
+// pickUp continues with a job that was started in this boot. host says what
+// happened to the machine, if it is gone.
+func (q *queue) pickUp(j *job, host string) {
 	j.proc, j.cancels = process.ID{}, j.Launch.Cancelled
 	rec, err := wrapper.ReadRecord(wrapper.Folder(q.folder(j)).Record())
 	switch {
@@ -83,7 +122,7 @@ func (q *queue) pickUp(j *job) {
 		q.adoptOne(j)
 		return
 	}
-	q.lost(j, false)
+	q.lost(j, host)
 }
 
 // repeat starts a job again that has not been claimed.
@@ -120,17 +159,18 @@ func (q *queue) adoptOne(j *job) {
 		p.Await()
 		q.ops <- func() {
 			if q.live[j] && j.start == nil && j.Restart == restart {
-				q.lost(j, false)
+				q.lost(j, "")
 			}
 		}
 	}()
 }
 
 // lost hands a job to the checkers whose process is gone without a word from
-// the kernel.
-func (q *queue) lost(j *job, rebooted bool) {
+// the kernel. host says what happened to the machine, "" if nothing is known of
+// that.
+func (q *queue) lost(j *job, host string) {
 	c := q.newCheck(j)
-	c.Rebooted = rebooted
+	c.Rebooted, c.Host = j.Launch.Boot != boot.ID(), host
 	q.left(c)
 	q.checks <- c
 }
@@ -139,7 +179,7 @@ func (q *queue) lost(j *job, rebooted bool) {
 // its record says that it had ended, its outputs decide.
 func (q *queue) afterReboot(j *job) {
 	j.proc = process.ID{}
-	q.lost(j, true)
+	q.lost(j, "")
 }
 
 // clearFolders removes folders of jobs whose end an earlier queue recorded

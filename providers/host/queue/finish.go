@@ -179,6 +179,9 @@ func (q *queue) finish(c *check) {
 		obs.Status = offer.Completed
 	default:
 		obs.Status, obs.Class = offer.Failed, c.Verdict.Class
+		if obs.Class == failure.DiskFull || obs.Class == failure.NoInodes {
+			j.place.doubt()
+		}
 		before := j.Shape
 		if again = q.retries(j, c, &obs); again && j.Shape == before {
 			q.countAgain(j, c.Verdict)

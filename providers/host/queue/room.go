@@ -1,12 +1,20 @@
 package queue
 
-import "github.com/muster-run/muster/providers/room"
+import (
+	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/room"
+)
 
 // A volume is what is known of the file system where a place's jobs work.
 type volume struct {
 	looked, looking bool
 	full            string // why nothing is started on it, "" if something may be
+	doubted         bool   // a job found it full: a quota on it is seen by a trial alone
 }
+
+// doubt has the volume of a place looked at before anything more is started
+// there: a job found it full.
+func (p *place) doubt() { p.volume.looked, p.volume.doubted = false, true }
 
 // hasRoom says why a job of a place must wait for its volume, if it must. It is
 // looked at before anything is started there, and then while jobs wait.
@@ -29,9 +37,17 @@ func (q *queue) lookForRoom(p *place) {
 		return
 	}
 	v.looking = true
+	doubted := v.doubted
+	v.doubted = false
 	go func() {
 		full := room.Full(dir)
-		q.ops <- func() { *v = volume{looked: true, full: full} }
+		if full == "" && doubted && attempt.Full(dir) != "" {
+			full = "the disk, or a quota on it, is full"
+		}
+		q.ops <- func() {
+			again := v.doubted // since then
+			*v = volume{looked: !again, full: full, doubted: again || doubted && full != ""}
+		}
 	}()
 }
 

@@ -199,6 +199,7 @@ func (q *queue) begin(j *job, gpus devices.Grant) *start {
 	}
 	j.locks = gpus.Locks
 	j.oomKill = q.oomKills()
+	j.Launch.OOMKills, j.Launch.Init = j.oomKill+1, initStart()
 	j.before, j.use = q.gpus.Mark(j.Launch.GPUs), gpu.Use{}
 	q.book(j, 1)
 	obs := q.observe(j)
@@ -248,6 +249,10 @@ func (q *queue) observe(j *job) offer.Observation {
 	}
 	if j.Status == offer.Running {
 		o.Reason = j.silent
+	}
+	if j.Shape != nil { // else what was asked for
+		got := *j.Shape
+		o.Got = &got
 	}
 	return o
 }

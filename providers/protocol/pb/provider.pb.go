@@ -2946,6 +2946,7 @@ type Breaker struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SameError     int64                  `protobuf:"varint,1,opt,name=same_error,json=sameError,proto3" json:"same_error,omitempty"`
 	Share         float64                `protobuf:"fixed64,2,opt,name=share,proto3" json:"share,omitempty"`
+	Jobs          int64                  `protobuf:"varint,50,opt,name=jobs,proto3" json:"jobs,omitempty"` // of the phase, in all; 0 is not told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2990,6 +2991,13 @@ func (x *Breaker) GetSameError() int64 {
 func (x *Breaker) GetShare() float64 {
 	if x != nil {
 		return x.Share
+	}
+	return 0
+}
+
+func (x *Breaker) GetJobs() int64 {
+	if x != nil {
+		return x.Jobs
 	}
 	return 0
 }
@@ -4134,6 +4142,7 @@ type Observation struct {
 	Inputs        map[string]string       `protobuf:"bytes,45,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // digests of inputs whose producers had not ended at submission
 	Stage         string                  `protobuf:"bytes,70,opt,name=stage,proto3" json:"stage,omitempty"`                                                                             // of a queued job: "accepted", "submitted", "released"; "" = not said
 	HeldBy        string                  `protobuf:"bytes,71,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"`                                                             // of a queued job: "user", "admin", "scheduler"; "" = nobody
+	Got           *Shape                  `protobuf:"bytes,50,opt,name=got,proto3" json:"got,omitempty"`                                                                                 // what the launch was given; absent is what was asked for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4334,6 +4343,13 @@ func (x *Observation) GetHeldBy() string {
 		return x.HeldBy
 	}
 	return ""
+}
+
+func (x *Observation) GetGot() *Shape {
+	if x != nil {
+		return x.Got
+	}
+	return nil
 }
 
 type WatchRequest struct {
@@ -6238,11 +6254,12 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"ScaleEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
-	"\x05value\x18\x02 \x01(\v2\x19.muster.provider.v1.ScaleR\x05value:\x028\x01\">\n" +
+	"\x05value\x18\x02 \x01(\v2\x19.muster.provider.v1.ScaleR\x05value:\x028\x01\"R\n" +
 	"\aBreaker\x12\x1d\n" +
 	"\n" +
 	"same_error\x18\x01 \x01(\x03R\tsameError\x12\x14\n" +
-	"\x05share\x18\x02 \x01(\x01R\x05share\"\x86\x01\n" +
+	"\x05share\x18\x02 \x01(\x01R\x05share\x12\x12\n" +
+	"\x04jobs\x182 \x01(\x03R\x04jobs\"\x86\x01\n" +
 	"\x04Rule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05match\x18\x02 \x01(\tR\x05match\x12\x12\n" +
@@ -6343,7 +6360,7 @@ const file_provider_proto_rawDesc = "" +
 	"gpuSeconds\x12#\n" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billedB\x0e\n" +
-	"\f_gpu_max_mem\"\xa6\a\n" +
+	"\f_gpu_max_mem\"\xd3\a\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -6369,7 +6386,8 @@ const file_provider_proto_rawDesc = "" +
 	"\aearlier\x18\x15 \x03(\v2\x1f.muster.provider.v1.ObservationR\aearlier\x12C\n" +
 	"\x06inputs\x18- \x03(\v2+.muster.provider.v1.Observation.InputsEntryR\x06inputs\x12\x14\n" +
 	"\x05stage\x18F \x01(\tR\x05stage\x12\x17\n" +
-	"\aheld_by\x18G \x01(\tR\x06heldBy\x1a[\n" +
+	"\aheld_by\x18G \x01(\tR\x06heldBy\x12+\n" +
+	"\x03got\x182 \x01(\v2\x19.muster.provider.v1.ShapeR\x03got\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01\x1a9\n" +
@@ -6666,60 +6684,61 @@ var file_provider_proto_depIdxs = []int32{
 	48, // 49: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
 	49, // 50: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
 	79, // 51: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
-	49, // 52: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	51, // 53: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 54: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	54, // 55: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	80, // 56: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	29, // 57: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	46, // 58: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	66, // 59: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	74, // 60: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	33, // 61: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	47, // 62: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 63: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 64: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 65: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 66: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 67: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	41, // 68: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	44, // 69: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	50, // 70: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	53, // 71: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	56, // 72: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	58, // 73: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	60, // 74: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	62, // 75: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	64, // 76: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	65, // 77: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	68, // 78: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	70, // 79: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	71, // 80: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	72, // 81: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 82: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 83: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 84: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 85: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 86: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	43, // 87: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	45, // 88: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	52, // 89: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	55, // 90: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	57, // 91: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	59, // 92: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	61, // 93: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	63, // 94: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	59, // 95: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	67, // 96: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	69, // 97: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	55, // 98: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	75, // 99: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	73, // 100: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	82, // [82:101] is the sub-list for method output_type
-	63, // [63:82] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	17, // 52: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
+	49, // 53: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	51, // 54: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 55: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	54, // 56: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	80, // 57: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	29, // 58: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	46, // 59: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	66, // 60: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	74, // 61: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	33, // 62: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	47, // 63: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 64: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 65: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 66: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 67: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 68: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	41, // 69: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	44, // 70: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	50, // 71: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	53, // 72: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	56, // 73: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	58, // 74: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	60, // 75: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	62, // 76: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	64, // 77: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	65, // 78: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	68, // 79: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	70, // 80: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	71, // 81: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	72, // 82: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 83: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 84: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 85: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 86: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 87: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	43, // 88: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	45, // 89: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	52, // 90: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	55, // 91: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	57, // 92: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	59, // 93: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	61, // 94: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	63, // 95: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	59, // 96: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	67, // 97: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	69, // 98: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	55, // 99: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	75, // 100: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	73, // 101: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	83, // [83:102] is the sub-list for method output_type
+	64, // [64:83] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }

@@ -52,6 +52,8 @@ type job struct {
 	scales   bool // its retry policy asks for more of something
 	batch    *batch
 	index    int
+	// unlaunchable says that its script could not be started where Slurm sent it.
+	unlaunchable bool
 
 	last    offer.Observation
 	ended   bool      // for good

@@ -139,10 +139,11 @@ func (c *campaign) adopt(b *batch, index int, j *providers.Job) *job {
 }
 
 // digestOf tells one spec from another. What a job comes after may differ:
-// what has completed meanwhile is not named again. So may what is known of files.
+// what has completed meanwhile is not named again. So may what is known of files,
+// and the size of its phase.
 func digestOf(j *providers.Job) string {
 	k := *j
-	k.After, k.MoveAside, k.Guard = nil, "", nil
+	k.After, k.MoveAside, k.Guard, k.Breaker.Jobs = nil, "", nil, 0
 	b, err := json.Marshal(k)
 	if err != nil {
 		panic("bug: a job cannot be marshalled: " + err.Error())

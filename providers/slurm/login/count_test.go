@@ -24,7 +24,7 @@ func TestEndsWithoutAWordAreCounted(t *testing.T) {
 	}{
 		"all killed at once":         {"FAILED", true, providers.Retry{Max: 1}, "3 times in a row"},
 		"scripts that cannot start":  {"FAILED", false, providers.Retry{Max: 1}, "3 times in a row"},
-		"nodes that die":             {"NODE_FAIL", true, providers.Retry{Max: 1}, "3 times in a row"},
+		"nodes that die":             {"NODE_FAIL", true, providers.Retry{Max: 1}, ""},
 		"nodes, and others are left": {"NODE_FAIL", true, providers.Retry{Max: 3, On: []string{failure.NodeFailure}}, ""},
 		"preempted":                  {"PREEMPTED", true, providers.Retry{Max: 1}, ""},
 		"cancelled":                  {"CANCELLED by 1001", true, providers.Retry{Max: 1}, ""},

@@ -37,7 +37,7 @@ func (c *campaign) neverBegan(j *job, o offer.Observation, state string, exit in
 func (c *campaign) notLaunched(j *job, o offer.Observation, state string) offer.Observation {
 	o.Status, o.Class = offer.Failed, failure.NodeFailure
 	o.Reason = fmt.Sprintf("Slurm says %s: it was not launched, as its node %s could not be made ready for it", state, o.Node)
-	if !strings.HasPrefix(state, "CANCELLED") {
+	if j.unlaunchable = !strings.HasPrefix(state, "CANCELLED"); j.unlaunchable {
 		o.Reason = fmt.Sprintf("Slurm says %s: its script could not be started on node %s", state, o.Node)
 		if o.Tail = attempt.TailOf(c.path("out", j.batch.Name+"-"+j.elementID()+".out")); len(o.Tail) > 0 {
 			o.Reason = fmt.Sprintf("Slurm says %s: its script ended on node %s before the command was begun", state, o.Node)

@@ -394,6 +394,9 @@ func (c *campaign) count(j *job, o offer.Observation) {
 	}
 	again := o.Attempt < spec.Retry.Max && spec.Retry.Covers(o.Class)
 	v := failure.Verdict{Class: o.Class, Line: o.Reason, Signature: o.Class + ": " + failure.Signature(o.Reason)}
+	if o.Class == failure.NodeFailure && j.unlaunchable {
+		v.Class = failure.Unknown // a script that cannot be started may be at fault on every node
+	}
 	node.Spool(c.spool).Count(spec, node.Failure{End: node.End{Begin: node.Begin{Token: j.token, Restart: restart}, Final: true, Seen: o}, Verdict: v, Again: again})
 }
 

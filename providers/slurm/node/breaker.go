@@ -41,7 +41,7 @@ func (s Spool) Count(j *providers.Job, f Failure) (why string) {
 		return ""
 	case e.Completed():
 		t.well(e)
-		return s.stop(j, t.atTheLast(policy.Share))
+		return s.stop(j, t.atTheLast(policy))
 	case v.Class == "" || !failure.Counts(v.Class) || v.Signature == "" || e.Seen.Status == offer.Cancelled:
 		return ""
 	case f.Elsewhere, f.Again && (e.Growth != nil || !failure.Repeats(v.Class)):
@@ -50,12 +50,15 @@ func (s Spool) Count(j *providers.Job, f Failure) (why string) {
 		return s.stop(j, inRow(t.again(j, e, v), policy.SameError, v))
 	}
 	t.failed(e, v)
+	if !failure.Repeats(v.Class) {
+		return s.stop(j, t.share(v.Class, policy))
+	}
 	n := t.row(e, v)
 	why = inRow(n, policy.SameError, v)
 	if why == "" && policy.SameError > 0 && n >= failure.CrashAlike && failure.Deterministic(v.Class, e.Seen.Exit) && !t.anyWell() {
 		why = "everything crashes alike: " + said(v)
 	}
-	return s.stop(j, cmp.Or(why, t.share(v.Class, policy.Share)))
+	return s.stop(j, cmp.Or(why, t.share(v.Class, policy)))
 }
 
 // stop keeps more of a job's phase from starting, if there is a reason.

@@ -75,6 +75,7 @@ func TestBreakerCountsCauses(t *testing.T) {
 	t.Parallel()
 	missing := 127
 	policy := providers.Breaker{SameError: 3, Share: 0.15}
+	of40 := providers.Breaker{SameError: 3, Share: 0.15, Jobs: 40}
 	for name, c := range map[string]struct {
 		policy providers.Breaker
 		jobs   string
@@ -91,6 +92,11 @@ func TestBreakerCountsCauses(t *testing.T) {
 		"a share alone":                            {providers.Breaker{Share: 0.15}, "aaaaaaaaaaaaaaaaaaaa", nil, "20 of 20 finished jobs failed with a"},
 		"neither":                                  {providers.Breaker{}, "aaaaaaaaaaaaaaaaaaaaaaaa", &missing, ""},
 		"preempted, one and all":                   {policy, "PPPPPPPPPPPPPPPPPPPPPPPP", nil, ""},
+		"nodes that fail, one and all":             {policy, "NNNNNNNNNNNNNNNNNNNNNNNN", nil, ""},
+		"a corner that runs out of memory":         {of40, "MMM.....................", nil, ""},
+		"more than a corner":                       {of40, "MMMMMM..............", nil, "6 of 20 finished jobs failed with oom_gpu"},
+		"memory between other errors":              {policy, "aMaMa", nil, "the same error 3 times in a row: no a"},
+		"memory, one and all":                      {of40, "MMMMMMMMMMMMMMMMMMMM", nil, "20 of 20 finished jobs failed with oom_gpu"},
 		"a program that is not there":              {policy, "aa", &missing, "everything crashes alike: no a"},
 		"a program that is there for some":         {policy, ".aa", &missing, ""},
 		"a program that is not there, and another": {policy, "ab", &missing, ""},
@@ -109,8 +115,13 @@ func TestBreakerCountsCauses(t *testing.T) {
 					e.Seen.Status, e.Seen.Exit = offer.Failed, c.exit
 					v = failure.Verdict{Class: strings.ToLower(string(how)), Signature: string(how), Line: "no " + string(how)}
 				}
-				if how == 'P' {
+				switch how {
+				case 'P':
 					v.Class = failure.Preempted
+				case 'N':
+					v.Class = failure.NodeFailure
+				case 'M':
+					v.Class = failure.OOMGPU
 				}
 				one.count(e, v, false)
 			}

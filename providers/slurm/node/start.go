@@ -266,8 +266,12 @@ func devices() []string {
 
 // seen is an observation of this start with a status.
 func (s *start) seen(status offer.Status) offer.Observation {
-	return offer.Observation{Token: s.begin.Token, Presence: offer.Found, Handle: s.begin.ID, Status: status, Attempt: s.number(),
+	o := offer.Observation{Token: s.begin.Token, Presence: offer.Found, Handle: s.begin.ID, Status: status, Attempt: s.number(),
 		Started: s.begin.At, Ended: time.Now(), Node: s.begin.Node, GPUs: s.begin.GPUs, Pool: s.begin.Pool, Inputs: s.digests}
+	if got := s.shape(); got.Memory != s.job.Shape.Memory || got.Walltime != s.job.Shape.Walltime { // else what was asked for
+		o.Got = &got
+	}
+	return o
 }
 
 func (s *start) record(e End) error {

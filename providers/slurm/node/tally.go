@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
@@ -68,26 +70,66 @@ func rowOf(dir string, e End, v failure.Verdict) int {
 
 // share says that a class has failed so large a share of the finished jobs that
 // it is enough, "" if it has not; 0 as the most is off.
-func (t tally) share(class string, most float64) string {
-	bad, all := files(t.path("failed", className(class)), -1), files(t.path("well"), -1)
+func (t tally) share(class string, policy providers.Breaker) string {
+	n, all := files(t.path("failed", className(class)), -1), files(t.path("well"), -1)
 	for _, c := range t.classes() {
 		all += files(t.path("failed", className(c)), -1)
 	}
-	if most <= 0 || all < failure.ShareFrom || bad == 0 || float64(bad)/float64(all) < most {
+	s := failure.Share{Class: class, N: n, Corners: n, Finished: all, Jobs: policy.Jobs}
+	if !s.Reaches(policy.Share) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d finished jobs failed with %s", bad, all, class)
+	if s.Corners = 0; !s.Reaches(policy.Share) { // then it matters how close together they are
+		if s.Corners = t.corners(class); !s.Reaches(policy.Share) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%d of %d finished jobs failed with %s", n, all, class)
+}
+
+// corners are how many groups of failures with a class there are, in the order in
+// which jobs ended.
+func (t tally) corners(class string) (n int) {
+	type end struct {
+		at   time.Time
+		mine bool
+	}
+	var ends []end
+	gather := func(dir string, mine bool) {
+		list, _ := os.ReadDir(dir)
+		for _, f := range list {
+			if fi, err := f.Info(); err == nil {
+				ends = append(ends, end{fi.ModTime(), mine})
+			}
+		}
+	}
+	gather(t.path("well"), false)
+	for _, c := range t.classes() {
+		gather(t.path("failed", className(c)), c == class)
+	}
+	slices.SortStableFunc(ends, func(a, b end) int { return a.at.Compare(b.at) })
+	last := -1
+	for i, e := range ends {
+		if !e.mine {
+			continue
+		}
+		if last < 0 || i-last > failure.Neighbours {
+			n++
+		}
+		last = i
+	}
+	return n
 }
 
 // atTheLast is share after a job that did well. That makes no share larger, but
 // may make the batch large enough for shares to count; those that end at the
 // same time may each miss the moment, so that there is some room about it.
-func (t tally) atTheLast(most float64) (why string) {
-	if most <= 0 || files(t.path("well"), 2*failure.ShareFrom) == 2*failure.ShareFrom {
+func (t tally) atTheLast(policy providers.Breaker) (why string) {
+	if policy.Share <= 0 || files(t.path("well"), 2*failure.ShareFrom) == 2*failure.ShareFrom {
 		return ""
 	}
 	for _, c := range t.classes() {
-		why = cmp.Or(why, t.share(c, most))
+		why = cmp.Or(why, t.share(c, policy))
 	}
 	return why
 }

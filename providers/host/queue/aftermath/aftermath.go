@@ -42,6 +42,7 @@ type Attempt struct {
 
 	Expired   bool // its walltime was over
 	Rebooted  bool
+	Host      string // what happened to the machine as a whole; "" = nothing that is known
 	Cancelled bool
 
 	Before   devices.Marks // its devices before it started; nil = unknown
@@ -155,10 +156,11 @@ func (a *Attempt) evidence(rec wrapper.Record) failure.Evidence {
 			ev.Exit = &code
 		}
 	}
+	ev.Gone, ev.Host = ev.Exit == nil && ev.Signal == "" && !a.Rebooted, a.Host
 	if ev.Exit != nil && *ev.Exit > 128 && *ev.Exit <= 128+64 {
 		ev.Signal = strings.TrimPrefix(unix.SignalName(unix.Signal(*ev.Exit-128)), "SIG")
 	}
-	if a.OOMKill >= 0 && ev.Signal == "KILL" {
+	if a.OOMKill >= 0 && (ev.Signal == "KILL" || ev.Gone) {
 		ev.HostOOMKills = a.OOMKills() - a.OOMKill
 	}
 	return ev
