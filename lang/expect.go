@@ -35,9 +35,24 @@ func (l *loader) expects(p *phaseBuild) {
 		}
 		l.Perhaps.Append(ds...)
 		if x.condition = t; !ds.HasErrors() {
+			for _, sym := range t.Symbols() {
+				if sym.Root == "metric" {
+					p.needs(sym.Name)
+				}
+			}
 			l.isCondition(p, t)
 		}
 		p.Smoke.Expect = append(p.Smoke.Expect, x)
+	}
+}
+
+// needs notes that something reads a metric: a job without it has failed,
+// unless its block says otherwise.
+func (p *Phase) needs(metric string) {
+	for i := range p.Metrics {
+		if m := &p.Metrics[i]; m.Name == metric && !m.Stated {
+			m.Required = true
+		}
 	}
 }
 

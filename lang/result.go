@@ -73,6 +73,9 @@ func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
 		l.Perhaps.Errorat(t.SourceRange(), "Unknown "+parts[2], "phase.%s has no %s %q%s", p.Name, parts[2], wording.Clip(parts[3]), wording.DidYouMean(parts[3], known))
 		return false
 	}
+	if parts[2] == "metric" {
+		p.needs(parts[3])
+	}
 	for _, q := range r.reads {
 		if q == p.Phase {
 			return true

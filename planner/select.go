@@ -2,98 +2,94 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/state"
 )
 
-// selectCells turns -target, -rerun and -accept into columns.
-func (m *maker) selectCells() {
-	o := m.in.Options
-	for _, f := range []struct {
-		flag  string
-		texts []string
-		put   func(w *work, column []bool)
-	}{
+// selecting are the options that select jobs by address.
+func (o Options) selecting() []selecting {
+	return []selecting{
 		{"-target", o.Targets, func(w *work, c []bool) { w.selected = c }},
 		{"-rerun", o.Rerun, func(w *work, c []bool) { w.rerun = c }},
 		{"-accept", o.Accept, func(w *work, c []bool) { w.accept = c }},
-	} {
-		if len(f.texts) == 0 {
-			continue
-		}
-		m.selectBy(f.flag, f.texts, f.put)
 	}
 }
 
-// selectBy marks the cells that any of the texts selects. What selects
-// nothing, or jobs of several phases without saying so, is an error.
-func (m *maker) selectBy(flag string, texts []string, put func(*work, []bool)) {
-	sels := m.parse(flag, texts)
-	phases := make([]int, len(sels)) // that each selects jobs of
-	for _, w := range m.works {
-		column := make([]bool, len(w.pp.Kind))
-		hit := make([]bool, len(sels))
-		for i := range column {
-			key, label := w.p.Key(i), w.p.Label(i)
-			for k, s := range sels {
-				if s.Match(addr.Job{Phase: w.p.Name, Key: key}, label) {
-					column[i], hit[k] = true, true
-				}
+type selecting struct {
+	flag  string
+	texts []string
+	put   func(w *work, column []bool)
+}
+
+// Misaddressed says which addresses of the options mean no job of the campaign
+// or of the state, or jobs of several phases without saying so, and what may
+// have been meant. It asks no backend, so that it can be known first.
+func Misaddressed(c *lang.Campaign, st *state.State, o Options) (diags diag.List) {
+	var all []addr.Candidate
+	for _, f := range o.selecting() {
+		if len(f.texts) > 0 && all == nil {
+			all = candidates(c, st)
+		}
+		for _, text := range f.texts {
+			_, wrong := addr.Select([]string{text}, all)
+			for _, d := range wrong {
+				d.Detail = f.flag + ": " + d.Detail
+				diags.Append(d)
 			}
 		}
-		for k := range hit {
-			if hit[k] {
-				phases[k]++
-			}
+	}
+	return diags
+}
+
+// candidates are the jobs that the campaign wants, and those that the state
+// alone knows.
+func candidates(c *lang.Campaign, st *state.State) (all []addr.Candidate) {
+	known := map[string]bool{}
+	for _, p := range c.Phases {
+		for i := range p.Len() {
+			all = append(all, addr.Candidate{Job: addr.Job{Phase: p.Name, Key: p.Key(i)}, Label: p.Label(i)})
+			known[p.Address(i)] = true
+		}
+	}
+	for _, address := range st.Addresses() {
+		j := st.Jobs[address]
+		if job, err := addr.Parse(j.Address); err == nil && !known[j.Address] && !j.Smoke {
+			all = append(all, addr.Candidate{Job: job, Label: j.Name})
+		}
+	}
+	return all
+}
+
+// selectCells turns the options that select jobs into columns.
+func (m *maker) selectCells() {
+	m.diags.Append(Misaddressed(m.in.Campaign, m.st, m.in.Options)...)
+	for _, f := range m.in.Options.selecting() {
+		if len(f.texts) > 0 {
+			m.selectBy(f.texts, f.put)
+		}
+	}
+}
+
+// selectBy marks the cells that any of the texts selects.
+func (m *maker) selectBy(texts []string, put func(*work, []bool)) {
+	var sels []addr.Selection
+	for _, t := range texts {
+		if s, err := addr.ParseSelection(t); err == nil {
+			sels = append(sels, s)
+		}
+	}
+	for _, w := range m.works {
+		column := make([]bool, len(w.pp.Kind))
+		for i := range column {
+			job, label := addr.Job{Phase: w.p.Name, Key: w.p.Key(i)}, w.p.Label(i)
+			column[i] = slices.ContainsFunc(sels, func(s addr.Selection) bool { return s.Match(job, label) })
 		}
 		put(w, column)
 	}
-	for k, s := range sels {
-		if phases[k] == 0 && !m.looseMatch(s) || phases[k] > 1 && s.Phase == "" && s.Label == "" {
-			m.badSelection(flag, s.Text)
-		}
-	}
-}
-
-func (m *maker) parse(flag string, texts []string) []addr.Selection {
-	out := make([]addr.Selection, 0, len(texts))
-	for _, t := range texts {
-		s, err := addr.ParseSelection(t)
-		if err != nil {
-			m.diags.Append(diag.Diagnostic{Summary: "a selection cannot be read", Detail: fmt.Sprintf("%s=%s: %v.", flag, t, err)})
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// badSelection says what is wrong with a selection, and what may have been
-// meant, in the words of every other command that takes addresses.
-func (m *maker) badSelection(flag, text string) {
-	var all []addr.Candidate
-	for _, w := range m.works {
-		for i := range w.pp.Kind {
-			all = append(all, addr.Candidate{Job: addr.Job{Phase: w.p.Name, Key: w.p.Key(i)}, Label: w.p.Label(i)})
-		}
-	}
-	_, diags := addr.Select([]string{text}, all)
-	for _, d := range diags {
-		d.Detail = flag + ": " + d.Detail
-		m.diags.Append(d)
-	}
-}
-
-// looseMatch reports whether a selection picks a job that is not wanted.
-func (m *maker) looseMatch(s addr.Selection) bool {
-	for _, job := range m.loose {
-		if matches(s, job) {
-			return true
-		}
-	}
-	return false
 }
 
 func matches(s addr.Selection, job *state.Job) bool {

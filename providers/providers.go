@@ -220,6 +220,9 @@ type Job struct {
 	// ResultHash keys the freshness baseline: taken once, before the first
 	// attempt of a result hash.
 	ResultHash string `json:"result_hash"`
+	// Umask is that of whoever submitted the job, and the job runs under it;
+	// nil = that of the process that starts it.
+	Umask *int `json:"umask,omitempty"`
 	// MoveAside tells the backend to move existing outputs to
 	// .muster/replaced/ATTEMPT/ before the first launch (approved re-run).
 	MoveAside string `json:"move_aside,omitempty"`
@@ -269,6 +272,9 @@ type Output struct {
 	MinSize  int64         `json:"min_size,omitempty"`
 	Verify   []VerifyCheck `json:"verify,omitempty"`
 	Shared   bool          `json:"shared,omitempty"`
+	// What its verification may take; 0 = by the job's walltime. See verify.BoundOf.
+	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"`
+	VerifyMaxSize int64         `json:"verify_max_size,omitempty"` // bytes read and unpacked
 }
 
 // NoneNeeded is the MinCount of a glob that may match no file.
@@ -288,6 +294,8 @@ type Metric struct {
 	JSON   string `json:"json,omitempty"`
 	Column string `json:"column,omitempty"`
 	Regex  string `json:"regex,omitempty"`
+	// Required makes a job that leaves no such value fail as bad_output.
+	Required bool `json:"required,omitempty"`
 }
 
 // Require is a file that must be there.

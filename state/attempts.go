@@ -105,13 +105,13 @@ func (s *State) withdraw(e NotSubmitted) {
 	j.Attempts = slices.Delete(j.Attempts, i, i+1)
 	j.Reason, j.Updated = e.Reason, plain(e.At)
 	if last := j.Last(); last != nil {
-		if j.Status != Held {
+		if j.Status != Held && j.Status != Cancelled {
 			j.Status, j.Class = Failed, last.Class
 		}
 		return
 	}
 	j.Attempts = nil
-	if j.Status != Held {
+	if j.Status != Held && j.Status != Cancelled {
 		delete(s.Jobs, j.Key())
 	}
 }

@@ -83,10 +83,12 @@ type (
 	}
 	// HeldJob holds one job: attempts used up, breaker, action, a person.
 	HeldJob struct {
-		Address string    `json:"address"`
-		Reason  string    `json:"reason"`
-		By      string    `json:"by"`
-		At      time.Time `json:"at"`
+		Address string `json:"address"`
+		Reason  string `json:"reason"`
+		By      string `json:"by"`
+		// Cancelled says that a person cancelled it before it started.
+		Cancelled bool      `json:"cancelled,omitempty"`
+		At        time.Time `json:"at"`
 	}
 	// Freed lets a held, failed or cancelled job start again, attempts from 1.
 	Freed struct {

@@ -257,6 +257,31 @@ type Approval struct {
 	Finished time.Time `json:"finished,omitzero"`
 	Outcome  string    `json:"outcome,omitempty"` // "done", "held", "stopped by budget"
 	Saved    bool      `json:"saved,omitempty"`   // a saved plan file rather than a prompt
+	// Reruns are the completed jobs that the plan runs again, by address;
+	// "phase.NAME" stands for all that were completed when it began.
+	Reruns []string `json:"reruns,omitempty"`
+}
+
+// Old tells the jobs whose result the last plan that was begun runs again and
+// has not yet: what is recorded of them is of before.
+func (s *State) Old() func(*Job) bool {
+	if len(s.Approvals) == 0 {
+		return func(*Job) bool { return false }
+	}
+	last := &s.Approvals[len(s.Approvals)-1]
+	again := make(map[string]bool, len(last.Reruns))
+	if last.Finished.IsZero() || last.Outcome != "done" {
+		for _, address := range last.Reruns {
+			again[address] = true
+		}
+	}
+	return func(j *Job) bool {
+		if len(again) == 0 || j == nil || j.Smoke || j.Status != Completed || !again[j.Address] && !again["phase."+j.Phase] {
+			return false
+		}
+		at := j.Last()
+		return at == nil || at.Ended.Before(last.Begun)
+	}
 }
 
 // Amounts are quantities by unit as decimal text: usd, gpu_hours, cpu_hours,

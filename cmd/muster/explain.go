@@ -22,6 +22,7 @@ place with its figures and why it won or lost, and what the job waits for.`,
 			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends; -refresh=false believes the state")
 			asJSON := fs.Bool("json", false, "print as JSON")
 			return func(ctx context.Context, args []string) error {
+				p.about = args
 				w, err := a.plan(ctx, p)
 				if err != nil {
 					return err

@@ -18,11 +18,12 @@ type planFlags struct {
 	verbose                bool
 	reason                 string
 	lockTimeout            time.Duration
-	glance                 bool // where nothing changed, it is enough to say so
-	text, file             bool // how: to people, and in a file or as JSON
-	here                   bool // only this machine is asked
-	secrets                bool // that they are there is checked: jobs may start
-	json                   bool // a campaign that cannot be read is told as JSON, too
+	glance                 bool     // where nothing changed, it is enough to say so
+	text, file             bool     // how: to people, and in a file or as JSON
+	here                   bool     // only this machine is asked
+	secrets                bool     // that they are there is checked: jobs may start
+	json                   bool     // a campaign that cannot be read is told as JSON, too
+	about                  []string // addresses that the answer is about, refused first if they mean no job
 }
 
 // plain reports whether a plan is asked for as it is, of everything.

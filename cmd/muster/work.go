@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/cmd/muster/kept"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -102,15 +103,17 @@ func (a *app) unplanned(diags diag.List) error {
 
 // planWith plans against a state that is already open.
 func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
+	options := planner.Options{Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Outputs: p.outputs,
+		RefreshOnly: p.refreshOnly, Reason: p.reason}
+	if err := a.misaddressed(c, st, p, options); err != nil {
+		return nil, err
+	}
 	w := &work{campaign: c, state: st, launcher: a.launcher()}
 	now := a.now()
 	if w.simulated = simulated.Of(c, st, now); w.simulated != nil {
 		now = w.simulated.Clock.Now()
 	}
-	w.input = planner.Input{Campaign: c, State: st, Now: now, Options: planner.Options{
-		Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Outputs: p.outputs,
-		RefreshOnly: p.refreshOnly, Reason: p.reason,
-	}}
+	w.input = planner.Input{Campaign: c, State: st, Now: now, Options: options}
 	var secrets func(lang.Secret) error
 	if p.secrets {
 		secrets = site.Readable
@@ -131,6 +134,21 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 		return nil, errInterrupted
 	}
 	return w, nil
+}
+
+// misaddressed refuses addresses that mean no job, before anything is asked or
+// shown.
+func (a *app) misaddressed(c *lang.Campaign, st *state.State, p planFlags, o planner.Options) error {
+	diags := planner.Misaddressed(c, st, o)
+	if len(p.about) > 0 {
+		_, wrong := chosen.Of(c, st, p.about)
+		diags.Append(wrong...)
+	}
+	err := a.report(diags)
+	if err != nil && p.json {
+		return errors.Join(a.unplanned(diags), err)
+	}
+	return err
 }
 
 // foresee makes the plan that follows an apply, if it is that nothing starts,

@@ -18,13 +18,18 @@ type Metric struct {
 	JSON   string // a JSON pointer, RFC 6901
 	Column string // of a CSV's last row
 	Regex  string // first group of the last match
-	Range  hcl.Range
+	// Required: a job that leaves no such value has failed. By default that is
+	// so where something reads it.
+	Required bool
+	Stated   bool // the block says whether it is required
+	Range    hcl.Range
 }
 
 // ReadMetric reads a metric block of a job with these outputs.
 func ReadMetric(r *decode.Reader, outputs []*Output, b *syntax.Block) Metric {
 	m := Metric{Name: b.Name(), Range: b.Range, JSON: r.Text(b, "json"), Column: r.Text(b, "column"), Regex: r.Text(b, "regex")}
 	m.Output = outputName(r, outputs, b)
+	m.Required, m.Stated = r.Bool(b, "required"), b.Expr("required") != nil
 	n := 0
 	for _, name := range []string{"json", "column", "regex"} {
 		if b.Expr(name) != nil {

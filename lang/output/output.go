@@ -5,6 +5,7 @@ package output
 
 import (
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -20,7 +21,10 @@ type Output struct {
 	Verify   []Verify
 	MinSize  int64
 	Shared   bool // several jobs may write it; checked for change only
-	Range    hcl.Range
+	// The most that its verification may take; 0 = by the walltime.
+	VerifyTimeout time.Duration
+	VerifyMaxSize int64 // bytes
+	Range         hcl.Range
 }
 
 // Kind tells a file from a set of files.
@@ -56,5 +60,6 @@ func Read(r *decode.Reader, b *syntax.Block) *Output {
 		r.Wrong(e, "min_count", "min_count goes with glob; this output is one %s.", map[bool]string{true: "folder", false: "file"}[o.Kind == Dir])
 	}
 	o.Verify = verify(r, b)
+	o.VerifyTimeout, o.VerifyMaxSize = r.Duration(b, "verify_timeout", 0), r.Size(b, "verify_max_size")
 	return o
 }

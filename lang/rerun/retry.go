@@ -45,6 +45,10 @@ func (l *Reader) Retry(b *syntax.Block) Retry {
 	}
 	r.Once = r.Max == 1
 	for _, class := range r.On {
+		if class == "unverified" {
+			l.Wrong(b.Expr("on"), "on", "A job whose outputs could not be verified is held, and never launched again by itself. Raise verify_timeout or verify_max_size in its output.")
+			continue
+		}
 		l.class(b.Expr("on"), "on", class)
 	}
 	for _, s := range b.All("scale") {

@@ -70,6 +70,7 @@ var Job = &Block{
 				{Name: "json", Type: "JSON pointer", Doc: "RFC 6901, such as `\"/final/loss\"`."},
 				{Name: "column", Type: "string", Doc: "A CSV's column; its last row counts."},
 				{Name: "regex", Type: "regular expression", Doc: "RE2; the first group of the last match counts."},
+				{Name: "required", Type: "bool", Default: "true if a `result` or an `expect` reads it", Doc: "A job that leaves no such value fails as `bad_output`. Else the missing value is only reported."},
 			}},
 		Watch,
 	},
@@ -96,6 +97,8 @@ var Output = &Block{
 		{Name: "min_count", Type: "number", Default: "1", Doc: "With `glob`: least number of files; 0 if a job may leave none."},
 		{Name: "min_size", Type: "size", Default: "0", Doc: "Least size of each file."},
 		{Name: "verify", Type: "string, object or list", Default: "\"exists\"", Doc: "`exists`, `nonempty`, `json`, `jsonl`, `csv`, `zip`, `gzip`, `safetensors`, `sha256` (the output is a manifest), `{ sha256 = \"SHA256SUMS\" }`, `{ command = \"…\" }`, or several in a list."},
+		{Name: "verify_timeout", Type: "duration", Default: "the walltime, at least 10m", Doc: "The most time that verifying it may take."},
+		{Name: "verify_max_size", Type: "size", Default: "2GiB for each second of `verify_timeout`", Doc: "The most bytes that are read and unpacked to verify it."},
 		{Name: "shared", Type: "bool", Default: "false", Doc: "Several jobs write it: it is checked for change only and feeds nobody."},
 	},
 }

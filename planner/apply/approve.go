@@ -25,7 +25,7 @@ func (e *engine) approve() error {
 		e.emit(state.Finished{Plan: plan, Outcome: approval.Superseded, At: e.Clock()})
 	}
 	e.emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling,
-		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved}})
+		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved, Reruns: approval.Reruns(e.Plan, e.st)}})
 	return e.err
 }
 

@@ -57,7 +57,8 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 		Metrics: s.Metrics, Breaker: s.Breaker, Cap: p.MaxParallel, Rules: s.Rules, Smoke: f.smoke,
 		ResultHash: p.resultText(f.cell, f.smoke), After: e.after(f), MoveAside: e.moveAside(f),
 	}
-	job.Retry = e.ridingRetry(f, s)
+	umask := site.Umask()
+	job.Retry, job.Umask = e.ridingRetry(f, s), &umask
 	e.guard(f, job)
 	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })
 	for i := range job.Inputs {

@@ -64,6 +64,11 @@ func (e *engine) late(f *flight, o *offer.Observation, n int) {
 // no event; that a job is held no more is new.
 func (e *engine) seen(f *flight, o *offer.Observation, n int, s state.Status, to cells.Status) {
 	rec := e.st.Jobs[f.Key]
+	if o.Reason == offer.CampaignHeld && !e.holds.All { // its queue has not been told yet
+		copied := *o
+		copied.Reason = ""
+		o = &copied
+	}
 	says := !o.Expected.IsZero() || o.Reason != "" || rec != nil && rec.Reason != o.Reason || f.stageChanged(rec)
 	if s == state.Running && o.Reason != "" && rec != nil && rec.Reason != o.Reason {
 		e.report.Note(f.Addr, f.Key+": "+o.Reason, false)

@@ -207,6 +207,9 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n, try int) {
 // settleFailure records a failed launch and what follows.
 func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action relaunch.Action) {
 	ev := state.Observed{Address: f.Addr, Token: f.Token, Status: state.Failed, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: e.bill(f, o, n), At: e.Clock()}
+	if o.Class == failure.Unverified { // they are there, whatever they are
+		ev.Outputs = sheet.OutputsOf(o, f.B.Name, f.spot().Workdir)
+	}
 	if action == relaunch.Retry {
 		ev.Status, ev.Retry = state.Waiting, e.Clock().Add(f.p.Retry.Delay)
 	}

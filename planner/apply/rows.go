@@ -26,6 +26,7 @@ func (e *engine) applyRows() {
 			case planner.Move:
 				e.move(p, int32(cell))
 			case planner.Accept:
+				e.acceptUnverified(p.Address(cell))
 				e.accept(p, int32(cell))
 			case planner.Adopt:
 				e.adoptImport(p, int32(cell))
@@ -50,6 +51,18 @@ func (e *engine) accept(p *phase, cell int32) {
 	if len(d.Seen) == 0 || !d.Computed.IsZero() {
 		e.emit(state.Accepted{Address: address, Result: wish.Accepted(p.plan, cell), By: e.Who, At: e.Clock()})
 	}
+}
+
+// acceptUnverified completes, on a person's word, a job whose outputs could
+// not be verified.
+func (e *engine) acceptUnverified(address string) {
+	rec := e.st.Jobs[address]
+	if rec == nil || rec.Status == state.Completed || rec.Last() == nil {
+		return
+	}
+	last := *rec.Last()
+	last.Class, last.Tail = "", nil
+	e.emit(state.Observed{Address: address, Token: last.Token, Status: state.Completed, Attempt: last, At: e.Clock()})
 }
 
 // once refuses, under -once, what ends or replaces work and no flag covers.

@@ -441,7 +441,10 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 	s.world.mu.Lock()
 	s.world.stall = false
 	s.world.mu.Unlock()
-	s.check(<-done, "end done=5 failed=0 held=1 blocked=0 left=0")
+	ended := <-done
+	if s.check(ended, "end done=5 failed=0 held=0 blocked=0 left=0"); ended.Cancelled != 1 {
+		t.Errorf("%+v", ended)
+	}
 
 	done = make(chan standing.Outcome)
 	s.write(strings.Replace(grid, "echo", "echo again", 1))
@@ -499,7 +502,13 @@ func TestDoWithoutARunningApply(t *testing.T) {
 	s.world.mu.Lock()
 	s.world.result = nil
 	s.world.mu.Unlock()
-	do(request.Request{Verb: request.Resume, Who: "bob"})
+	if a := do(request.Request{Verb: request.Resume, Who: "bob"}); !strings.Contains(a.Text, "1 job stays cancelled") {
+		t.Errorf("%+v", a)
+	}
+	if o := s.must(t.Context()); o.Done != 5 || o.Cancelled != 1 {
+		t.Errorf("what a person cancelled is left alone: %+v", o)
+	}
+	do(request.Request{Verb: request.Resume, Who: "bob", Addresses: []string{`phase.a["n=1"]`}})
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 }
 

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/apply/brake"
@@ -61,10 +64,24 @@ func (e *engine) hold(r request.Request) (int, string, error) {
 	e.controlAll()
 	n := e.toStart(covered)
 	e.report.Note("", e.holds.Text, false)
-	if n == 0 {
-		return 0, "held until `muster resume`; no job was waiting to start", nil
+	goes := ""
+	if v := e.verifying(covered); v > 0 {
+		goes = "; the outputs of " + request.Jobs(v, "are", "are") + " being verified, which goes on: `muster cancel ADDR` ends it"
 	}
-	return n, request.Jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on", nil
+	if n == 0 {
+		return 0, "held until `muster resume`; no job was waiting to start" + goes, nil
+	}
+	return n, request.Jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on" + goes, nil
+}
+
+// verifying counts the jobs whose outputs are looked at.
+func (e *engine) verifying(covered func(*lang.Phase, int) bool) (n int) {
+	for _, f := range e.flights {
+		if f.Status == cells.Verifying && f.p != nil && covered(f.p.Phase, int(f.cell)) {
+			n++
+		}
+	}
+	return n
 }
 
 // heldThere counts the jobs that a queue holds though nothing here does: somebody
@@ -98,39 +115,100 @@ func (e *engine) resume(r request.Request) (int, string, error) {
 		return 0, "", err
 	}
 	free := func(p *lang.Phase, c int) bool { return covered(p, c) && !e.holds.Covers(p, c) }
-	holds, before, there := len(e.st.Holds), e.toStart(free), e.heldThere()
+	holds, before, alone, there := len(e.st.Holds), e.toStart(free), e.startsAlone(free), e.heldThere()
 	e.clearHolds(r)
 	lifted, n := len(e.st.Holds) < holds, e.toStart(free)-before
+	alone = e.startsAlone(free) - alone
 	e.freight.ForgetBroken()
 	for _, p := range e.phases {
 		for _, ed := range p.inputs {
 			ed.ForgetBroken()
 		}
 	}
-	var closed []string
+	var closed, cancelled []string
 	for _, p := range e.phases {
 		if p.breaker.Open && (len(r.Addresses) == 0 || slices.Contains(r.Addresses, "phase."+p.Name)) {
 			e.emit(state.BreakerClosed{Phase: p.Name, By: r.Who, At: e.Clock()})
 			p.breaker = brake.Breaker{}
 			closed = append(closed, p.Name)
 		}
-		n += e.freeCells(p, covered, r.Who)
+		freed, left := e.freeCells(p, covered, r)
+		n += freed
+		cancelled = append(cancelled, left...)
 	}
 	e.releaseQueues(closed)
+	e.heldNoMore()
 	e.report.Note("", "resumed by "+r.Who+": "+request.Jobs(n+there, "may start again", "may start again"), false)
+	count, text := e.resumed(n, alone, there, lifted)
+	if stays := staysCancelled(cancelled); strings.HasSuffix(text, ".") {
+		text = term.Join(" ", text, stays)
+	} else {
+		text = term.Join("; ", text, stays)
+	}
+	return count, text, nil
+}
+
+// resumed says what a resume has let go. Where no apply runs, only what a
+// scheduler has starts without one: a host's queue waits to be told.
+func (e *engine) resumed(n, alone, there int, lifted bool) (int, string) {
+	if start := n - alone; e.quiet && start > 0 {
+		text := "Released. "
+		if lifted {
+			text = "Hold lifted. "
+		}
+		text += "Run `muster apply` to start " + units.Count(start, "job") + "."
+		if others := alone + there; others > 0 {
+			text += " " + request.Jobs(others, "starts without it: its queue has it.", "start without it: their queues have them.")
+		}
+		return n + there, text
+	}
 	switch {
 	case n == 0 && there > 0:
-		return there, request.Jobs(there, "may start again: its queue held it", "may start again: their queues held them"), nil
+		return there, request.Jobs(there, "may start again: its queue held it", "may start again: their queues held them")
 	case there > 0:
-		return n + there, fmt.Sprintf("%d jobs may start again, %d of which their queues held", n+there, there), nil
+		return n + there, fmt.Sprintf("%d jobs may start again, %d of which their queues held", n+there, there)
 	case n == 0 && lifted && e.holds.Any():
-		return 0, "it is cleared, and no job may start by that: " + e.holds.Text, nil
+		return 0, "it is cleared, and no job may start by that: " + e.holds.Text
 	case n == 0 && lifted:
-		return 0, "no hold any more; no job was waiting for it", nil
+		return 0, "no hold any more; no job was waiting for it"
 	case n == 0:
-		return 0, "nothing was held; a job that failed and has changed since runs at the next apply", nil
+		return 0, "nothing was held; a job that failed and has changed since runs at the next apply"
 	}
-	return n, request.Jobs(n, "may start again", "may start again"), nil
+	return n, request.Jobs(n, "may start again", "may start again")
+}
+
+// staysCancelled names what a resume of everything leaves alone.
+func staysCancelled(jobs []string) string {
+	switch len(jobs) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 job stays cancelled: muster resume '%s' lets it run again", jobs[0])
+	}
+	return fmt.Sprintf("%d jobs stay cancelled: muster resume ADDR lets one run again, such as '%s'", len(jobs), jobs[0])
+}
+
+// startsAlone counts the jobs that the queue of a scheduler starts by itself.
+func (e *engine) startsAlone(free func(*lang.Phase, int) bool) (n int) {
+	for _, f := range e.flights {
+		if f.p != nil && f.Status.ToStart() && f.B.Starts() && !f.B.Can.HostQueue && free(f.p.Phase, int(f.cell)) {
+			n++
+		}
+	}
+	return n
+}
+
+// heldNoMore takes back what the state says of jobs that the queue of a host
+// held with their campaign.
+func (e *engine) heldNoMore() {
+	if e.holds.All {
+		return
+	}
+	for _, f := range e.flights {
+		if rec := e.st.Jobs[f.Key]; f.Status == cells.Queued && rec != nil && rec.Reason == offer.CampaignHeld {
+			e.emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Queued, Attempt: f.attemptOf(&offer.Observation{}, f.N), At: e.Clock()})
+		}
+	}
 }
 
 func (e *engine) clearHolds(r request.Request) {
@@ -140,14 +218,19 @@ func (e *engine) clearHolds(r request.Request) {
 	e.loadHolds()
 }
 
-// freeCells frees the held, failed and cancelled cells of a phase.
-func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who string) int {
-	n := 0
+// freeCells frees the held and failed cells of a phase, and those that a person
+// cancelled if they are named: else they are left.
+func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, r request.Request) (n int, left []string) {
+	who := r.Who
 	for c := range int32(len(p.At)) {
 		if !p.At[c].Stopped() || p.At[c] == cells.Altered || !covered(p.Phase, int(c)) || e.covers(p, c) {
 			continue
 		}
 		address := p.Address(int(c))
+		if rec := e.st.Jobs[address]; len(r.Addresses) == 0 && p.At[c] == cells.Cancelled && rec != nil && rec.CancelledByPerson() {
+			left = append(left, address)
+			continue
+		}
 		if rec := e.st.Jobs[address]; rec != nil {
 			e.placeAgain(p, c, rec)
 			e.emit(state.Freed{Address: address, By: who, At: e.Clock()})
@@ -171,7 +254,7 @@ func (e *engine) freeCells(p *phase, covered func(*lang.Phase, int) bool, who st
 		}
 		n++
 	}
-	return n
+	return n, left
 }
 
 // placeAgain keeps a freed job where it was, if the plan does not place it.
@@ -214,8 +297,8 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 			case cells.Pending, cells.Ready, cells.Waiting:
 				if covered(p.Phase, int(c)) {
 					n++
-					e.emit(state.HeldJob{Address: p.Address(int(c)), Reason: cmp.Or(r.Reason, "cancelled before it started"), By: r.Who, At: e.Clock()})
-					p.Set(c, cells.Held)
+					e.emit(state.HeldJob{Address: p.Address(int(c)), Reason: cmp.Or(r.Reason, "cancelled before it started"), By: r.Who, Cancelled: true, At: e.Clock()})
+					p.Set(c, cells.Cancelled)
 				}
 			}
 		}
@@ -234,10 +317,10 @@ func (e *engine) cancelJobs(r request.Request) (int, string, error) {
 func (e *engine) dropUnsent() {
 	for _, d := range e.fleet.DropEnding() {
 		f := e.flights[d.Token]
-		e.emit(state.HeldJob{Address: f.Key, Reason: "cancelled before it started", By: f.by, At: e.Clock()})
+		e.emit(state.HeldJob{Address: f.Key, Reason: "cancelled before it started", By: f.by, Cancelled: true, At: e.Clock()})
 		e.emit(state.NotSubmitted{Address: f.Addr, Token: f.Token, Reason: "cancelled before it started", At: e.Clock()})
 		e.land(f)
-		f.mark(cells.Held)
+		f.mark(cells.Cancelled)
 	}
 }
 

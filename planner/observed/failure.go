@@ -11,7 +11,7 @@ func (f Fact) Failure() string {
 		return strings.TrimSuffix(said+"\n"+strings.Join(f.Tail[:len(f.Tail)-1], "\n"), "\n")
 	}
 	var parts []string
-	if f.Class != "" {
+	if f.Class != "" && !strings.HasPrefix(f.Reason, f.Class+",") {
 		parts = append(parts, f.Class)
 	}
 	switch at := f.Job.Last(); {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/slurm/node"
 )
 
@@ -29,7 +31,10 @@ func Command(args []string) int {
 	if len(args) > 0 {
 		mode = args[0]
 	}
+	verifier.Enable()
 	switch {
+	case slices.Equal(args, verifier.Mode):
+		return verifier.Main()
 	case mode == "queue":
 		return host.Main(context.Background(), args[1:])
 	case mode == "door" && len(args) == 1:

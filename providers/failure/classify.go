@@ -15,6 +15,11 @@ func (c *Catalogue) Classify(e Evidence) Verdict {
 	if e.CancelledByUs || e.Fine() {
 		return Verdict{}
 	}
+	if e.Unverified != "" && e.zero() && e.Outputs == "" && e.Forbidden == "" && e.Stalled == "" { // whatever it has printed
+		line := cleanLine([]byte(e.Unverified))
+		return Verdict{Class: Unverified, Rule: "unverified", Action: "hold", Line: line, Signature: Unverified,
+			Hint: unverifiedHint}
+	}
 	e.Tail = lastBytes(e.Tail, TailSize)
 	if c != nil {
 		for _, k := range c.own {
@@ -33,8 +38,11 @@ func (c *Catalogue) Classify(e Evidence) Verdict {
 
 // Fine reports whether the attempt is no failure at all.
 func (e Evidence) Fine() bool {
-	return e.zero() && e.Outputs == "" && e.Forbidden == "" && e.Stalled == ""
+	return e.zero() && e.Outputs == "" && e.Unverified == "" && e.Forbidden == "" && e.Stalled == ""
 }
+
+const unverifiedHint = "an output passed the bound of its verification. muster does not run the job again by itself. To keep the outputs as they are: " +
+	"muster apply -accept=ADDR. To run it again: raise verify_timeout or verify_max_size, then muster resume ADDR"
 
 func (e Evidence) zero() bool { return e.Exit != nil && *e.Exit == 0 && e.Signal == "" }
 

@@ -5,21 +5,24 @@ const (
 	// The three kinds of oom: a device's memory; the machine's, or that of
 	// the job's own control group; what a scheduler or a container's runtime
 	// allowed.
-	OOMGPU           = "oom_gpu"
-	OOMHost          = "oom_host"
-	OOMSched         = "oom_sched"
-	Walltime         = "walltime"
-	Preempted        = "preempted"
-	NodeFailure      = "node_failure"
-	GPULost          = "gpu_lost"
-	Transport        = "transport"
-	DiskFull         = "disk_full"
-	NoInodes         = "no_inodes"
-	MissingModule    = "missing_module"
-	MissingFile      = "missing_file"
-	BadOutput        = "bad_output"    // it ended 0, and a declared output is missing, broken or not new
-	InputChanged     = "input_changed" // it did not start: a file that it reads has other bytes than were recorded
-	NotItsOwn        = "not_its_own"   // it was not started: a file at an output path is not its own
+	OOMGPU        = "oom_gpu"
+	OOMHost       = "oom_host"
+	OOMSched      = "oom_sched"
+	Walltime      = "walltime"
+	Preempted     = "preempted"
+	NodeFailure   = "node_failure"
+	GPULost       = "gpu_lost"
+	Transport     = "transport"
+	DiskFull      = "disk_full"
+	NoInodes      = "no_inodes"
+	MissingModule = "missing_module"
+	MissingFile   = "missing_file"
+	BadOutput     = "bad_output"    // it ended 0, and a declared output is missing, broken or not new
+	InputChanged  = "input_changed" // it did not start: a file that it reads has other bytes than were recorded
+	NotItsOwn     = "not_its_own"   // it was not started: a file at an output path is not its own
+	// Unverified is of a job that ended 0 and whose outputs passed the bound of
+	// their verification: a person decides. It is never launched again by itself.
+	Unverified       = "unverified"
 	NaN              = "nan"
 	NCCLHang         = "nccl_hang"
 	Forbidden        = "forbidden" // it printed what its watch block forbids
@@ -77,6 +80,9 @@ type Evidence struct {
 	// Outputs says what is wrong with the declared outputs of a job that
 	// exited 0; "" if they are as declared.
 	Outputs string
+	// Unverified says which outputs of such a job have no verdict, and why; ""
+	// if all have one.
+	Unverified string
 }
 
 // A Verdict is why an attempt failed. The zero Verdict means that it did not:
@@ -96,7 +102,7 @@ type Verdict struct {
 // documentation. NotItsOwn is none: a person decides over the file.
 func Known() []string {
 	return []string{OOMGPU, OOMHost, OOMSched, Walltime, Preempted, NodeFailure, GPULost, Transport, DiskFull,
-		NoInodes, MissingModule, MissingFile, BadOutput, InputChanged, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
+		NoInodes, MissingModule, MissingFile, BadOutput, Unverified, InputChanged, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
 }
 
 // Is reports whether class is covered by in, a name in retry.on or scale:

@@ -44,7 +44,8 @@ func Main(ctx context.Context, args []string) int {
 		unix.CloseOnExec(3)
 		told = os.NewFile(3, "ready")
 	}
-	err := queue.Serve(ctx, queue.Life{Spool: *dir, Idle: *idle, Revision: *revision, Told: told})
+	inherited := unix.Umask(0o077) // what the queue itself writes is its user's alone
+	err := queue.Serve(ctx, queue.Life{Spool: *dir, Idle: *idle, Revision: *revision, Told: told, Umask: &inherited})
 	if err != nil {
 		log.Printf("muster: queue: %v", err)
 		if told != nil {

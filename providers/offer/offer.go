@@ -267,6 +267,10 @@ const (
 	ByMuster = " by muster "
 )
 
+// CampaignHeld is the reason of a job that the queue of a host keeps because
+// its campaign is held.
+const CampaignHeld = "the campaign is held"
+
 // IsHeld reports whether a reason is Held, and a resume ends it.
 func IsHeld(reason string) bool {
 	rest, ok := strings.CutPrefix(reason, Held)
@@ -292,6 +296,9 @@ type Output struct {
 	// Present says that something is there, whether or not it passes; without a
 	// digest it is no regular file.
 	Present bool `json:",omitempty"`
+	// Unverified says that its verification was ended before it came to a
+	// verdict: nobody knows whether it is whole.
+	Unverified bool `json:",omitempty"`
 }
 
 // Exists reports whether anything is at the path of the output.

@@ -59,6 +59,7 @@ func recordedIn(r *pb.Recorded) providers.Recorded {
 func outputOut(o providers.Output) *pb.Output {
 	return &pb.Output{
 		Name: o.Name, Kind: o.Kind, Path: []byte(o.Path), MinCount: int64(o.MinCount), MinSize: o.MinSize, Shared: o.Shared,
+		VerifyTimeout: int64(o.VerifyTimeout), VerifyMaxSize: o.VerifyMaxSize,
 		Verify: each(o.Verify, func(v providers.VerifyCheck) *pb.VerifyCheck {
 			return &pb.VerifyCheck{Kind: v.Kind, Command: []byte(v.Command), File: []byte(v.File)}
 		}),
@@ -68,6 +69,7 @@ func outputOut(o providers.Output) *pb.Output {
 func outputIn(o *pb.Output) providers.Output {
 	return providers.Output{
 		Name: o.Name, Kind: o.Kind, Path: string(o.Path), MinCount: int(o.MinCount), MinSize: o.MinSize, Shared: o.Shared,
+		VerifyTimeout: time.Duration(o.VerifyTimeout), VerifyMaxSize: o.VerifyMaxSize,
 		Verify: each(o.Verify, func(v *pb.VerifyCheck) providers.VerifyCheck {
 			return providers.VerifyCheck{Kind: v.Kind, Command: string(v.Command), File: string(v.File)}
 		}),
@@ -75,11 +77,11 @@ func outputIn(o *pb.Output) providers.Output {
 }
 
 func metricOut(m providers.Metric) *pb.Metric {
-	return &pb.Metric{Name: m.Name, Output: m.Output, Json: m.JSON, Column: m.Column, Regex: m.Regex}
+	return &pb.Metric{Name: m.Name, Output: m.Output, Json: m.JSON, Column: m.Column, Regex: m.Regex, Required: m.Required}
 }
 
 func metricIn(m *pb.Metric) providers.Metric {
-	return providers.Metric{Name: m.Name, Output: m.Output, JSON: m.Json, Column: m.Column, Regex: m.Regex}
+	return providers.Metric{Name: m.Name, Output: m.Output, JSON: m.Json, Column: m.Column, Regex: m.Regex, Required: m.Required}
 }
 
 func watchOut(w providers.Watch) *pb.Watch {
@@ -151,7 +153,7 @@ func jobOut(j *providers.Job) *pb.Job {
 		After: j.After, Retry: retryOut(j.Retry),
 		Breaker: &pb.Breaker{SameError: int64(j.Breaker.SameError), Share: j.Breaker.Share, Jobs: int64(j.Breaker.Jobs)},
 		Cap:     int64(j.Cap), Rules: each(j.Rules, ruleOut), Grace: int64(j.Grace), Smoke: j.Smoke,
-		ResultHash: j.ResultHash, MoveAside: []byte(j.MoveAside), Guard: guardOut(j.Guard),
+		ResultHash: j.ResultHash, MoveAside: []byte(j.MoveAside), Guard: guardOut(j.Guard), Umask: umaskOut(j.Umask),
 	}
 }
 
@@ -166,8 +168,24 @@ func jobIn(j *pb.Job) providers.Job {
 		After: j.GetAfter(), Retry: retryIn(j.GetRetry()),
 		Breaker: providers.Breaker{SameError: int(j.GetBreaker().GetSameError()), Share: j.GetBreaker().GetShare(), Jobs: int(j.GetBreaker().GetJobs())},
 		Cap:     int(j.GetCap()), Rules: each(j.GetRules(), ruleIn), Grace: time.Duration(j.GetGrace()), Smoke: j.GetSmoke(),
-		ResultHash: j.GetResultHash(), MoveAside: string(j.GetMoveAside()), Guard: guardIn(j.GetGuard()),
+		ResultHash: j.GetResultHash(), MoveAside: string(j.GetMoveAside()), Guard: guardIn(j.GetGuard()), Umask: umaskIn(j),
 	}
+}
+
+func umaskOut(m *int) *uint32 {
+	if m == nil {
+		return nil
+	}
+	n := uint32(*m)
+	return &n
+}
+
+func umaskIn(j *pb.Job) *int {
+	if j.Umask == nil {
+		return nil
+	}
+	n := int(j.GetUmask() & 0o777)
+	return &n
 }
 
 // submissionOut puts the secrets beside the job, never into it.

@@ -55,14 +55,14 @@ func observationIn(o *pb.Observation) offer.Observation {
 func foundOut(o offer.Output) *pb.OutputFound {
 	return &pb.OutputFound{
 		Name: text(o.Name), Path: []byte(o.Path), Size: o.Size, Digest: o.Digest, Mtime: o.MTime, Inode: o.Inode,
-		Files: int64(o.Files), Verdict: text(o.Verdict), Ok: o.OK, Ctime: o.CTime, Present: o.Present,
+		Files: int64(o.Files), Verdict: text(o.Verdict), Ok: o.OK, Ctime: o.CTime, Present: o.Present, Unverified: o.Unverified,
 	}
 }
 
 func foundIn(o *pb.OutputFound) offer.Output {
 	return offer.Output{
 		Name: o.Name, Path: string(o.Path), Size: o.Size, Digest: o.Digest, MTime: o.Mtime, Inode: o.Inode,
-		Files: int(o.Files), Verdict: o.Verdict, OK: o.Ok, CTime: o.Ctime, Present: o.Present,
+		Files: int(o.Files), Verdict: o.Verdict, OK: o.Ok, CTime: o.Ctime, Present: o.Present, Unverified: o.Unverified,
 	}
 }
 

@@ -1,6 +1,7 @@
 package wrapper
 
 import (
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -58,6 +59,9 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	limits(env, shape)
 	if s.Claim != "" {
 		env.set("MUSTER_CLAIM", s.Claim)
+	}
+	if j.Umask != nil {
+		env.set("MUSTER_UMASK", fmt.Sprintf("%04o", *j.Umask))
 	}
 	if s.Plain {
 		env.set("MUSTER_PLAIN", "1")

@@ -29,6 +29,12 @@ if [ "$_muster_b $_muster_c" != "$$ $MUSTER_LAUNCH" ]; then
 fi
 unset _muster_a _muster_b _muster_c
 
+# The job runs under the umask of whoever submitted it.
+if [ -n "$MUSTER_UMASK" ]; then
+	umask "$MUSTER_UMASK"
+	unset MUSTER_UMASK
+fi
+
 # Signals meant for the job reach its whole group; the wrapper outlives them
 # to record the end.
 

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/planner/apply/standing"
 )
 
-// A pace is since when a phase has had work under way in this run.
-type pace struct{ began time.Time }
+// A pace is from when to when a phase has had work under way in this run.
+type pace struct{ began, ended time.Time }
 
 // paces are by phase.
 type paces map[string]pace
@@ -18,7 +18,15 @@ type paces map[string]pace
 func (m paces) see(p standing.Run) {
 	for _, ph := range p.Phases {
 		if m[ph.Phase].began.IsZero() && !idle(ph) {
-			m[ph.Phase] = pace{p.At}
+			m[ph.Phase] = pace{began: p.At}
+		}
+		switch c := m[ph.Phase]; {
+		case ph.Done < ph.Total || c.began.IsZero():
+			c.ended = time.Time{}
+			m[ph.Phase] = c
+		case c.ended.IsZero():
+			c.ended = p.At
+			m[ph.Phase] = c
 		}
 	}
 }
@@ -27,6 +35,9 @@ func (m paces) see(p standing.Run) {
 // when the phase is done, and else "".
 func (m pace) text(p standing.Phase, at standing.Run) string {
 	done, elapsed := p.Done-p.Before, at.At.Sub(m.began)
+	if !m.ended.IsZero() {
+		elapsed = m.ended.Sub(m.began)
+	}
 	open := p.Total - p.Done - p.Failed - p.Held - p.Blocked - p.Cancelled - p.Unknown - p.HeldThere
 	switch {
 	case m.began.IsZero() || done < 1:

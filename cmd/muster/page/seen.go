@@ -79,6 +79,9 @@ func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 	if o.Status == offer.Running && !o.Started.IsZero() {
 		v.Since = o.Started
 	}
+	if o.Reason == offer.CampaignHeld && len(st.Holds) == 0 { // it has not been told yet
+		o.Reason = "waits for `muster apply`"
+	}
 	if o.Reason != "" || o.Status != offer.Status(j.Status) {
 		v.Reason = o.Reason
 	}

@@ -69,6 +69,10 @@ type JobStatus struct {
 // not come by itself.
 const blocked = "blocked"
 
+// old is the status of a completed job that the begun plan runs again, until
+// it has.
+const old = "old"
+
 // unknown is the status of a job whose backend cannot be asked.
 const unknown = "unknown"
 
@@ -79,13 +83,14 @@ type statusMaker struct {
 	chosen chosen.Jobs
 	stuck  map[string]string // by address, what blocks it
 	now    time.Time
+	old    func(*state.Job) bool
 	report Status
 }
 
 // StatusOf is how the chosen jobs stand, with what the backends say where they
 // were asked.
 func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen, now time.Time) Status {
-	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: stuck.JobsAs(c, st, seen.as)}
+	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: stuck.JobsAs(c, st, seen.as), old: st.Old()}
 	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
 		Unreachable: seen.Unreachable}
 	for _, f := range seen.Findings {
@@ -119,7 +124,7 @@ func (m *statusMaker) phase(p *lang.Phase) {
 		if s.Mark != "" {
 			ps.Counts[string(s.Mark)]++
 		}
-		if s.Status != "pending" {
+		if s.Status != "pending" && s.Status != old {
 			m.list(s)
 		}
 	}
@@ -234,6 +239,9 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 		return JobStatus{Address: address, Status: "pending"}
 	}
 	s := JobStatus{Address: address, Name: j.Name, Status: string(j.Status), Class: j.Class, Reason: j.Reason, Since: j.Updated, Retry: j.Retry}
+	if m.old != nil && m.old(j) {
+		s.Status = old
+	}
 	last := j.Last()
 	if last == nil {
 		return s

@@ -13,7 +13,7 @@ import (
 )
 
 // Statuses is how statuses are listed.
-var Statuses = []string{"completed", "running", "verifying", "queued", "submitting", "waiting", "pending", "failed", "held", blocked, "cancelled", unknown}
+var Statuses = []string{"completed", "running", "verifying", "queued", "submitting", "waiting", "pending", old, "failed", "held", blocked, "cancelled", unknown}
 
 // shownJobs is how many jobs of one status are listed unless every one is
 // asked for.

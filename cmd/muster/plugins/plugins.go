@@ -18,6 +18,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
+	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
@@ -153,6 +154,7 @@ func (p Set) keep(digest string, s offer.Schema) {
 // Main runs the parts of muster that are processes of their own:
 // providers and the queue of this machine.
 func Main(args []string) (int, bool) {
+	verifier.Enable()
 	if len(args) < 2 || args[0] != "provider" {
 		return 0, false
 	}
@@ -163,6 +165,8 @@ func Main(args []string) (int, bool) {
 		return serve(args[2:]), true
 	case "node":
 		return node.Main(args[2:]), true
+	case "verify":
+		return verifier.Main(), true
 	}
 	return 0, false
 }

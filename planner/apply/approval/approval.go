@@ -79,6 +79,29 @@ func Holds(st *state.State, plan string, k planner.Kind) bool {
 	return k.Flies() && of(st, plan) != nil
 }
 
+// Reruns are the completed jobs that a plan runs again, as an approval keeps
+// them.
+func Reruns(p *planner.Plan, st *state.State) (out []string) {
+	for _, pp := range p.Phases {
+		var some []string
+		completed := 0
+		for i, k := range pp.Kind {
+			address := pp.Phase.Address(i)
+			if j := st.Jobs[address]; j == nil || j.Status != state.Completed {
+				continue
+			}
+			if completed++; k == planner.Rerun {
+				some = append(some, address)
+			}
+		}
+		if len(some) > 1 && len(some) == completed {
+			some = []string{"phase." + pp.Phase.Name}
+		}
+		out = append(out, some...)
+	}
+	return out
+}
+
 func of(st *state.State, plan string) *state.Approval {
 	for i := range st.Approvals {
 		if st.Approvals[i].Plan == plan {

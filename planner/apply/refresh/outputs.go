@@ -2,14 +2,17 @@ package refresh
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -215,6 +218,15 @@ func request(at [2]string, rs []recorded, open bool) providers.VerifyRequest {
 
 // report keeps what is broken, and what holds other bytes than recorded.
 func (o *observer) report(r recorded, got offer.Output) {
+	if got.Unverified { // nobody knows: it stays as recorded
+		got = named(r, got)
+		o.mu.Lock()
+		o.out.Observed.Findings = append(o.out.Observed.Findings, observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
+			Summary: "An output could not be verified", Address: r.address,
+			Detail: fmt.Sprintf("Output %s (%s): %s. It is taken to be as recorded. Raise verify_timeout or verify_max_size in its block.", got.Name, got.Path, got.Verdict)}})
+		o.mu.Unlock()
+		return
+	}
 	if got.OK && (got.Digest == "" || got.Digest == r.out.Digest || r.out.Digest == "") {
 		if got.Digest != "" && got.Digest == r.out.Digest && (!alike(r.out, got) || r.out.CTime != got.CTime) {
 			o.mu.Lock()

@@ -42,7 +42,7 @@ func Decide(c Case, catalogue []lang.Failure) (Action, retry.Reason) {
 	if c.Smoke {
 		return Fail, ""
 	}
-	if c.Class == failure.NotItsOwn {
+	if c.Class == failure.NotItsOwn || c.Class == failure.Unverified {
 		return Hold, "" // a person decides over the file
 	}
 	rule := ruleFor(c.Class, catalogue)

@@ -79,6 +79,7 @@ func Output(d *lang.Output, name, path string) providers.Output {
 		return o
 	}
 	o.Kind, o.MinCount, o.MinSize, o.Shared = string(d.Kind), d.MinCount, d.MinSize, d.Shared
+	o.VerifyTimeout, o.VerifyMaxSize = d.VerifyTimeout, d.VerifyMaxSize
 	if d.Kind == lang.Glob && d.MinCount == 0 {
 		o.MinCount = providers.NoneNeeded
 	}

@@ -29,7 +29,7 @@ func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret fun
 		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: p.Len()}}
 	s.Retry = p.Retry.Policy
 	for _, m := range p.Metrics {
-		s.Metrics = append(s.Metrics, providers.Metric{Name: m.Name, Output: m.Output, JSON: m.JSON, Column: m.Column, Regex: m.Regex})
+		s.Metrics = append(s.Metrics, providers.Metric{Name: m.Name, Output: m.Output, JSON: m.JSON, Column: m.Column, Regex: m.Regex, Required: m.Required})
 	}
 	for _, sec := range p.Secrets {
 		v, err := secret(sec)

@@ -51,13 +51,13 @@ func TestInputs(t *testing.T) {
 		}, ""},
 		"overwritten": {func(t *testing.T, _, file string) { put(t, file, "two\n") }, "sha256:27dd8ed44a83"},
 		"emptied":     {func(t *testing.T, _, file string) { put(t, file, "") }, "sha256:e3b0c44298fc"},
-		"a folder":    {func(t *testing.T, _, file string) { os.Remove(file); os.Mkdir(file, 0o777) }, "it is a folder; declare it with dir"},
+		"a folder":    {func(t *testing.T, _, file string) { os.Remove(file); os.Mkdir(file, 0o777) }, "a folder is there, not a file; declare it with dir"},
 		"a link to another": {func(t *testing.T, dir, file string) {
 			put(t, dir+"/b", "two\n")
 			os.Remove(file)
 			os.Symlink("b", file)
 		}, "sha256:27dd8ed44a83"},
-		"a link into nothing": {func(t *testing.T, dir, file string) { os.Remove(file); os.Symlink("c", file) }, "missing: there is no such file"},
+		"a link into nothing": {func(t *testing.T, dir, file string) { os.Remove(file); os.Symlink("c", file) }, "a link is there whose target is missing: c"},
 		"another with the same size and time": {func(t *testing.T, dir, file string) {
 			info, err := os.Stat(file)
 			if err != nil {

@@ -2,49 +2,24 @@ package attempt
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// Outputs opens the declared outputs of a job and reads its metrics into obs;
-// wrong says what is wrong with them, "" if nothing is.
-func Outputs(ctx context.Context, j *providers.Job, marks verify.Baseline, obs *offer.Observation) (wrong string) {
-	var list []string
-	for _, o := range j.Outputs {
-		var found offer.Output
-		if fresh, why := marks.Fresh(j.Workdir, o); !fresh {
-			found = verify.Stat(j.Workdir, o)
-			found.OK, found.Verdict = false, why
-		} else {
-			found = verify.Check(ctx, j.Workdir, o)
-		}
-		if !found.OK {
-			list = append(list, fmt.Sprintf("output %s: %s", o.Name, found.Verdict))
-		}
-		obs.Outputs = append(obs.Outputs, found)
-	}
-	if len(j.Metrics) > 0 && len(list) == 0 {
-		metrics(j, obs)
-	}
-	return strings.Join(list, "; ")
+// Verify opens the declared outputs of a job, within their bounds, and reads
+// its metrics. It ends with ctx.
+func Verify(ctx context.Context, j *providers.Job, shape offer.Shape, marks verify.Baseline) verify.Result {
+	return verifier.Run(ctx, Task(j, shape, marks), verifier.Share{CPUs: shape.CPUs, Umask: j.Umask})
 }
 
-// metrics reads values from outputs that passed.
-func metrics(j *providers.Job, obs *offer.Observation) {
-	obs.Metrics = make(map[string]offer.Metric, len(j.Metrics))
-	for _, m := range j.Metrics {
-		for i, o := range j.Outputs {
-			if o.Name == m.Output {
-				obs.Metrics[m.Name] = verify.ReadMetric(m, obs.Outputs[i], InWorkdir(j.Workdir, o.Path))
-			}
-		}
-	}
+// Task is the verification of what a job left behind, launched with a shape.
+func Task(j *providers.Job, shape offer.Shape, marks verify.Baseline) verify.Task {
+	return verify.Task{Workdir: j.Workdir, Outputs: j.Outputs, Metrics: j.Metrics, Walltime: shape.Walltime, Judged: true, Marks: marks}
 }
 
 // CheckpointMark tells one state of a job's checkpoint from another; 0 = the

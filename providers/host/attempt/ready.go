@@ -52,16 +52,42 @@ func MakeFolders(j *providers.Job) error {
 		if o.Kind != "glob" {
 			dir = filepath.Dir(dir)
 		}
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		if err := MakeFolder(j, dir); err != nil {
 			return fmt.Errorf("folder of output %s: %w", o.Name, err)
 		}
 	}
 	if j.Checkpoint.Path != "" {
-		if err := os.MkdirAll(filepath.Dir(InWorkdir(j.Workdir, j.Checkpoint.Path)), 0o777); err != nil {
+		if err := MakeFolder(j, filepath.Dir(InWorkdir(j.Workdir, j.Checkpoint.Path))); err != nil {
 			return fmt.Errorf("folder of the checkpoint: %w", err)
 		}
 	}
 	return nil
+}
+
+// MakeFolder makes a folder of a job, and those above it that are not there,
+// as the job itself would under its umask.
+func MakeFolder(j *providers.Job, dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return &os.PathError{Op: "mkdir", Path: dir, Err: unix.ENOTDIR}
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if up := filepath.Dir(dir); up != dir {
+		if err := MakeFolder(j, up); err != nil {
+			return err
+		}
+	}
+	switch err := os.Mkdir(dir, 0o777); {
+	case errors.Is(err, os.ErrExist): // another job's start was quicker
+		return nil
+	case err != nil || j.Umask == nil:
+		return err
+	}
+	return os.Chmod(dir, 0o777&^os.FileMode(*j.Umask))
 }
 
 // WriteLists writes the list files of inputs that are lists, by input.
@@ -76,14 +102,14 @@ func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
 			path = filepath.Join(string(f), "list."+in.Name)
 		}
 		path = InWorkdir(j.Workdir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		if err := MakeFolder(j, filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("list of input %s: %w", in.Name, err)
 		}
 		text := strings.Join(in.Paths, "\n")
 		if text != "" {
 			text += "\n"
 		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return nil, fmt.Errorf("list of input %s: %w", in.Name, err)
 		}
 		if lists == nil {

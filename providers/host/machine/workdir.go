@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
@@ -28,16 +29,16 @@ func (f Files) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.O
 			return nil, err
 		}
 	}
+	if r.Open {
+		out := verifier.Run(ctx, verify.Task{Workdir: workdir, Outputs: r.Outputs}, verifier.Share{}).Outputs
+		return out, ctx.Err()
+	}
 	out := make([]offer.Output, len(r.Outputs))
 	for i, o := range r.Outputs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r.Open {
-			out[i] = verify.Check(ctx, workdir, o)
-		} else {
-			out[i] = verify.Stat(workdir, o)
-		}
+		out[i] = verify.Stat(workdir, o)
 	}
 	return out, nil
 }

@@ -165,14 +165,12 @@ func (q *queue) adoptOne(j *job) {
 	}()
 }
 
-// lost hands a job to the checkers whose process is gone without a word from
-// the kernel. host says what happened to the machine, "" if nothing is known of
-// that.
+// lost has a job examined whose process is gone without a word from the kernel.
+// host says what happened to the machine, "" if nothing is known of that.
 func (q *queue) lost(j *job, host string) {
 	c := q.newCheck(j)
 	c.Rebooted, c.Host = j.Launch.Boot != boot.ID(), host
 	q.left(c)
-	q.checks <- c
 }
 
 // afterReboot closes a job that was running when the machine went down. If

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/muster-run/muster/providers/host/process"
@@ -13,45 +14,54 @@ import (
 // A check is an attempt whose process is gone, on its way to a verdict.
 type check struct {
 	aftermath.Attempt
-	job      *job
-	gpuMax   int64 // bytes that it had in use on one of its devices; -1 = unknown
-	done     bool  // it has been examined
-	booked   bool  // its core is still its own
-	lingered bool  // its group has been looked after
+	job    *job
+	gpuMax int64 // bytes that it had in use on one of its devices; -1 = unknown
+	done   bool  // it has been examined
+	booked bool  // its core is still its own
+	// ctx is of its verification; a cancel of the job ends it.
+	ctx  context.Context
+	stop context.CancelFunc
 }
 
 func (q *queue) newCheck(j *job) *check {
-	return &check{job: j, gpuMax: -1, Attempt: aftermath.Attempt{Spec: &j.spec, N: j.attempt(), Launch: *j.Launch, Folder: wrapper.Folder(q.folder(j)),
+	return &check{job: j, gpuMax: -1, Attempt: aftermath.Attempt{Spec: &j.spec, N: j.attempt(), Launch: *j.Launch, Shape: j.shape(), Folder: wrapper.Folder(q.folder(j)),
 		Proc: process.ID{PID: j.pid()}, Marks: q.bases.get(baseKey(j)), Expired: j.expired, Cancelled: j.cancels,
 		OOMKill: j.oomKill, OOMKills: q.killed, Before: j.before, GPUs: q.gpus.Reader, Obs: q.observe(j)}}
 }
 
 // checkOf is the check of a start; it needs nothing of the job's own.
 func (q *queue) checkOf(s *start) *check {
-	return &check{job: s.job, gpuMax: -1, Attempt: aftermath.Attempt{Spec: s.spec, N: s.attempt, Launch: s.launch, Folder: s.folder, Peak: &s.peak,
+	return &check{job: s.job, gpuMax: -1, Attempt: aftermath.Attempt{Spec: s.spec, N: s.attempt, Launch: s.launch, Shape: s.shape, Folder: s.folder, Peak: &s.peak,
 		OOMKill: s.oomKill, OOMKills: q.killed, Before: s.job.before, GPUs: q.gpus.Reader, Obs: s.obs}}
 }
 
-func (q *queue) checker(ctx context.Context) {
-	for {
-		select {
-		case c := <-q.checks:
-			if !c.lingered && !c.Rebooted && !c.Group().Quiet() {
-				go q.settleGroup(ctx, c)
-				continue
-			}
-			c.Examine(ctx)
-			q.post(ctx, func() { q.checked(c) })
-		case <-ctx.Done():
-			return
-		}
+// maxChecks is how many attempts of a campaign are examined at a time. One
+// whose outputs take long keeps none of another campaign's waiting.
+var maxChecks = 2 * max(2, runtime.GOMAXPROCS(0))
+
+// examine finds out how an attempt ended.
+func (q *queue) examine(ctx context.Context, c *check) {
+	if !c.Rebooted && !c.Group().Quiet() {
+		q.settleGroup(ctx, c)
+	}
+	defer context.AfterFunc(ctx, c.stop)()
+	select {
+	case c.job.place.checks <- struct{}{}:
+		defer func() { <-c.job.place.checks }()
+	case <-c.ctx.Done(): // it is cancelled: there is nothing to look at
+	}
+	c.Examine(c.ctx)
+	if ctx.Err() == nil { // else the next queue verifies it
+		q.post(ctx, func() { q.checked(c) })
 	}
 }
 
 // checked takes a verdict in.
 func (q *queue) checked(c *check) {
 	q.busy--
+	c.job.place.checking--
 	j := c.job
+	j.check = nil
 	switch {
 	case c.Holder.PID != 0:
 		q.rebook(c)

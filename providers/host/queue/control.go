@@ -94,7 +94,7 @@ func (q *queue) cancelOne(token string, grace time.Duration) string {
 		return "not found"
 	}
 	switch j.Status {
-	case offer.Completed, offer.Failed, offer.Cancelled, offer.Verifying:
+	case offer.Completed, offer.Failed, offer.Cancelled:
 		return "ended already"
 	case offer.Queued, offer.Waiting:
 		stopAll(j)
@@ -114,7 +114,11 @@ func (q *queue) cancelOne(token string, grace time.Duration) string {
 		if grace <= 0 {
 			grace = j.spec.Grace
 		}
-		q.terminate(j, grace)
+		if j.check != nil { // it verifies
+			j.check.stop()
+		} else {
+			q.terminate(j, grace)
+		}
 	}
 	return "cancelled"
 }

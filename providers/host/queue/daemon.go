@@ -25,6 +25,7 @@ type Life struct {
 	Idle     time.Duration // it ends after this time with nothing to do
 	Revision int           // what it takes itself for when a newer one asks
 	Told     *os.File      // hears when it listens; nil: nobody
+	Umask    *int          // of jobs that name none, as older musters submit them
 }
 
 // Serve is the life of a queue. Started where one runs already, it ends
@@ -53,6 +54,7 @@ func Serve(ctx context.Context, l Life) error {
 	if err != nil {
 		return err
 	}
+	q.umask = l.Umask
 	if q.cgroups, err = cgroup.Own(); err == nil {
 		q.clearGroups()
 	}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"os"
 	"strings"
 	"syscall"
@@ -53,14 +54,12 @@ func (q *queue) childGone(s *start, c *check) {
 	q.left(c)
 	if c.done {
 		q.checked(c)
-	} else {
-		q.checks <- c
 	}
 }
 
-// left hands a job whose process is gone to the checkers. One that says it
-// did well gives its core to the next; after any other the breaker has a word
-// first. GPUs stay the job's own until its outputs are checked.
+// left has a job examined whose process is gone, unless it is already. One
+// that says it did well gives its core to the next; after any other the breaker
+// has a word first. GPUs stay the job's own until its outputs are checked.
 func (q *queue) left(c *check) {
 	j := c.job
 	delete(q.live, j)
@@ -71,9 +70,13 @@ func (q *queue) left(c *check) {
 	}
 	j.Status = offer.Verifying
 	q.busy++
+	j.place.checking++
 	if c.done {
 		return
 	}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	j.check = c
+	q.toCheck = append(q.toCheck, c)
 	restart := j.Restart
 	j.timers = append(j.timers, time.AfterFunc(verifyNotice, func() {
 		q.ops <- func() {

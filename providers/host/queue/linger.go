@@ -18,8 +18,7 @@ const (
 	lingerGrace = sweep.Grace            // then between TERM and KILL
 )
 
-// settleGroup waits until nothing of a job's session is left, helping along,
-// and gives the job back to the checkers.
+// settleGroup waits until nothing of a job's session is left, helping along.
 func (q *queue) settleGroup(ctx context.Context, c *check) {
 	rec, err := wrapper.ReadRecord(c.Folder.Record())
 	hard := err == nil && rec.Exit == nil // its wrapper was killed: nobody records the rest
@@ -35,11 +34,6 @@ func (q *queue) settleGroup(ctx context.Context, c *check) {
 		for !c.Group().Gone(ctx, settleWait) && ctx.Err() == nil {
 			c.Group().Signal(unix.SIGKILL)
 		}
-	}
-	c.lingered = true
-	select {
-	case q.checks <- c:
-	case <-ctx.Done():
 	}
 }
 

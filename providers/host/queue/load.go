@@ -33,7 +33,7 @@ func load(dir string, reader gpu.Reader) (*queue, error) {
 	}
 	host, _ := os.Hostname()
 	q := &queue{spool: dir, script: script, host: host, ops: make(chan func(), 256), tell: newBell(),
-		checks: make(chan *check, 4096), trash: make(chan []trash, 16),
+		trash:  make(chan []trash, 16),
 		places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]providers.Fence{},
 		environs: map[string][]providers.EnvVar{}, live: map[*job]bool{},
 		touched: boot.Uptime(), starved: starvation, killed: machine.OOMKills}
@@ -100,7 +100,7 @@ func (q *queue) foldPlace(e placeEntry) error {
 	if e.N != len(q.byN) {
 		return fmt.Errorf("place %d after %d", e.N, len(q.byN))
 	}
-	pl := &place{Place: e.Place, digest: digest(e.Place), n: e.N, phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
+	pl := &place{Place: e.Place, digest: digest(e.Place), n: e.N, checks: make(chan struct{}, maxChecks), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
 	q.byN = append(q.byN, pl)
 	q.places[key(e.Place)] = pl
 	return nil

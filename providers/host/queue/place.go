@@ -21,6 +21,8 @@ type place struct {
 	digest   uint64
 	lanes    []*lane
 	running  int
+	checking int            // attempts that are examined, or wait for that
+	checks   chan struct{}  // holds one for each that is examined now
 	phases   map[string]int // running jobs by phase
 	rules    rules
 	breakers map[string]*breaker.Count
@@ -51,7 +53,7 @@ func (q *queue) at(p machine.Place) *place {
 	d := digest(p)
 	pl := q.places[key(p)]
 	if pl == nil {
-		pl = &place{n: len(q.byN), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
+		pl = &place{n: len(q.byN), checks: make(chan struct{}, maxChecks), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
 		q.places[key(p)] = pl
 		q.byN = append(q.byN, pl)
 	} else if pl.digest == d {

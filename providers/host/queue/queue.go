@@ -42,8 +42,8 @@ type queue struct {
 	script  string // the installed wrapper
 	journal *journal.Log[entry]
 	ops     chan func()
-	checks  chan *check // to the checkers
-	tell    *bell       // rung when durable events are there
+	toCheck []*check // to be examined from the end of the turn on
+	tell    *bell    // rung when durable events are there
 
 	places map[string]*place
 	byN    []*place
@@ -83,6 +83,7 @@ type queue struct {
 	shelf    wrapper.Shelf
 	thorough bool // a little litter is cleared away, too
 	logs     spool.Logs
+	umask    *int // of jobs that name none
 }
 
 type used struct {
@@ -112,6 +113,7 @@ type job struct {
 	locks   []*os.File
 	ended   chan struct{} // closed when it has ended for good
 	cancels bool          // a cancel is under way
+	check   *check        // set while its attempt is examined
 	expired bool          // its walltime was over
 	timers  []*time.Timer
 	tries   int           // starts that did not come to a claim

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"runtime"
 	"sync"
 	"time"
 
@@ -20,9 +19,6 @@ const stuckRetry = time.Second
 func (q *queue) run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup
-	for range max(2, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() { q.checker(ctx) })
-	}
 	workers.Go(func() { q.janitor(ctx) })
 	defer workers.Wait()
 	defer stop()
@@ -75,6 +71,10 @@ func (q *queue) turnOver(ctx context.Context) {
 		go q.runStart(ctx, s)
 	}
 	q.due = q.due[:0]
+	for _, c := range q.toCheck {
+		go q.examine(ctx, c)
+	}
+	q.toCheck = q.toCheck[:0]
 	if q.seq > q.durable && !q.syncing && q.stuck == nil {
 		q.syncing = true
 		go q.commit(ctx, q.synced, q.gap)

@@ -29,7 +29,7 @@ func (q *queue) runStart(ctx context.Context, s *start) {
 	if !s.await(c) {
 		return // not for us to say any more; the next queue will
 	}
-	if c.Status == 0 && !s.signalled() && c.Light() && c.Group().Quiet() {
+	if c.Status == 0 && !s.signalled() && c.Group().Quiet() && c.Light(ctx) {
 		c.Examine(ctx)
 		c.done = true
 	}

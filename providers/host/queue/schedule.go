@@ -20,14 +20,15 @@ import (
 // ones before nothing else of its kind is started.
 const starvation = 30 * time.Second
 
-// maxBusy bounds the starts and checks under way: work that ended faster than
-// its outputs can be checked waits for its turn.
-const maxBusy = 512
+// maxChecking bounds the checks of a campaign that are under way or wait: it
+// starts nothing more while its jobs end faster than their outputs can be
+// checked.
+const maxChecking = 512
 
 // schedule picks what starts now: one job of each campaign in turn, until
 // nothing more fits.
 func (q *queue) schedule() []*start {
-	if q.yielded || q.stuck != nil || q.full != nil || len(q.byN) == 0 || q.busy > maxBusy {
+	if q.yielded || q.stuck != nil || q.full != nil || len(q.byN) == 0 {
 		return nil
 	}
 	var due []*start
@@ -71,8 +72,10 @@ func (q *queue) startOne(p *place) *start {
 // mayStart says what of policy keeps a lane from starting, "" if nothing.
 func (q *queue) mayStart(p *place, l *lane) string {
 	switch b := p.breakers[l.phase]; {
+	case p.checking > maxChecking:
+		return fmt.Sprintf("the outputs of %d jobs of the campaign are to be verified first", p.checking)
 	case p.rules.Hold:
-		return "the campaign is held"
+		return offer.CampaignHeld
 	case b != nil && b.Open:
 		return "the breaker of phase " + l.phase + " is open"
 	case p.rules.Cap != nil && p.running >= *p.rules.Cap:

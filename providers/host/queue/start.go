@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 
@@ -51,6 +52,9 @@ type start struct {
 }
 
 func (q *queue) newStart(j *job) *start {
+	if j.spec.Umask == nil {
+		j.spec.Umask = q.umask
+	}
 	s := &start{child: child{pidfd: -1}, job: j, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
 		folder: wrapper.Folder(q.folder(j)), environ: q.environs[j.environ], locks: j.locks, base: baseKey(j), script: q.script}
 	s.obs = q.observe(j)
@@ -125,6 +129,9 @@ func (q *queue) launch(s *start) error {
 // its GPUs.
 func (q *queue) exec(s *start, lists map[string]string) error {
 	j := s.spec
+	if err := attempt.MakeFolder(j, filepath.Dir(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
 	out, err := q.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))
 	if err != nil {
 		return fmt.Errorf("log: %w", err)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/providers"
@@ -72,6 +73,7 @@ func newJob(raw json.RawMessage) (*job, error) {
 	if err := json.Unmarshal(raw, &j.spec); err != nil {
 		return nil, err
 	}
+	same := identity(j.spec, raw)
 	switch s := &j.spec; {
 	case !safeToken(s.Token):
 		return nil, errors.New("its token is not 8 to 128 letters, digits, - and _")
@@ -91,9 +93,27 @@ func newJob(raw json.RawMessage) (*job, error) {
 		}
 	}
 	j.spec.Shape.CPUs = max(j.spec.Shape.CPUs, 1)
-	sum := sha256.Sum256(bytes.TrimSpace(raw))
+	sum := sha256.Sum256(same)
 	j.hash = hex.EncodeToString(sum[:8])
 	return j, nil
+}
+
+// identity is what makes two submissions of a token the same. The umask does
+// not, as the second may come from another shell, nor does how outputs are
+// verified.
+func identity(spec providers.Job, raw json.RawMessage) []byte {
+	spec.Umask, spec.Outputs, spec.Metrics = nil, slices.Clone(spec.Outputs), slices.Clone(spec.Metrics)
+	for i := range spec.Outputs {
+		spec.Outputs[i].VerifyTimeout, spec.Outputs[i].VerifyMaxSize = 0, 0
+	}
+	for i := range spec.Metrics {
+		spec.Metrics[i].Required = false
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return bytes.TrimSpace(raw)
+	}
+	return text
 }
 
 // safeToken keeps tokens usable as file names and words.

@@ -2511,6 +2511,8 @@ type Output struct {
 	MinSize       int64                  `protobuf:"varint,5,opt,name=min_size,json=minSize,proto3" json:"min_size,omitempty"`
 	Verify        []*VerifyCheck         `protobuf:"bytes,6,rep,name=verify,proto3" json:"verify,omitempty"`
 	Shared        bool                   `protobuf:"varint,7,opt,name=shared,proto3" json:"shared,omitempty"`
+	VerifyTimeout int64                  `protobuf:"varint,75,opt,name=verify_timeout,json=verifyTimeout,proto3" json:"verify_timeout,omitempty"`   // ns; 0: by the job's walltime
+	VerifyMaxSize int64                  `protobuf:"varint,76,opt,name=verify_max_size,json=verifyMaxSize,proto3" json:"verify_max_size,omitempty"` // bytes read and unpacked; 0: by the timeout
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2594,6 +2596,20 @@ func (x *Output) GetShared() bool {
 	return false
 }
 
+func (x *Output) GetVerifyTimeout() int64 {
+	if x != nil {
+		return x.VerifyTimeout
+	}
+	return 0
+}
+
+func (x *Output) GetVerifyMaxSize() int64 {
+	if x != nil {
+		return x.VerifyMaxSize
+	}
+	return 0
+}
+
 type Metric struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2601,6 +2617,7 @@ type Metric struct {
 	Json          string                 `protobuf:"bytes,3,opt,name=json,proto3" json:"json,omitempty"`
 	Column        string                 `protobuf:"bytes,4,opt,name=column,proto3" json:"column,omitempty"`
 	Regex         string                 `protobuf:"bytes,5,opt,name=regex,proto3" json:"regex,omitempty"`
+	Required      bool                   `protobuf:"varint,75,opt,name=required,proto3" json:"required,omitempty"` // a job without it is bad_output
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2668,6 +2685,13 @@ func (x *Metric) GetRegex() string {
 		return x.Regex
 	}
 	return ""
+}
+
+func (x *Metric) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
 }
 
 type Require struct {
@@ -3179,6 +3203,7 @@ type Job struct {
 	ResultHash    string                 `protobuf:"bytes,28,opt,name=result_hash,json=resultHash,proto3" json:"result_hash,omitempty"`
 	MoveAside     []byte                 `protobuf:"bytes,29,opt,name=move_aside,json=moveAside,proto3" json:"move_aside,omitempty"`
 	Watch         *Watch                 `protobuf:"bytes,90,opt,name=watch,proto3" json:"watch,omitempty"`
+	Umask         *uint32                `protobuf:"varint,75,opt,name=umask,proto3,oneof" json:"umask,omitempty"` // absent: that of the process that starts the job
 	Guard         *Guard                 `protobuf:"bytes,40,opt,name=guard,proto3" json:"guard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3422,6 +3447,13 @@ func (x *Job) GetWatch() *Watch {
 		return x.Watch
 	}
 	return nil
+}
+
+func (x *Job) GetUmask() uint32 {
+	if x != nil && x.Umask != nil {
+		return *x.Umask
+	}
+	return 0
 }
 
 func (x *Job) GetGuard() *Guard {
@@ -3869,6 +3901,7 @@ type OutputFound struct {
 	Ok            bool                   `protobuf:"varint,9,opt,name=ok,proto3" json:"ok,omitempty"`
 	Ctime         int64                  `protobuf:"varint,45,opt,name=ctime,proto3" json:"ctime,omitempty"` // 0: unknown
 	Present       bool                   `protobuf:"varint,46,opt,name=present,proto3" json:"present,omitempty"`
+	Unverified    bool                   `protobuf:"varint,75,opt,name=unverified,proto3" json:"unverified,omitempty"` // its verification was ended before it came to a verdict
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3976,6 +4009,13 @@ func (x *OutputFound) GetCtime() int64 {
 func (x *OutputFound) GetPresent() bool {
 	if x != nil {
 		return x.Present
+	}
+	return false
+}
+
+func (x *OutputFound) GetUnverified() bool {
+	if x != nil {
+		return x.Unverified
 	}
 	return false
 }
@@ -6215,7 +6255,7 @@ const file_provider_proto_rawDesc = "" +
 	"\vVerifyCheck\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\acommand\x18\x02 \x01(\fR\acommand\x12\x12\n" +
-	"\x04file\x18\x03 \x01(\fR\x04file\"\xcd\x01\n" +
+	"\x04file\x18\x03 \x01(\fR\x04file\"\x9c\x02\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
@@ -6223,13 +6263,16 @@ const file_provider_proto_rawDesc = "" +
 	"\tmin_count\x18\x04 \x01(\x03R\bminCount\x12\x19\n" +
 	"\bmin_size\x18\x05 \x01(\x03R\aminSize\x127\n" +
 	"\x06verify\x18\x06 \x03(\v2\x1f.muster.provider.v1.VerifyCheckR\x06verify\x12\x16\n" +
-	"\x06shared\x18\a \x01(\bR\x06shared\"v\n" +
+	"\x06shared\x18\a \x01(\bR\x06shared\x12%\n" +
+	"\x0everify_timeout\x18K \x01(\x03R\rverifyTimeout\x12&\n" +
+	"\x0fverify_max_size\x18L \x01(\x03R\rverifyMaxSize\"\x92\x01\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\tR\x06output\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\tR\x04json\x12\x16\n" +
 	"\x06column\x18\x04 \x01(\tR\x06column\x12\x14\n" +
-	"\x05regex\x18\x05 \x01(\tR\x05regex\"R\n" +
+	"\x05regex\x18\x05 \x01(\tR\x05regex\x12\x1a\n" +
+	"\brequired\x18K \x01(\bR\brequired\"R\n" +
 	"\aRequire\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x19\n" +
 	"\bmin_size\x18\x02 \x01(\x03R\aminSize\x12\x18\n" +
@@ -6270,7 +6313,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05Watch\x12\x16\n" +
 	"\x06forbid\x18\x01 \x03(\tR\x06forbid\x12#\n" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\bR\x03end\"\xac\b\n" +
+	"\x03end\x18\x03 \x01(\bR\x03end\"\xd1\b\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -6306,8 +6349,10 @@ const file_provider_proto_rawDesc = "" +
 	"resultHash\x12\x1d\n" +
 	"\n" +
 	"move_aside\x18\x1d \x01(\fR\tmoveAside\x12/\n" +
-	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\x12/\n" +
-	"\x05guard\x18( \x01(\v2\x19.muster.provider.v1.GuardR\x05guard\"\xde\x01\n" +
+	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\x12\x19\n" +
+	"\x05umask\x18K \x01(\rH\x00R\x05umask\x88\x01\x01\x12/\n" +
+	"\x05guard\x18( \x01(\v2\x19.muster.provider.v1.GuardR\x05guardB\b\n" +
+	"\x06_umask\"\xde\x01\n" +
 	"\x05Guard\x121\n" +
 	"\x03own\x18\x01 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\x03own\x129\n" +
 	"\areplace\x18\x02 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\areplace\x12\x14\n" +
@@ -6336,7 +6381,7 @@ const file_provider_proto_rawDesc = "" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
 	"\x06tokens\x18\x02 \x03(\tR\x06tokens\"P\n" +
 	"\tFindReply\x12C\n" +
-	"\fobservations\x18\x01 \x03(\v2\x1f.muster.provider.v1.ObservationR\fobservations\"\xfd\x01\n" +
+	"\fobservations\x18\x01 \x03(\v2\x1f.muster.provider.v1.ObservationR\fobservations\"\x9d\x02\n" +
 	"\vOutputFound\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\fR\x04path\x12\x12\n" +
@@ -6348,7 +6393,10 @@ const file_provider_proto_rawDesc = "" +
 	"\averdict\x18\b \x01(\tR\averdict\x12\x0e\n" +
 	"\x02ok\x18\t \x01(\bR\x02ok\x12\x14\n" +
 	"\x05ctime\x18- \x01(\x03R\x05ctime\x12\x18\n" +
-	"\apresent\x18. \x01(\bR\apresent\"7\n" +
+	"\apresent\x18. \x01(\bR\apresent\x12\x1e\n" +
+	"\n" +
+	"unverified\x18K \x01(\bR\n" +
+	"unverified\"7\n" +
 	"\vMetricFound\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\"\xba\x01\n" +
@@ -6746,6 +6794,7 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
+	file_provider_proto_msgTypes[38].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[48].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[49].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[56].OneofWrappers = []any{}

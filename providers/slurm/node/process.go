@@ -33,10 +33,10 @@ func (s *start) launch(argv, env []string) (*process, error) {
 	files = append(files, null.Fd())
 	for _, stderr := range []bool{false, true} {
 		path := attempt.LogPath(j.Workdir, j.Token, s.number(), stderr)
-		if err := os.MkdirAll(path[:strings.LastIndexByte(path, '/')], 0o777); err != nil {
+		if err := attempt.MakeFolder(j, path[:strings.LastIndexByte(path, '/')]); err != nil {
 			return nil, fmt.Errorf("log: %w", err)
 		}
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("log: %w", err)
 		}

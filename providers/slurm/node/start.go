@@ -42,6 +42,7 @@ type start struct {
 	usage   *syscall.Rusage
 	peak    proc.Peak
 	gpus    *gpuWatch // nil: nobody looks
+	signals <-chan os.Signal
 
 	stalled string // why its watch block ended it; "" if it did not
 	stalls  int    // notes that it has stalled or goes on
@@ -97,6 +98,7 @@ func (s *start) run() (int, error) {
 	s.awaitDelay() // a start beside this one knows of it by then
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
+	s.signals = signals
 	cmd, err := s.exec()
 	if err != nil {
 		return s.finish(s.notStarted(err))
@@ -313,14 +315,18 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 	}
 	good := exit != nil && *exit == 0 && !cancelled && ev.Forbidden == ""
 	if good {
-		ev.Outputs = attempt.Outputs(context.Background(), j, s.marks, &e.Seen)
+		r := s.verify()
+		e.Seen.Outputs, e.Seen.Metrics = r.Outputs, r.Metrics
+		ev.Outputs, ev.Unverified = r.Wrong, r.Unverified
+		cancelled = s.told && s.cancelled()
+		e.Seen.Ended = time.Now()
 	}
-	if !good || ev.Outputs != "" {
+	if !good || !ev.Fine() {
 		ev.Tail, e.Seen.Tail = attempt.Tail(j, s.number())
 		ev.NoRoom = attempt.Full(j.Workdir)
-		for _, last := range []string{ev.Outputs, ev.Forbidden} {
-			if last != "" {
-				e.Seen.Tail = append(e.Seen.Tail, last)
+		for _, said := range []string{ev.Outputs, ev.Unverified, ev.Forbidden} {
+			if said != "" {
+				e.Seen.Tail = append(e.Seen.Tail, said)
 			}
 		}
 	}

@@ -13,25 +13,17 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// commandLimit bounds one run of the user's own loader.
-const commandLimit = 10 * time.Minute
-
 // commandTail is how much of what it says is kept, in bytes.
 const commandTail = 4 << 10
 
 // checkCommand runs the user's own loader by /bin/sh in the workdir, with the
-// path in $1 and MUSTER_OUTPUT; it must exit 0 within commandLimit. Of a glob
-// it sees each file, of a dir the folder.
+// path in $1 and MUSTER_OUTPUT; it must exit 0. Of a glob it sees each file,
+// of a dir the folder.
 func checkCommand(ctx context.Context, f *file, c providers.VerifyCheck) error {
-	return runCommand(ctx, f, c.Command, commandLimit)
-}
-
-func runCommand(ctx context.Context, f *file, command string, limit time.Duration) error {
+	command := c.Command
 	if command == "" {
 		return errors.New("there is no command to run")
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	said := &tail{}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command, "sh", f.path)
 	cmd.Dir = f.workdir
@@ -48,10 +40,8 @@ func runCommand(ctx context.Context, f *file, command string, limit time.Duratio
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("it took longer than %s", limit)
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	if line := said.last(); line != "" {
 		return fmt.Errorf("%w: %s", err, line)

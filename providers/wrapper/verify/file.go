@@ -55,11 +55,11 @@ func isOtherKind(err error) bool { return errors.As(err, new(otherKind)) }
 func open(path string) (*file, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fault(err)
+		return nil, absent(path, err)
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = regular(info)
+		err = regular(path, info)
 	}
 	v := &file{path: path, f: f, mark: markOf(info)}
 	if err == nil && v.mark.Size <= smallFile {
@@ -72,14 +72,32 @@ func open(path string) (*file, error) {
 	return v, nil
 }
 
-func regular(info fs.FileInfo) error {
+// regular refuses what is no file, and says what it is.
+func regular(path string, info fs.FileInfo) error {
 	switch {
+	case info.Mode().IsRegular():
+		return nil
 	case info.IsDir():
-		return otherKind("it is a folder; declare it with dir")
-	case !info.Mode().IsRegular():
-		return otherKind("it is no regular file")
+		return otherKind("a folder is there, not a file; declare it with dir")
 	}
-	return nil
+	what := special(info.Mode())
+	if to, err := os.Readlink(path); err == nil {
+		return otherKind(fmt.Sprintf("a link to %s (%s) is there, not a file", what, to))
+	}
+	return otherKind(what + " is there, not a file")
+}
+
+// special names what is neither file nor folder.
+func special(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something"
 }
 
 func (f *file) load() error {
@@ -128,16 +146,23 @@ type ctxReader struct {
 }
 
 func (r *ctxReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+	if err := count(r.ctx, 0); err != nil {
 		return 0, err
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	if over := count(r.ctx, n); over != nil {
+		return n, over
+	}
+	return n, err
 }
 
 // digest is "sha256:…" of the bytes.
 func (f *file) digest(ctx context.Context) (string, error) {
 	if f.sum != "" {
 		return f.sum, nil
+	}
+	if err := fits(ctx, filepath.Base(f.path), f.mark.Size); err != nil {
+		return "", err
 	}
 	var sum [sha256.Size]byte
 	if f.data != nil {
@@ -180,8 +205,12 @@ func (f *file) unchanged() error {
 func fault(err error) error {
 	var pe *fs.PathError
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist):
 		return errMissing
+	case errors.Is(err, syscall.ENOTDIR):
+		return errors.New("missing: a file is where its folder should be")
+	case errors.Is(err, syscall.ELOOP):
+		return errors.New("a link is there that leads back to itself")
 	case errors.As(err, &pe):
 		return fmt.Errorf("cannot be read: %w", pe.Err)
 	}
@@ -189,3 +218,20 @@ func fault(err error) error {
 }
 
 var errMissing = errors.New("missing: there is no such file")
+
+// absent says why there is no file at path: err is of looking at it through
+// links.
+func absent(path string, err error) error {
+	info, bad := os.Lstat(path)
+	if bad != nil {
+		return fault(err)
+	}
+	if errors.Is(err, fs.ErrNotExist) && info.Mode()&fs.ModeSymlink != 0 {
+		to, _ := os.Readlink(path)
+		return fmt.Errorf("a link is there whose target is missing: %s", to)
+	}
+	if m := info.Mode(); !m.IsRegular() && !m.IsDir() && m&fs.ModeSymlink == 0 { // a socket cannot be opened
+		return regular(path, info)
+	}
+	return fault(err)
+}

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"time"
 
@@ -53,11 +55,21 @@ func (b Baseline) Fresh(workdir string, o providers.Output) (ok bool, why string
 	case !now.Exists && mayLack(o):
 		return true, ""
 	case !now.Exists:
-		return false, "missing: it was not written"
+		return false, lacking(workdir, o)
 	case was && now == before:
 		return false, "stale: it is as it was before the job began; the job did not write it"
 	}
 	return true, ""
+}
+
+// lacking says why an output is not there: what is there in its place, if
+// anything is.
+func lacking(workdir string, o providers.Output) string {
+	_, err := os.Lstat(join(workdir, o.Path))
+	if v := Stat(workdir, o).Verdict; v != noMatch && !(errors.Is(err, fs.ErrNotExist) && o.Kind != "glob") {
+		return v
+	}
+	return "missing: it was not written"
 }
 
 // look takes the mark of an output as it is now.
@@ -85,13 +97,14 @@ func Stat(workdir string, o providers.Output) offer.Output {
 		return out
 	}
 	out := offer.Output{Name: o.Name, Path: o.Path}
-	info, err := os.Stat(join(workdir, o.Path))
-	if err == nil {
-		err = regular(info)
-	}
+	path := join(workdir, o.Path)
+	info, err := os.Stat(path)
 	if err != nil {
-		out.Present = isOtherKind(err)
-		return other(workdir, o, refuse(out, fault(err)))
+		return other(workdir, o, refuse(out, absent(path, err)))
+	}
+	if err := regular(path, info); err != nil {
+		out.Present = true
+		return other(workdir, o, refuse(out, err))
 	}
 	m := markOf(info)
 	m.fill(&out)

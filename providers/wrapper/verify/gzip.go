@@ -15,7 +15,7 @@ import (
 func checkGzip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	z, err := gzip.NewReader(f.reader(ctx))
 	if err == nil {
-		_, err = io.Copy(io.Discard, z)
+		_, err = io.Copy(io.Discard, &ctxReader{ctx, z})
 	}
 	switch {
 	case err == io.EOF:

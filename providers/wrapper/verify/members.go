@@ -52,7 +52,7 @@ func tree(base string) (list []member, err error) {
 		case err != nil:
 			return err
 		case path == base && !d.IsDir():
-			return otherKind("it is a file; declare it with path")
+			return notFolder(path, d)
 		case d.IsDir() && d.Name() == ".muster" && path != base:
 			return fs.SkipDir
 		case d.IsDir():
@@ -66,11 +66,37 @@ func tree(base string) (list []member, err error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(base); err != nil {
+		switch bad := present(base); {
+		case errors.Is(bad, errMissing):
 			return nil, errors.New("missing: there is no such folder")
+		case bad != nil:
+			return nil, bad
 		}
 	}
 	return sorted(list), fault(err)
+}
+
+// present says why nothing is at path.
+func present(path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return absent(path, err)
+	}
+	return nil
+}
+
+// notFolder says what is where a folder should be. A link to a folder is one
+// as well, but is not walked.
+func notFolder(path string, d fs.DirEntry) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return absent(path, err)
+	case info.IsDir():
+		return otherKind("a link to a folder is there, not a folder")
+	case info.Mode().IsRegular():
+		return otherKind("a file is there, not a folder; declare it with path")
+	}
+	return otherKind(special(info.Mode()) + " is there, not a folder")
 }
 
 // add puts a file on the list; what a link points to counts, and what is

@@ -32,7 +32,10 @@ const (
 // regular expression's last match as a number where it is one, else as text.
 // NaN and infinities, which JSON lacks, are told as an error.
 func ReadMetric(m providers.Metric, out offer.Output, path string) offer.Metric {
-	text, err := readMetric(m, out, path)
+	return metricOf(readMetric(m, out, path))
+}
+
+func metricOf(text string, err error) offer.Metric {
 	if err != nil {
 		return offer.Metric{Error: term.CleanLine(err.Error())}
 	}
@@ -156,6 +159,11 @@ func valueText(s string) (string, error) {
 	return string(text), err
 }
 
-func notNumber(s string) error {
-	return fmt.Errorf("the value is %s, which is no number: the computation diverged", s)
+// notNumberError is of a value that was written and that JSON lacks.
+type notNumberError string
+
+func (e notNumberError) Error() string {
+	return fmt.Sprintf("the value is %s, which is no number: the computation diverged", string(e))
 }
+
+func notNumber(s string) error { return notNumberError(s) }

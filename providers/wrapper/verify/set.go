@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"path/filepath"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -29,11 +32,37 @@ func statSet(workdir string, o providers.Output) (out offer.Output, base string,
 	m.fill(&out)
 	out.Files = len(list)
 	if err := enough(o, m, len(list)); err != nil {
+		if len(list) == 0 && o.Kind == "glob" {
+			err = matches(base, o, err)
+		}
 		return refuse(out, err), base, list, m
 	}
 	out.OK, out.Verdict = true, "there, not opened"
 	return out, base, list, m
 }
+
+// matches adds what a glob without a file does match.
+func matches(base string, o providers.Output, none error) error {
+	_, pattern := doublestar.SplitPattern(filepath.ToSlash(o.Path))
+	names, err := doublestar.Glob(os.DirFS(base), pattern)
+	if err != nil || len(names) == 0 {
+		return none
+	}
+	path := filepath.Join(base, filepath.FromSlash(names[0]))
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; %s: %w", none, names[0], absent(path, err))
+	case info.IsDir():
+		return fmt.Errorf("%w, but a folder: %s", none, names[0])
+	case info.Mode().IsRegular():
+		return none
+	}
+	return fmt.Errorf("%w, but %s: %s", none, special(info.Mode()), names[0])
+}
+
+// noMatch is the verdict of a glob that nothing matches.
+const noMatch = "missing: no file matches"
 
 func enough(o providers.Output, m Mark, files int) error {
 	least := max(o.MinCount, 1)
@@ -42,7 +71,7 @@ func enough(o providers.Output, m Mark, files int) error {
 	case files == 0 && o.Kind == "dir":
 		return errors.New("missing: there is no file in the folder")
 	case files == 0:
-		return errors.New("missing: no file matches")
+		return errors.New(noMatch)
 	case files < least:
 		return fmt.Errorf("min_count: %d files, at least %d are asked", files, least)
 	case o.Kind == "dir":
@@ -58,6 +87,9 @@ func checkSet(ctx context.Context, workdir string, o providers.Output) offer.Out
 	if !out.OK && !out.Present {
 		return out
 	}
+	if err := fits(ctx, "it", before.Size); err != nil {
+		return refuse(out, err)
+	}
 	var wrong error // the first; the digest is taken whatever is wrong
 	if o.Kind == "dir" {
 		o.Verify, wrong = checkDir(ctx, workdir, base, o.Verify, before)
@@ -67,6 +99,9 @@ func checkSet(ctx context.Context, workdir string, o providers.Output) offer.Out
 		digest, err := checkMember(ctx, workdir, filepath.Join(base, filepath.FromSlash(m.name)), o)
 		if err != nil && wrong == nil {
 			wrong = fmt.Errorf("%s: %w", m.name, err)
+		}
+		if isUnfinished(err) {
+			return refuse(out, fmt.Errorf("%s: %w", m.name, err))
 		}
 		whole = whole && digest != ""
 		fmt.Fprintf(h, "%s\x00%s\n", m.name, digest)

@@ -40,7 +40,7 @@ var checkers = map[string]checker{
 // Check opens an output and runs its checks over every byte. Its digest is
 // the sha256 of the bytes, for a glob or a dir that of the sorted list of
 // (path, digest). Of a shared output, which others may be writing, it only
-// says whether it is there.
+// says whether it is there. It takes as long as it takes; see Task.
 func Check(ctx context.Context, workdir string, o providers.Output) offer.Output {
 	if o.Shared {
 		return Stat(workdir, o)
@@ -117,7 +117,7 @@ func sizes(o providers.Output, size int64) error {
 
 // refuse gives an output its verdict, fit for a screen.
 func refuse(out offer.Output, err error) offer.Output {
-	out.OK = false
+	out.OK, out.Unverified = false, isUnfinished(err)
 	out.Verdict = term.CleanLine(err.Error())
 	return out
 }

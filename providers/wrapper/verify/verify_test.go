@@ -1,7 +1,10 @@
 package verify
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -206,10 +209,10 @@ func TestPlaces(t *testing.T) {
 		want string
 	}{
 		{providers.Output{Kind: "path", Path: "gone"}, "missing: there is no such file"},
-		{providers.Output{Kind: "path", Path: "full/below"}, "missing: there is no such file"},
-		{providers.Output{Kind: "path", Path: "dangling"}, "missing: there is no such file"},
-		{providers.Output{Kind: "path", Path: "folder"}, "it is a folder; declare it with dir"},
-		{providers.Output{Kind: "path", Path: "pipe"}, "it is no regular file"},
+		{providers.Output{Kind: "path", Path: "full/below"}, "missing: a file is where its folder should be"},
+		{providers.Output{Kind: "path", Path: "dangling"}, "a link is there whose target is missing: gone"},
+		{providers.Output{Kind: "path", Path: "folder"}, "a folder is there, not a file; declare it with dir"},
+		{providers.Output{Kind: "path", Path: "pipe"}, "a named pipe is there, not a file"},
 		{providers.Output{Kind: "path", Path: "link"}, "ok"},
 		{providers.Output{Kind: "path", Path: filepath.Join(dir, "full")}, "ok"},
 		{providers.Output{Kind: "path", Path: "full", MinSize: 5}, "ok"},
@@ -217,7 +220,7 @@ func TestPlaces(t *testing.T) {
 		{providers.Output{Kind: "path", Path: "full", Shared: true, Verify: []providers.VerifyCheck{kind("json")}}, "there, not opened"},
 		{providers.Output{Kind: "path", Path: "gone", Shared: true}, "missing: there is no such file"},
 		{providers.Output{Kind: "dir", Path: "gone"}, "missing: there is no such folder"},
-		{providers.Output{Kind: "dir", Path: "full"}, "it is a file; declare it with path"},
+		{providers.Output{Kind: "dir", Path: "full"}, "a file is there, not a folder; declare it with path"},
 		{providers.Output{Kind: "dir", Path: "folder"}, "missing: there is no file in the folder"},
 		{providers.Output{Kind: "glob", Path: "gone/*.txt"}, "missing: no file matches"},
 		{providers.Output{Kind: "glob", Path: "gone/*.txt", MinCount: providers.NoneNeeded}, "ok"},
@@ -301,13 +304,83 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%q: %q, want %q", command, out.Verdict, want)
 		}
 	}
-	f, err := open(filepath.Join(dir, "a"))
-	if err != nil {
+}
+
+// TestBounds: what passes its bound is unverified, whatever it is.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a", []byte("x"))
+	huge := filepath.Join(dir, "huge")
+	put(t, dir, "huge", nil)
+	if err := os.Truncate(huge, 4<<40); err != nil {
 		t.Fatal(err)
 	}
-	defer f.close()
-	if err := runCommand(t.Context(), f, "sleep 60 & wait", 50*time.Millisecond); err == nil || err.Error() != "it took longer than 50ms" {
-		t.Errorf("a loader that hangs: %v", err)
+	put(t, dir, "bomb.gz", packed(t, 64<<20))
+	for _, c := range []struct {
+		o    providers.Output
+		want string
+	}{
+		{providers.Output{Path: "a", VerifyTimeout: 50 * time.Millisecond, Verify: []providers.VerifyCheck{{Kind: "command", Command: "sleep 60 & wait"}}},
+			"command: it was not verified within 50ms (verify_timeout)"},
+		{providers.Output{Path: "huge"}, "huge is 4TiB, and at most 1200GiB are verified (verify_max_size)"},
+		{providers.Output{Path: "huge", VerifyTimeout: 50 * time.Millisecond, VerifyMaxSize: 8 << 40}, "it was not verified within 50ms (verify_timeout)"},
+		{providers.Output{Path: "bomb.gz", VerifyMaxSize: 1 << 20, Verify: []providers.VerifyCheck{{Kind: "gzip"}}},
+			"gzip: more than 1MiB would have to be read and unpacked (verify_max_size)"},
+		{providers.Output{Path: "h*", Kind: "glob", VerifyMaxSize: 1 << 30}, "it is 4TiB, and at most 1GiB are verified (verify_max_size)"},
+	} {
+		r := Task{Workdir: dir, Outputs: []providers.Output{c.o}, Walltime: time.Minute}.Run(t.Context())
+		if o := r.Outputs[0]; o.OK || !o.Unverified || o.Verdict != c.want || r.Unverified == "" || r.Wrong != "" {
+			t.Errorf("%s: %+v, want %q", c.o.Path, r, c.want)
+		}
+	}
+}
+
+// packed is n zero bytes as gzip.
+func packed(t *testing.T, n int) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+	z.Close()
+	return b.Bytes()
+}
+
+// TestSaysWhatIsThere: what is no file is named.
+func TestSaysWhatIsThere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "file", []byte("x"))
+	for name, to := range map[string]string{"null": "/dev/null", "dangling": "nowhere", "loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ kind, path, want string }{
+		{"path", "fifo", "a named pipe is there, not a file"},
+		{"path", "folder", "a folder is there, not a file; declare it with dir"},
+		{"path", "null", "a link to a device (/dev/null) is there, not a file"},
+		{"path", "dangling", "a link is there whose target is missing: nowhere"},
+		{"path", "loop", "a link is there that leads back to itself"},
+		{"path", "file/x", "missing: a file is where its folder should be"},
+		{"dir", "file", "a file is there, not a folder; declare it with path"},
+		{"dir", "fifo", "a named pipe is there, not a folder"},
+		{"dir", "folder", "missing: there is no file in the folder"},
+		{"dir", "dangling", "a link is there whose target is missing: nowhere"},
+		{"glob", "fo*", "missing: no file matches, but a folder: folder"},
+		{"glob", "fif*", "missing: no file matches, but a named pipe: fifo"},
+	} {
+		o := providers.Output{Name: "o", Kind: c.kind, Path: c.path}
+		for _, judged := range []bool{true, false} {
+			r := Task{Workdir: dir, Outputs: []providers.Output{o}, Judged: judged}.Run(t.Context())
+			if out := r.Outputs[0]; out.OK || out.Verdict != c.want {
+				t.Errorf("%s %s: %q, want %q", c.kind, c.path, out.Verdict, c.want)
+			}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/muster-run/muster/providers"
@@ -25,6 +26,9 @@ func checkZip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	case len(z.File) == 0:
 		return errors.New("there is no member in it")
 	}
+	if err := fits(ctx, "what it unpacks to", unpacked(z)); err != nil {
+		return err
+	}
 	npz := strings.HasSuffix(f.path, ".npz")
 	for _, m := range z.File {
 		if err := checkZipMember(ctx, m, npz); err != nil {
@@ -32,6 +36,16 @@ func checkZip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 		}
 	}
 	return nil
+}
+
+// unpacked is how many bytes the members hold, by the directory's word.
+func unpacked(z *zip.Reader) (n int64) {
+	for _, m := range z.File {
+		if n += int64(min(m.UncompressedSize64, math.MaxInt64/2)); n < 0 {
+			return math.MaxInt64
+		}
+	}
+	return n
 }
 
 // encrypted is bit 0 of the flags. APPNOTE.TXT, 4.4.4.

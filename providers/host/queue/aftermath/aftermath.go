@@ -33,7 +33,9 @@ type Attempt struct {
 	Launch attempt.Launch
 	Folder wrapper.Folder
 	Proc   process.ID
+	Shape  offer.Shape     // as scaled for its launch
 	Marks  verify.Baseline // its outputs before its first attempt
+	Found  *verify.Result  // what it left; nil = not looked at yet
 
 	Waited bool // Status and Usage are the kernel's word
 	Status unix.WaitStatus
@@ -62,6 +64,20 @@ type Attempt struct {
 // Group is the processes of the attempt.
 func (a *Attempt) Group() attempt.Group {
 	return attempt.Group{Job: a.Spec, Attempt: a.N, Leader: a.Proc.PID, Folder: a.Folder}
+}
+
+// Light verifies what the attempt left if that is quickly done; else it says
+// that it is not, and Examine will.
+func (a *Attempt) Light(ctx context.Context) bool {
+	t := attempt.Task(a.Spec, a.Shape, a.Marks)
+	if !t.Light() {
+		return false
+	}
+	r, ok := t.RunLight(ctx)
+	if ok {
+		a.Found = &r
+	}
+	return ok
 }
 
 // Examine finds out how the attempt ended, from what it left.
@@ -99,7 +115,12 @@ func (a *Attempt) Examine(ctx context.Context) {
 		ev.Forbidden = attempt.Forbidden(a.Spec, a.N)
 	}
 	if ev.Forbidden == "" && ev.Exit != nil && *ev.Exit == 0 && ev.Signal == "" && !a.Cancelled {
-		ev.Outputs = attempt.Outputs(ctx, a.Spec, a.Marks, &a.Obs)
+		if a.Found == nil {
+			r := attempt.Verify(ctx, a.Spec, a.Shape, a.Marks)
+			a.Found = &r
+		}
+		a.Obs.Outputs, a.Obs.Metrics = a.Found.Outputs, a.Found.Metrics
+		ev.Outputs, ev.Unverified = a.Found.Wrong, a.Found.Unverified
 	}
 	if a.tail(&ev); !ev.Fine() {
 		ev.Xid = a.Before.Since(ctx, a.GPUs)
@@ -172,9 +193,9 @@ func (a *Attempt) tail(ev *failure.Evidence) {
 		return
 	}
 	ev.Tail, a.Obs.Tail = attempt.Tail(a.Spec, a.N)
-	for _, last := range []string{ev.Outputs, ev.Forbidden} {
-		if last != "" {
-			a.Obs.Tail = append(a.Obs.Tail, last)
+	for _, said := range []string{ev.Outputs, ev.Unverified, ev.Forbidden} {
+		if said != "" {
+			a.Obs.Tail = append(a.Obs.Tail, said)
 		}
 	}
 }

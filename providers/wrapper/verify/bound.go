@@ -1,0 +1,123 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// A Bound is what the verification of one output may take.
+type Bound struct {
+	Time  time.Duration // from the first look to the verdict
+	Bytes int64         // read and unpacked, each check counted
+}
+
+// Where an output names no bound, it follows from the walltime of its job.
+const (
+	leastTime   = 10 * time.Minute
+	defaultTime = time.Hour // of a job without a walltime
+	// fastest is a rate at which no sha256 of one core is computed: what has
+	// more bytes than that many in its time cannot be verified within it.
+	fastest = 2 << 30 // bytes a second
+)
+
+// BoundOf is the bound of an output: as declared, else by the walltime of its
+// job, 0 if it has none.
+func BoundOf(o providers.Output, walltime time.Duration) Bound {
+	b := Bound{Time: o.VerifyTimeout, Bytes: o.VerifyMaxSize}
+	if b.Time <= 0 {
+		if b.Time = defaultTime; walltime > 0 {
+			b.Time = max(walltime, leastTime)
+		}
+	}
+	if b.Bytes <= 0 {
+		b.Bytes = int64(max(b.Time, time.Second)/time.Second) * fastest
+	}
+	return b
+}
+
+// unfinished is the error of a verification that was ended at its bound.
+type unfinished struct{ why string }
+
+func (u unfinished) Error() string { return u.why }
+
+func (b Bound) tooLarge(what string, size int64) error {
+	return unfinished{fmt.Sprintf("%s is %s, and at most %s are verified (verify_max_size)", what, sizeText(size), sizeText(b.Bytes))}
+}
+
+func (b Bound) tooMuch() error {
+	return unfinished{fmt.Sprintf("more than %s would have to be read and unpacked (verify_max_size)", sizeText(b.Bytes))}
+}
+
+// tooLong is also the verdict of whoever had to end the process that verified.
+func (b Bound) tooLong() error {
+	return unfinished{fmt.Sprintf("it was not verified within %s (verify_timeout)", b.Time)}
+}
+
+// sizeText is a size as it would be written, rounded down to a whole unit.
+func sizeText(n int64) string {
+	unit := 0
+	for units := len(sizeUnits); n >= 10<<10 && unit+1 < units || n >= 1<<10 && n%(1<<10) == 0 && unit+1 < units; unit++ {
+		n >>= 10
+	}
+	return strconv.FormatInt(n, 10) + sizeUnits[unit]
+}
+
+var sizeUnits = []string{"B", "KiB", "MiB", "GiB", "TiB"}
+
+// A meter counts what one verification has read and unpacked.
+type meter struct {
+	bound Bound
+	used  int64
+}
+
+type meterKey struct{}
+
+// within gives a verification its bound: of time by ctx's deadline, of bytes
+// by what its readers count.
+func within(ctx context.Context, b Bound) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithTimeoutCause(ctx, b.Time, b.tooLong())
+	return context.WithValue(ctx, meterKey{}, &meter{bound: b}), stop
+}
+
+func boundIn(ctx context.Context) (Bound, bool) {
+	m, ok := ctx.Value(meterKey{}).(*meter)
+	if !ok {
+		return Bound{}, false
+	}
+	return m.bound, true
+}
+
+// fits fails for what is too large to be worth beginning with.
+func fits(ctx context.Context, what string, size int64) error {
+	if b, ok := boundIn(ctx); ok && size > b.Bytes {
+		return b.tooLarge(what, size)
+	}
+	return nil
+}
+
+// count counts n bytes. It fails when a bound is passed.
+func count(ctx context.Context, n int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	m, ok := ctx.Value(meterKey{}).(*meter)
+	if !ok {
+		return nil
+	}
+	if m.used += int64(n); m.used > m.bound.Bytes {
+		return m.bound.tooMuch()
+	}
+	return nil
+}
+
+// isUnfinished reports whether err says that a verification did not come to
+// its end.
+func isUnfinished(err error) bool {
+	var u unfinished
+	return errors.As(err, &u) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
