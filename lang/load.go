@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -99,6 +100,11 @@ func newLoader(o LoadOptions) *loader {
 }
 
 func (l *loader) load() (*Campaign, diag.List) {
+	if dir, _ := filepath.Abs(l.o.Dir); !utf8.ValidString(dir) {
+		l.Perhaps.Errorf("The name of the campaign's folder is not UTF-8", "The folder is %q. Paths of jobs and of their files are recorded as UTF-8 text, so that muster would write to another folder. "+
+			"Rename the folder, or one above it that has this name, and run the command again.", dir)
+		return nil, l.Perhaps
+	}
 	if len(l.Campaign) == 0 && !l.Broken {
 		almost := l.Almost
 		if almost != "" {

@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -29,10 +30,36 @@ func (m *maker) budgets() {
 			m.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q does not hold", b.Name), Detail: text + ".", Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name)})
 		}
 		m.plan.Budgets = append(m.plan.Budgets, check)
+		m.beginsFromZero(b, c.Ledger)
 	}
 	m.plan.Ceiling = c.Ceiling(m.in.Campaign.Budgets, m.plan.Budgets)
 	m.plan.Asks = append(m.plan.Asks, c.Asks(m.in.Campaign.Policy, m.plan.Ceiling)...)
 	m.plan.Forecast.LeaveOut(m.leftOut())
+}
+
+// beginsFromZero warns of a budget of phases on one of which nothing was spent,
+// while phases that the campaign no longer has are in the ledger: it may be one
+// of them, renamed.
+func (m *maker) beginsFromZero(b lang.Budget, ledger []state.Entry) {
+	spent, gone := map[string]bool{}, []string{}
+	for i := range ledger {
+		phase := ledger[i].Phase
+		if phase == "" || spent[phase] || len(ledger[i].Spent) == 0 {
+			continue
+		}
+		if spent[phase] = true; m.byPhase[phase] == nil {
+			gone = append(gone, "phase."+phase)
+		}
+	}
+	for _, name := range b.AppliesTo {
+		phase, ok := strings.CutPrefix(name, "phase.")
+		if !ok || spent[phase] || len(gone) == 0 {
+			continue
+		}
+		slices.Sort(gone)
+		m.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q begins from zero for %s", b.Name, name), Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name),
+			Detail: fmt.Sprintf("What %s spent does not count in it. If a phase was renamed, write moved { from = %s, to = %s } on lines of their own: its results and what they cost follow.", strings.Join(gone, ", "), gone[0], name)})
+	}
 }
 
 // leftOut counts the jobs that start and have no place, which is an error.

@@ -153,7 +153,7 @@ func (m *maker) tellForeign(found []inTheWay, all makers) {
 		names = append(names, fmt.Sprintf("… and %d more", n-shownForeign))
 	}
 	text := fmt.Sprintf("%s at the output paths of jobs that start:\n  %s\n\nWith your yes they are moved aside to .muster/replaced before their jobs start. "+
-		"Otherwise move them away, or adopt them as results with import blocks.", units.Count(n, "file"), strings.Join(names, "\n  "))
+		"Otherwise move them away.", units.Count(n, "file"), strings.Join(names, "\n  "))
 	if len(renamed) > 0 {
 		text += "\n\nIf the phase was renamed, this block keeps its results:\n\n" + strings.Join(renamed, "\n")
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/diag"
@@ -68,6 +69,9 @@ func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
 	diags = plugins.ExplainAbsent(diags, absent)
 	if c != nil {
 		diags.Append(plugins.Unsuitable(c, schemas, version)...)
+	}
+	if dir := os.Getenv("MUSTER_SPOOL"); !utf8.ValidString(dir) {
+		diags.Errorf("MUSTER_SPOOL is not UTF-8", "It is %q, and the queue of this machine would write to another folder. Set MUSTER_SPOOL to a folder whose name is UTF-8, or unset it.", dir)
 	}
 	a.warned = len(diags) > 0
 	return c, diags

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/sheet"
@@ -113,6 +114,9 @@ func fetchFile(ctx context.Context, from End, p parcel, dir string) error {
 		_ = root.Remove(part) // what was there was not the beginning of this file
 		return fmt.Errorf("%s has digest %s, recorded was %s: it changed after its job ended", p.from, short(digest), short(p.digest))
 	}
+	if err := outOfTheWay(root, p.rel); err != nil {
+		return fmt.Errorf("pull to %s: %w", filepath.Join(dir, p.rel), err)
+	}
 	if err := root.Rename(part, p.rel); err != nil {
 		return fmt.Errorf("pull to %s: %w", filepath.Join(dir, p.rel), err)
 	}
@@ -122,6 +126,28 @@ func fetchFile(ctx context.Context, from End, p parcel, dir string) error {
 		}
 	}
 	return nil
+}
+
+// replaced is the folder below the one that is pulled to where other files go
+// that are at the path of one that is pulled.
+const replaced = ".muster-replaced"
+
+// outOfTheWay moves what is at a path aside, and never over another file.
+func outOfTheWay(root *os.Root, name string) error {
+	if _, err := root.Lstat(name); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	aside := filepath.Join(replaced, name)
+	if err := root.MkdirAll(filepath.Dir(aside), 0o755); err != nil {
+		return err
+	}
+	to := aside
+	for n := 1; ; n++ {
+		if _, err := root.Lstat(to); errors.Is(err, os.ErrNotExist) {
+			return root.Rename(name, to)
+		}
+		to = aside + "." + strconv.Itoa(n)
+	}
 }
 
 // offsetWriter writes where the file ends, and no more than its size.

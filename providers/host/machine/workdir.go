@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/verifier"
@@ -85,8 +86,17 @@ func (f Files) Path(backend, path string) (string, error) {
 	return Expand(path, dir)
 }
 
-// Expand makes a path absolute, from dir, and ~ the home.
+// Expand makes a path absolute, from dir, and ~ the home. One that is not UTF-8
+// is an error: it would be recorded, and used, as another.
 func Expand(path, dir string) (string, error) {
+	full, err := expand(path, dir)
+	if err == nil && !utf8.ValidString(full) {
+		return "", providers.Errorf(providers.Invalid, "The path %q is not UTF-8: rename the folder, or set workdir to another", full)
+	}
+	return full, err
+}
+
+func expand(path, dir string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +24,7 @@ const Env = "MUSTER_SPOOL"
 // in /var/tmp. One that is there already stays, wherever it is: jobs may be in it.
 func Dir() (string, error) {
 	if dir := os.Getenv(Env); dir != "" {
-		return filepath.Abs(dir)
+		return legible(filepath.Abs(dir))
 	}
 	name := filepath.Join("queue", machineName())
 	private := filepath.Join("/var/tmp", "muster-"+strconv.Itoa(os.Getuid()))
@@ -33,7 +34,15 @@ func Dir() (string, error) {
 			return "", fmt.Errorf("spool: %w", err)
 		}
 	}
-	return filepath.Join(base, name), nil
+	return legible(filepath.Join(base, name), nil)
+}
+
+// legible refuses a path that would be written down as another one.
+func legible(path string, err error) (string, error) {
+	if err == nil && !utf8.ValidString(path) {
+		return "", fmt.Errorf("spool: the path %q is not UTF-8; set %s to one that is", path, Env)
+	}
+	return path, err
 }
 
 // stateHome is the folder for what programs of this user keep, "" if there is none.
