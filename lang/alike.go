@@ -34,3 +34,12 @@ func (p *Phase) Alike(v Variant, env bool) grid.Projection {
 
 // HasSetup reports whether jobs bring a setup of their own.
 func (p *Phase) HasSetup(v Variant) bool { return p.job.form[v].setup != nil }
+
+// Images parts the cells by their container image; false where they have none.
+func (p *Phase) Images(v Variant) (grid.Projection, bool) {
+	t := p.job.form[v].image
+	if t == nil {
+		return grid.Projection{}, false
+	}
+	return p.Grid.Project(t.Axes()), true
+}

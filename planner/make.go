@@ -115,7 +115,7 @@ func newMaker(in Input) *maker {
 	}
 	m := &maker{in: in, st: st, byPhase: map[string]*work{}, older: map[int]*result.Hasher{}, seenSchemes: map[int]bool{}, smokes: map[string]*state.Job{}, digest: map[*lang.Input][]string{}}
 	m.spots = hosts.NewSpots(in.Pools, in.Campaign.Backends)
-	m.hash = result.New(Scheme, in.Observed.Sources)
+	m.hash = result.New(Scheme, in.Observed.Sources).Read(in.Observed.Contents)
 	m.plan = &Plan{
 		Campaign: in.Campaign.Name, About: in.Campaign.Description, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
 		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly,
@@ -128,6 +128,7 @@ func newMaker(in Input) *maker {
 		if p.Source != nil {
 			w.pp.Source = in.Observed.Sources[p.Source.Key()]
 		}
+		w.pp.Images = in.Observed.Contents.Digests(p, result.Image)
 		w.pp.Explain(func(cell int) Detail { return m.explainKept(w, cell) })
 		m.works = append(m.works, w)
 		m.byPhase[p.Name] = w

@@ -13,6 +13,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
+// imageBytes is the field of a reason that says that an image holds other bytes.
+const imageBytes = "image.bytes"
+
 // Scheme is the version of the text under which result hashes are taken now.
 const Scheme = result.Scheme
 
@@ -60,6 +63,7 @@ func (m *maker) hashPhases() {
 		}
 		for i, job := range w.rec {
 			if job != nil {
+				m.settleContents(w, i, job)
 				m.letStand(w, i, job)
 			}
 		}
@@ -72,11 +76,36 @@ func (m *maker) findSchemes() {
 		if _, ok := result.Schemes[s]; !ok {
 			newer = max(newer, s)
 		} else if s != Scheme {
-			m.older[s] = result.New(s, m.in.Observed.Sources)
+			m.older[s] = result.New(s, m.in.Observed.Sources).Read(m.in.Observed.Contents)
 		}
 	}
 	if newer > 0 {
 		m.diags.Errorf("the state was written by a newer muster", "It holds hashes of scheme %d, and this muster knows schemes up to %d. Use the newer version for this campaign.", newer, Scheme)
+	}
+}
+
+// settleContents hashes a cell by what its record knows, where that is another
+// thing than what is known now: a content that cannot be looked at just now is as
+// it was recorded; a job that ran before such digests were recorded is compared
+// without one.
+func (m *maker) settleContents(w *work, i int, job *state.Job) {
+	column := w.column(scheme(job))
+	if column == nil || job.Result == "" || job.InputBytes[result.Image] == "" && !m.in.Observed.Contents.Has(w.p) || column[i].Is(job.Result) {
+		return
+	}
+	hasher := m.hash
+	if h := m.older[scheme(job)]; h != nil {
+		hasher = h
+	}
+	now := func(name string) string { return m.in.Observed.Contents.Cell(w.p, lang.Run, name, i) }
+	recorded := hasher.With(w.p, i, func(name string) string {
+		if now(name) == "" || job.InputBytes[name] == "" {
+			return job.InputBytes[name]
+		}
+		return now(name)
+	})
+	if recorded.Is(job.Result) {
+		column[i] = recorded
 	}
 }
 
@@ -153,6 +182,9 @@ func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known
 	}
 	if now := w.pp.Source.Digest; job.Source != now && (w.p.Source != nil || job.Source != "") {
 		reasons = append(reasons, change.Of("source", change.Short(job.Source), change.Short(now)))
+	}
+	if old, now := job.InputBytes[result.Image], m.in.Observed.Contents.Cell(w.p, lang.Run, result.Image, i); old != "" && now != "" && old != now {
+		reasons = append(reasons, change.Of(imageBytes, change.Short(old), change.Short(now)))
 	}
 	for _, in := range m.hash.Inputs(w.p) {
 		hasher := m.hash

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/foreign"
 	"github.com/muster-run/muster/planner/launches"
+	hashes "github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -82,7 +83,24 @@ func (e *engine) record(f *flight, req lang.Request, label string) state.Job {
 		j.Inputs = e.Plan.InputHashes(p.plan, cell)
 		j.InputBytes = e.inputBytes(p, f.cell)
 	}
+	if digest := e.imageBytes(f, j.Result); digest != "" {
+		if j.InputBytes == nil {
+			j.InputBytes = map[string]string{}
+		}
+		j.InputBytes[hashes.Image] = digest
+	}
 	return j
+}
+
+// imageBytes is the digest of a job's image that is in its result hash.
+func (e *engine) imageBytes(f *flight, hash string) string {
+	if f.smoke {
+		return ""
+	}
+	if rec := e.st.Jobs[f.Addr]; rec != nil && rec.Result == hash {
+		return rec.InputBytes[hashes.Image]
+	}
+	return f.p.plan.Image(int(f.cell))
 }
 
 // define is the digest of a phase's definition, which the state keeps by it.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
@@ -27,11 +28,15 @@ type PhasePlan struct {
 	Pilot      []int // cells still to be run alone first
 	Hold       string
 	Source     result.Source
+	// Images are the digests of the jobs' images, by combination of lang.Phase.Images
+	// of runs; nil where none is known.
+	Images []string
 	// Records are the jobs' records by cell, nil where there is none; nil as a
 	// whole when the phase has none.
 	Records []*state.Job
 
-	why func(cell int) Detail // works a detail out that is not kept; nil after a plan file
+	images *grid.Projection
+	why    func(cell int) Detail // works a detail out that is not kept; nil after a plan file
 }
 
 // Explain has details that are not kept worked out when they are asked for.
@@ -47,6 +52,18 @@ func (pp *PhasePlan) Detail(cell int) Detail {
 		return pp.why(cell)
 	}
 	return Detail{}
+}
+
+// Image is the digest of a cell's image, "" where it is not known.
+func (pp *PhasePlan) Image(cell int) string {
+	if len(pp.Images) == 0 {
+		return ""
+	}
+	if pp.images == nil {
+		of, _ := pp.Phase.Images(lang.Run)
+		pp.images = &of
+	}
+	return pp.Images[pp.images.Of(cell)]
 }
 
 // Record is a cell's record in the state, or nil.

@@ -74,6 +74,7 @@ type Phase struct {
 	Pilot      []int                `json:"pilot,omitempty"`
 	Hold       string               `json:"hold,omitempty"`
 	Source     planner.SourceDigest `json:"source"`
+	Images     []string             `json:"images,omitempty"`
 }
 
 // A Row is a row of the plan outside the wanted cells.

@@ -33,17 +33,24 @@ type Source struct {
 // A Hasher computes result hashes under one scheme, a column at a time: 16
 // bytes a cell and no allocation for one.
 type Hasher struct {
-	prefix  string
-	sources map[string]Source
-	results map[*lang.Phase][]Hash // done phases
-	groups  map[*lang.Input][]Hash // producers' hash by group
-	inputs  map[*lang.Phase][]*lang.Input
-	buf     []byte
+	prefix   string
+	sources  map[string]Source
+	contents Contents
+	results  map[*lang.Phase][]Hash // done phases
+	groups   map[*lang.Input][]Hash // producers' hash by group
+	inputs   map[*lang.Phase][]*lang.Input
+	buf      []byte
 }
 
 // New is a hasher under a scheme this muster can compute.
 func New(scheme int, sources map[string]Source) *Hasher {
 	return &Hasher{prefix: Schemes[scheme], sources: sources, results: map[*lang.Phase][]Hash{}, groups: map[*lang.Input][]Hash{}, inputs: map[*lang.Phase][]*lang.Input{}}
+}
+
+// Read tells a hasher what is known of files that no phase makes.
+func (h *Hasher) Read(contents Contents) *Hasher {
+	h.contents = contents
+	return h
 }
 
 // Phase hashes every cell of a phase whose producers are hashed already.
@@ -56,7 +63,7 @@ func (h *Hasher) Phase(p *lang.Phase) []Hash {
 	digest := sourceDigest(p, h.sources)
 	out := make([]Hash, p.Len())
 	for i := range out {
-		out[i] = h.cell(p, i, lang.Run, digest)
+		out[i] = h.cell(p, i, lang.Run, digest, nil)
 	}
 	h.results[p] = out
 	return out
@@ -78,7 +85,7 @@ func (h *Hasher) Input(in *lang.Input, group int) Hash {
 
 // cell hashes one cell. Lengths stand before the parts that people write, so
 // that no two different jobs have the same text.
-func (h *Hasher) cell(p *lang.Phase, i int, v lang.Variant, digest string) Hash {
+func (h *Hasher) cell(p *lang.Phase, i int, v lang.Variant, digest string, contents func(name string) string) Hash {
 	buf := append(h.buf[:0], h.prefix...)
 	at := len(buf)
 	buf = p.AppendResult(buf, i, v)
@@ -91,6 +98,9 @@ func (h *Hasher) cell(p *lang.Phase, i int, v lang.Variant, digest string) Hash 
 		buf = append(buf, '=')
 		g := h.groups[in][in.GroupOf(i)]
 		buf = append(buf, g[:]...)
+	}
+	if len(h.contents) > 0 || contents != nil {
+		buf = h.appendContents(buf, p, i, v, contents)
 	}
 	h.buf = buf
 	return sum(buf)
@@ -129,7 +139,7 @@ func sourceDigest(p *lang.Phase, sources map[string]Source) string {
 
 // Fingerprint is a smoke's hash in an environment class.
 func (h *Hasher) Fingerprint(p *lang.Phase, cell int, class string) Hash {
-	r := h.cell(p, cell, lang.SmokeRun, sourceDigest(p, h.sources))
+	r := h.cell(p, cell, lang.SmokeRun, sourceDigest(p, h.sources), nil)
 	buf := append(h.buf[:0], "muster smoke\n"...)
 	buf = append(append(buf, r[:]...), class...)
 	h.buf = buf

@@ -43,7 +43,7 @@ func TestHashingACellAllocatesNothing(t *testing.T) {
 	p := phase(t)
 	h := New(Scheme, nil)
 	h.Phase(p)
-	if n := testing.AllocsPerRun(100, func() { h.cell(p, 1, 0, "") }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { h.cell(p, 1, 0, "", nil) }); n > 0 {
 		t.Errorf("%v allocations a cell", n)
 	}
 }

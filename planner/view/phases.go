@@ -336,6 +336,9 @@ func cause(r planner.Reason) string {
 	if strings.HasPrefix(r.Field, "input.") && r.Old != "" && r.New != "" {
 		return r.Field + " changed"
 	}
+	if r.Field == "image.bytes" {
+		return "image bytes changed"
+	}
 	if text, ok := reworded(r); ok {
 		return text
 	}

@@ -80,13 +80,16 @@ func Observe(ctx context.Context, in Input) Result {
 		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Unasked: map[string]bool{}, Outputs: map[string][]offer.Output{}, Touched: map[string][]offer.Output{},
 		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{}, Uncopied: map[string][]string{}, Ground: map[string]observed.Ground{},
 	}
-	o.sourcesRead = make(chan struct{})
+	o.sourcesRead, o.digests = make(chan struct{}), openDigests(in.Cache)
 	o.idle = o.finished()
 	o.groups = questions.Groups(in.Campaign)
 	asks := o.asks()
 	var wg sync.WaitGroup
 	for _, a := range asks {
-		wg.Go(func() { o.ask(ctx, a) })
+		wg.Go(func() {
+			o.ask(ctx, a)
+			o.images(ctx, a)
+		})
 	}
 	wg.Go(func() {
 		defer close(o.sourcesRead)
@@ -96,6 +99,7 @@ func Observe(ctx context.Context, in Input) Result {
 	wg.Go(func() { o.scripts(asks) })
 	wg.Wait()
 	o.confirm(ctx, asks)
+	o.contents()
 	o.goneSince()
 	o.sort()
 	return o.out
@@ -111,8 +115,11 @@ type observer struct {
 	sourcesRead chan struct{}
 	readable    []string // folders of which scripts may be read
 
-	mu  sync.Mutex
-	out Result
+	digests *digests
+
+	mu         sync.Mutex
+	out        Result
+	seenImages []seenImage
 }
 
 // announce tells of a wait that lasts; the returned function ends it.

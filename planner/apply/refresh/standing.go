@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/questions"
@@ -75,6 +76,9 @@ func Standing(ctx context.Context, in Input) (Result, bool) {
 		Refreshed: in.Refresh, Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{},
 	}}
 	for _, p := range in.Campaign.Phases {
+		if _, has := p.Images(lang.Run); has {
+			return Result{}, false // its backend has it
+		}
 		o.idle[p.Name] = true // or something of it starts, and what is said here is not used
 	}
 	o.Refresh = false // of jobs in flight there are none, and files were looked at
