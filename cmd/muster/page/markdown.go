@@ -25,6 +25,9 @@ func (r Report) Markdown() string {
 	if text := view.Amounts(r.Spent); text != "" {
 		fmt.Fprintf(&b, "Spent: %s%s.\n", text, r.unpriced())
 	}
+	if text := emptyText(r.Empty); text != "" {
+		fmt.Fprintf(&b, "Warning: %s\n", markdown.Text(text))
+	}
 	rows := [][]string{{"phase", "jobs", "done", "retried", "failed", "median", "longest", "queued"}}
 	for _, p := range r.Phases {
 		rows = append(rows, []string{p.Phase, strconv.Itoa(p.Jobs), strconv.Itoa(p.Completed), strconv.Itoa(p.Retried), strconv.Itoa(p.Failed), secs(p.Median), secs(p.Longest), secs(p.Queued)})

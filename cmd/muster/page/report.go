@@ -27,6 +27,7 @@ type Report struct {
 	Results       []resultReport  `json:"results"`
 	Spent         state.Amounts   `json:"spent"`
 	Unpriced      map[string]int  `json:"unpriced"` // by unit, as in Cost
+	Empty         []EmptyOutput   `json:"empty,omitempty"`
 	Began         time.Time       `json:"began,omitzero"`
 	Ended         time.Time       `json:"ended,omitzero"`
 }
@@ -74,6 +75,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 	r := Report{FormatVersion: FormatVersion, Campaign: c.Name, Description: c.Description, Jobs: []jobReport{}, Phases: []phaseReport{}, Spent: state.Amounts{}, Unpriced: map[string]int{}}
 	r.Results = OutputsOf(c, st, s).Results
 	r.History = historyOf(c, st, s)
+	r.Empty = emptyOutputs(c, s, st.Job)
 	for _, e := range st.Ledger {
 		r.Spent.Add(e.Spent)
 		for _, unit := range e.Unpriced {

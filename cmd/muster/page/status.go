@@ -29,6 +29,8 @@ type Status struct {
 	// Findings say what is not as muster left it: an edited copy of the source;
 	// -refresh.
 	Findings []string `json:"findings,omitempty"`
+	// Empty are outputs of 0 bytes, where others of the same name are not.
+	Empty []EmptyOutput `json:"empty,omitempty"`
 	selected string
 }
 
@@ -92,7 +94,7 @@ type statusMaker struct {
 func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen, now time.Time) Status {
 	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: stuck.JobsAs(c, st, seen.as), old: st.Old()}
 	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
-		Unreachable: seen.Unreachable}
+		Unreachable: seen.Unreachable, Empty: emptyOutputs(c, jobs, st.Job)}
 	for _, f := range seen.Findings {
 		m.report.Findings = append(m.report.Findings, f.Address+": "+f.Detail)
 	}

@@ -32,6 +32,9 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 	for _, text := range r.Findings {
 		fmt.Fprintf(&b, "\n! %s\n", strings.Join(term.Wrap(term.CleanLine(text), style.Width-2), "\n  "))
 	}
+	if text := emptyText(r.Empty); text != "" {
+		fmt.Fprintf(&b, "\n! %s\n", strings.Join(term.Wrap(text, style.Width-2), "\n  "))
+	}
 	for _, p := range r.Pauses {
 		fmt.Fprintf(&b, "\n! nothing starts on backend.%s since %s, until there is room: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
 	}
