@@ -30,7 +30,7 @@ type Status struct {
 	// -refresh.
 	Findings []string `json:"findings,omitempty"`
 	// Empty are outputs of 0 bytes, where others of the same name are not.
-	Empty []EmptyOutput `json:"empty,omitempty"`
+	Empty    []EmptyOutput `json:"empty,omitempty"`
 	selected string
 }
 
