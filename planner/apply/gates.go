@@ -243,8 +243,10 @@ func (e *engine) revoke(f *flight, o *offer.Observation) {
 		}
 		v.Passed, v.Revoked, v.Repeats, v.Open = false, why, nil, false
 		e.emit(state.Validated{Validation: v})
-		p.Gate.Again(int32(c))
-		revoked = true
+		if !p.Gate.Pilots[f.cell] { // a pilot that failed keeps the rest from starting, whatever a smoke says
+			p.Gate.Again(int32(c))
+			revoked = true
+		}
 	}
 	if revoked {
 		e.report.Note("phase."+p.Name, "phase."+p.Name+": its smoke runs again before more jobs are submitted", false)
