@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"strconv"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
@@ -78,7 +79,8 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 			jsonInto := fs.String("json-into", "", "write the plan as JSON to `FILE` as well")
 			markdown := fs.Bool("markdown", false, "print the plan as Markdown, for a merge request")
 			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
-			scripts := fs.Bool("show-scripts", false, "print the commands and scripts that would be submitted, and for Slurm the ten-point check list")
+			var scripts scriptsFlag
+			fs.Var(&scripts, "show-scripts", "print the scripts that would be submitted, one for each shape with its first and last command, and for Slurm the ten-point check list; -show-scripts=ADDR: all commands of the jobs that ADDR selects")
 			return func(ctx context.Context, _ []string) error {
 				if err := p.check(); err != nil {
 					return err
@@ -86,9 +88,9 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 				if p.refreshOnly && *out != "" {
 					return command.Usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
 				}
-				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: *scripts, verbose: p.verbose}
+				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: scripts, verbose: p.verbose}
 				p.json = o.json
-				p.glance, p.text, p.file = p.plain() && !o.scripts, o.people(), o.json || o.jsonInto != "" || o.out != ""
+				p.glance, p.text, p.file = p.plain() && !o.scripts.on, o.people(), o.json || o.jsonInto != "" || o.out != ""
 				w, err := a.plan(ctx, p)
 				if err != nil {
 					return err
@@ -98,4 +100,24 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 			}
 		},
 	}
+}
+
+// A scriptsFlag is -show-scripts, or -show-scripts=ADDR.
+type scriptsFlag struct {
+	on      bool
+	address string // "" = of each shape
+}
+
+func (f *scriptsFlag) String() string { return f.address }
+
+// IsBoolFlag lets the flag be given without a value.
+func (f *scriptsFlag) IsBoolFlag() bool { return true }
+
+func (f *scriptsFlag) Set(text string) error {
+	if on, err := strconv.ParseBool(text); err == nil {
+		f.on, f.address = on, ""
+		return nil
+	}
+	f.on, f.address = true, text
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/kept"
 	"github.com/muster-run/muster/cmd/muster/preview"
@@ -13,8 +14,9 @@ import (
 )
 
 type planOutput struct {
-	out, jsonInto                              string
-	json, markdown, detailed, scripts, verbose bool
+	out, jsonInto                     string
+	json, markdown, detailed, verbose bool
+	scripts                           scriptsFlag
 }
 
 // people reports whether the plan is shown as people read it.
@@ -68,16 +70,24 @@ func (a *app) printPlan(w *work, o planOutput) error {
 		return err
 	}
 	a.fail(w.diags)
-	if o.scripts {
-		return a.printScripts(w)
+	if o.scripts.on {
+		return a.printScripts(w, o.scripts.address)
 	}
 	return nil
 }
 
 // printScripts shows what would be submitted, and ends the look before that:
 // ten points of every phase that goes to Slurm.
-func (a *app) printScripts(w *work) error {
-	text, diags, err := preview.Scripts(w.campaign, w.plan, w.input.Pools)
+func (a *app) printScripts(w *work, address string) error {
+	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools}
+	if address != "" {
+		jobs, diags := chosen.Of(w.campaign, w.input.State, []string{address})
+		if err := a.report(diags); err != nil {
+			return err
+		}
+		v.Whole = jobs.Has
+	}
+	text, diags, err := v.Scripts()
 	a.printf("%s", text)
 	if err != nil {
 		return err

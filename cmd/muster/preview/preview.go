@@ -4,12 +4,14 @@ package preview
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/planner"
@@ -41,32 +43,113 @@ func starts(pp *planner.PhasePlan) (list []start) {
 	return list
 }
 
-// Scripts is the command of every job that would start, as it would run where
-// it is placed, of some pools; paths that only the backend knows stand by name.
-// With mistakes in a command, it is what stands before them.
-func Scripts(c *lang.Campaign, plan *planner.Plan, pools []offer.Pool) (string, diag.List, error) {
+// A Preview is what is shown before anything is submitted.
+type Preview struct {
+	Campaign *lang.Campaign
+	Plan     *planner.Plan
+	Pools    []offer.Pool
+	// Whole selects jobs whose commands are all shown, and no others; nil = of each
+	// shape the first and the last, and what differs between its jobs.
+	Whole func(address string) bool
+}
+
+// Scripts is, for each shape of jobs that would start, the script that Slurm would
+// be given and commands of jobs, as they would run where they are placed; paths
+// that only the backend knows are shown by name. With mistakes in a command, it is
+// what comes before them.
+func (v Preview) Scripts() (string, diag.List, error) {
 	var b strings.Builder
-	for _, pp := range plan.Phases {
-		list := starts(pp)
-		if err := writeSlurm(&b, c, pp, list, pools); err != nil {
-			return b.String(), nil, err
-		}
-		for _, s := range list {
-			r, diags := pp.Phase.Render(s.cell, siteOfStart(c, pp, s, pools))
-			if diags.HasErrors() {
-				return b.String(), diags, nil
+	for _, pp := range v.Plan.Phases {
+		for _, like := range v.likes(pp) {
+			shown, rest := like.shown(pp.Phase, v.Whole)
+			if len(shown) == 0 {
+				continue
 			}
-			address := pp.Phase.Address(s.cell)
-			if s.variant == lang.SmokeRun {
-				address = state.SmokeAddress(address)
+			if err := v.writeSlurm(&b, like); err != nil {
+				return b.String(), nil, err
 			}
-			if s.at.Backend == "" {
-				address += ", which has no place yet"
+			for _, s := range shown {
+				r, diags := pp.Phase.Render(s.cell, siteOfStart(v.Campaign, pp, s, v.Pools))
+				if diags.HasErrors() {
+					return b.String(), diags, nil
+				}
+				address := addressOf(pp.Phase, s)
+				if s.at.Backend == "" {
+					address += ", which has no place yet"
+				}
+				fmt.Fprintf(&b, "# %s\n%s\n", term.CleanLine(address), scriptText(r))
 			}
-			fmt.Fprintf(&b, "# %s\n%s\n", term.CleanLine(address), scriptText(r))
+			if rest > 0 {
+				b.WriteString(term.Clean(like.differences(pp.Phase, rest)))
+			}
 		}
 	}
 	return b.String(), nil, nil
+}
+
+func addressOf(p *lang.Phase, s start) string {
+	if s.variant == lang.SmokeRun {
+		return state.SmokeAddress(p.Address(s.cell))
+	}
+	return p.Address(s.cell)
+}
+
+// shown are the launches of like jobs whose commands are shown, and how many more
+// there are.
+func (l *likeJobs) shown(p *lang.Phase, whole func(string) bool) (list []start, rest int) {
+	if whole == nil {
+		if n := len(l.starts); n > 2 {
+			return []start{l.starts[0], l.starts[n-1]}, n - 2
+		}
+		return l.starts, 0
+	}
+	for _, s := range l.starts {
+		if whole(p.Address(s.cell)) {
+			list = append(list, s)
+		}
+	}
+	return list, 0
+}
+
+// valuesShown is how many values of an axis are shown before the last one.
+const valuesShown = 4
+
+// differences is a table of the axes in which like jobs differ.
+func (l *likeJobs) differences(p *lang.Phase, rest int) string {
+	var names []string
+	values := map[string][]string{}
+	seen := map[[2]string]bool{}
+	for _, s := range l.starts {
+		axes := p.Axes(s.cell)
+		for _, name := range slices.Sorted(maps.Keys(axes)) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			if key := [2]string{name, axes[name]}; !seen[key] {
+				seen[key] = true
+				values[name] = append(values[name], axes[name])
+			}
+		}
+	}
+	width := 0
+	for _, name := range names {
+		width = max(width, term.Width(name))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# and %s between these two, which differ in:\n", units.Count(rest, "job"))
+	for _, name := range names {
+		list := values[name]
+		if len(list) < 2 {
+			continue
+		}
+		text := strings.Join(list, ", ")
+		if n := len(list); n > valuesShown+1 {
+			text = fmt.Sprintf("%s, … %s (%s)", strings.Join(list[:valuesShown], ", "), list[n-1], units.Count(n, "value"))
+		}
+		fmt.Fprintf(&b, "#   %s%s  %s\n", name, strings.Repeat(" ", width-term.Width(name)), text)
+	}
+	fmt.Fprintf(&b, "# All of one: muster plan -show-scripts='%s'\n\n", p.Address(l.starts[1].cell))
+	return b.String()
 }
 
 func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start, pools []offer.Pool) lang.Site {

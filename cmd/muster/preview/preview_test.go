@@ -36,7 +36,7 @@ phase "say" {
 `)
 	p := c.Phases[0]
 	pp := &planner.PhasePlan{Phase: p, Kind: []planner.Kind{planner.None, planner.Run}, Placements: []place.Decision{{}, {Backend: "local.local"}}, Place: []uint16{0, 1}}
-	text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}}, nil)
+	text, diags, err := Preview{Campaign: c, Plan: &planner.Plan{Phases: []*planner.PhasePlan{pp}}}.Scripts()
 	if err != nil || diags.HasErrors() {
 		t.Fatal(err, diags)
 	}
@@ -68,7 +68,7 @@ func TestFoldersOfScripts(t *testing.T) {
 			}
 			c := campaign(t, "campaign \"c\" {}\nbackend \"local\" \"local\" { workdir = \""+workdir+"\" }\nphase \"p\" {\n  job { command = [\"pwd\", \"-P\"] }\n}\n")
 			pp := &planner.PhasePlan{Phase: c.Phases[0], Kind: []planner.Kind{planner.Run}, Placements: []place.Decision{{}, at}, Place: []uint16{1}}
-			text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}}, nil)
+			text, diags, err := Preview{Campaign: c, Plan: &planner.Plan{Phases: []*planner.PhasePlan{pp}}}.Scripts()
 			if err != nil || diags.HasErrors() {
 				t.Fatal(err, diags)
 			}
@@ -91,14 +91,16 @@ func TestHomeIsThatOfThePlace(t *testing.T) {
 	c := campaign(t, "campaign \"c\" {}\nbackend \"local\" \"local\" { workdir = \"~/my work\" }\nphase \"p\" {\n  job { command = \"true\" }\n}\n")
 	pp := &planner.PhasePlan{Phase: c.Phases[0], Kind: []planner.Kind{planner.Run}, Placements: []place.Decision{{}, {Backend: "local.local", Pool: "b"}}, Place: []uint16{1}}
 	pools := []offer.Pool{{Backend: "local.other", Name: "b", Home: "/elsewhere"}, {Backend: "local.local", Name: "b", Home: "/home/ada"}}
-	text, diags, err := Scripts(c, &planner.Plan{Phases: []*planner.PhasePlan{pp}}, pools)
+	text, diags, err := Preview{Campaign: c, Plan: &planner.Plan{Phases: []*planner.PhasePlan{pp}}, Pools: pools}.Scripts()
 	if err != nil || diags.HasErrors() || !strings.Contains(text, "cd '/home/ada/my work'\n") {
 		t.Errorf("%v %v: %s", err, diags, text)
 	}
 	d := pp.Placements[1]
 	d.Backend = "slurm.x"
 	c.Backends = append(c.Backends, &lang.Backend{Type: "slurm", Name: "x", Workdir: "~/my work"})
-	if got := likes(c, pp.Phase, []start{{0, lang.Run, d}}, []offer.Pool{{Backend: "slurm.x", Name: "b", Home: "/home/ada"}}); len(got) != 1 || got[0].job.Workdir != "/home/ada/my work" {
+	pp.Placements[1] = d
+	v := Preview{Campaign: c, Plan: &planner.Plan{Phases: []*planner.PhasePlan{pp}}, Pools: []offer.Pool{{Backend: "slurm.x", Name: "b", Home: "/home/ada"}}}
+	if got := v.likes(pp); len(got) != 1 || got[0].job.Workdir != "/home/ada/my work" {
 		t.Errorf("its folder in an array: %+v", got)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // was let go, is muster's to let go again. What is held and bears none is not.
 
 // mark is the comment of what muster holds.
-const mark = "held by muster until all of its campaign is in"
+const mark = script.HeldComment
 
 // Why muster holds a batch, as it is noted and told.
 const (

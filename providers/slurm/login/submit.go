@@ -12,9 +12,8 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/arrays"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
-	"github.com/muster-run/muster/providers/slurm/script"
+	sbatch "github.com/muster-run/muster/providers/slurm/script"
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
@@ -79,11 +78,11 @@ func (b *backend) check(j *providers.Job) *providers.Error {
 	if len(j.Token) < 2 {
 		return providers.Errorf(providers.Invalid, "%s has no token", j.Address)
 	}
-	o, err := script.ParseOptions(j.Options)
+	o, err := sbatch.ParseOptions(j.Options)
 	if err != nil {
 		return providers.Errorf(providers.Invalid, "options of %s cannot be read: %v", j.Address, err)
 	}
-	if bad := script.OwnOption(o.Extra); bad != "" {
+	if bad := sbatch.OwnOption(o.Extra); bad != "" {
 		return providers.Errorf(providers.Invalid, "options.extra of %s holds %s", j.Address, bad)
 	}
 	return nil
@@ -122,7 +121,7 @@ func (c *campaign) lay(b *backend, token string, jobs []*providers.Job) error {
 	var queued []offer.Observation
 	for part, like := range gathered {
 		k := list[part]
-		o, _ := script.ParseOptions(like[0].Options) // they were read when the jobs came
+		o, _ := sbatch.ParseOptions(like[0].Options) // they were read when the jobs came
 		elements, err := c.elements(k, like, b.bounds(k.Pool, o, like[0].Shape))
 		if err != nil {
 			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
@@ -385,15 +384,14 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		return k, fmt.Errorf("write script: %w", err)
 	}
-	argv := []string{"sbatch", cluster.Parsable}
 	// An element's own dependency must be there before it could start.
 	if k.wide = e.Each != nil; k.wide {
 		if err := k.dir.Note("wide", "each waits for all, until it is told its own"); err != nil {
 			return k, err
 		}
 	}
-	if hold || k.wide {
-		argv = append(argv, "--hold", "--comment="+mark)
+	held := hold || k.wide
+	if held {
 		if err := k.hold(untilAllIsIn); err != nil {
 			return k, err
 		}
@@ -405,7 +403,7 @@ func (s *Slurm) send(ctx context.Context, b *backend, k *batch, jobs []*provider
 	if err := errors.Join(k.dir.Note("failed", ""), k.dir.Note("tried", k.tried.Format(time.RFC3339Nano))); err != nil {
 		return k, fmt.Errorf("note the submission: %w", err)
 	}
-	id, unclear, err := c.cluster.Submit(ctx, append(argv, script))
+	id, unclear, err := c.cluster.Submit(ctx, sbatch.Argv(script, held))
 	c.rowsAt = time.Time{}
 	if err != nil {
 		if unclear {

@@ -85,6 +85,19 @@ type Request struct {
 	Others   map[string][]string // on nodes of another processor, by its name
 }
 
+// HeldComment is the comment of an array that muster submits held, until it has
+// released it.
+const HeldComment = "held by muster until all of its campaign is in"
+
+// Argv is how a script is submitted, held or not.
+func Argv(file string, held bool) []string {
+	argv := []string{"sbatch", cluster.Parsable}
+	if held {
+		argv = append(argv, "--hold", "--comment="+HeldComment)
+	}
+	return append(argv, file)
+}
+
 // Comment is what Slurm shows of a phase's jobs.
 func Comment(campaign, phase string) string {
 	return fmt.Sprintf("muster %s phase.%s", campaign, phase)
