@@ -202,7 +202,7 @@ func (j *Job) fold(i int, e Observed) {
 	j.Reason, j.Retry, j.Short = e.Reason, plain(e.Retry), e.Short
 	switch e.Status {
 	case Completed:
-		j.Class, j.Kept, a.Left = "", nil, nil
+		j.Class, j.Kept, a.Left, j.Unread = "", nil, nil, nil
 	case Failed, Waiting, Cancelled:
 		if a.Class != "" {
 			j.Class = a.Class
@@ -213,6 +213,10 @@ func (j *Job) fold(i int, e Observed) {
 	}
 	for name, v := range e.Metrics {
 		put(&j.Metrics, name, v)
+	}
+	for name, why := range e.Unread {
+		put(&j.Unread, name, why)
+		delete(j.Metrics, name)
 	}
 	for name, v := range e.Inputs {
 		put(&j.InputBytes, name, v)

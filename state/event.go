@@ -74,6 +74,7 @@ type (
 		Attempt Attempt           `json:"attempt"`
 		Outputs []Output          `json:"outputs,omitempty"`
 		Metrics map[string]string `json:"metrics,omitempty"`
+		Unread  map[string]string `json:"unread,omitempty"` // metrics without a value, and why
 		Inputs  map[string]string `json:"inputs,omitempty"` // digests of inputs that were not known when it was submitted
 		Reason  string            `json:"reason,omitempty"`
 		Retry   time.Time         `json:"retry,omitzero"`

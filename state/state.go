@@ -117,6 +117,7 @@ type Job struct {
 	// completes: they are the job's own, whether they were moved aside or not.
 	Kept     []Output          `json:"kept,omitempty"`
 	Metrics  map[string]string `json:"metrics,omitempty"`  // name → JSON text
+	Unread   map[string]string `json:"unread,omitempty"`   // metrics without a value: name → why
 	Accepted string            `json:"accepted,omitempty"` // result hash accepted with -accept
 	Moved    string            `json:"moved,omitempty"`    // address it had before
 	Updated  time.Time         `json:"updated,omitzero"`

@@ -151,6 +151,7 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 				ev.Metrics[name] = m.Text
 			}
 		}
+		ev.Unread = e.unread(f, o)
 	}
 	e.emit(ev)
 	e.arrived(f)
@@ -171,6 +172,28 @@ func (e *engine) succeeded(f *flight, o *offer.Observation, n int) {
 		f.p.Gate.Piloted(f.cell)
 		e.completed(f.p, f.cell)
 	}
+}
+
+// unread says which metrics of a job that did well have no value, and why. The
+// first of a phase is told at once; status and report have all.
+func (e *engine) unread(f *flight, o *offer.Observation) (out map[string]string) {
+	for name, m := range o.Metrics {
+		if m.Error == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = m.Error
+		if f.p != nil && !f.p.unread[name] {
+			if f.p.unread == nil {
+				f.p.unread = map[string]bool{}
+			}
+			f.p.unread[name] = true
+			e.report.Note(f.Addr, f.Addr+": metric "+name+" has no value: "+m.Error, true)
+		}
+	}
+	return out
 }
 
 // arrived lands a flight whose attempt is over.

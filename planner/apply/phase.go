@@ -24,7 +24,8 @@ type phase struct {
 
 	cells.Node
 	places placing.Places
-	before int // completed before this run
+	before int             // completed before this run
+	unread map[string]bool // metrics without a value of which was told
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
 	length   func(cell int32) time.Duration // how long each is foretold to take; nil = all alike

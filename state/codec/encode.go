@@ -9,8 +9,8 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 25 && fields[state.Attempt]() == 27 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
-	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 5 && fields[state.Observed]() == 12
+var known = fields[state.Job]() == 26 && fields[state.Attempt]() == 27 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 5 && fields[state.Observed]() == 13
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -51,6 +51,7 @@ func (w *text) job(j *state.Job) {
 	each(w, `,"outputs":`, j.Outputs, (*text).output)
 	each(w, `,"kept":`, j.Kept, (*text).output)
 	w.dict(`,"metrics":`, j.Metrics)
+	w.dict(`,"unread":`, j.Unread)
 	w.field(`,"accepted":`, j.Accepted)
 	w.field(`,"moved":`, j.Moved)
 	w.at(`,"updated":`, j.Updated)
@@ -203,6 +204,7 @@ func (w *text) observed(e *state.Observed) {
 	w.attempt(&e.Attempt)
 	each(w, `,"outputs":`, e.Outputs, (*text).output)
 	w.dict(`,"metrics":`, e.Metrics)
+	w.dict(`,"unread":`, e.Unread)
 	w.dict(`,"inputs":`, e.Inputs)
 	w.field(`,"reason":`, e.Reason)
 	w.at(`,"retry":`, e.Retry)

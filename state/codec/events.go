@@ -59,6 +59,8 @@ func (p *scan) observed(e *state.Observed) {
 			e.Outputs = p.outs()
 		case "metrics":
 			e.Metrics = p.dict()
+		case "unread":
+			e.Unread = p.dict()
 		case "inputs":
 			e.Inputs = p.dict()
 		case "reason":

@@ -62,6 +62,8 @@ func (p *scan) progress(j *state.Job, k string) {
 		j.Kept = p.outs()
 	case "metrics":
 		j.Metrics = p.dict()
+	case "unread":
+		j.Unread = p.dict()
 	case "accepted":
 		j.Accepted = p.str()
 	case "moved":

@@ -1,9 +1,11 @@
 package live
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner/apply/standing"
 )
 
@@ -37,5 +39,23 @@ func TestPace(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// A phase that is done is told of once: how long it took does not grow.
+func TestDoneIsToldOnce(t *testing.T) {
+	var b strings.Builder
+	l := &lines{w: &b, style: term.Style{Width: 100}, said: map[string]string{}, paces: paces{}}
+	start := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+	done, open := standing.Phase{Phase: "a", Total: 2, Done: 2}, standing.Phase{Phase: "b", Total: 9, Running: 1}
+	for minute := range 10 {
+		a := done
+		if minute == 0 {
+			a = standing.Phase{Phase: "a", Total: 2, Running: 2}
+		}
+		l.Show(standing.Run{At: start.Add(time.Duration(minute) * 6 * time.Minute), Phases: []standing.Phase{a, open}})
+	}
+	if n := strings.Count(b.String(), "2 of 2 done"); n != 1 || !strings.Contains(b.String(), "in 6m") {
+		t.Errorf("told %d times:\n%s", n, b.String())
 	}
 }

@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +42,9 @@ func (r Report) Markdown() string {
 	if rows := troubles(r); len(rows) > 1 {
 		b.WriteString("\n## Failures and retries\n\n" + markdownTable(rows))
 	}
+	if rows := r.unread(); len(rows) > 1 {
+		b.WriteString("\n## Metrics without a value\n\n" + markdownTable(rows))
+	}
 	if len(r.Results) > 0 {
 		b.WriteString("\n## Results\n\n")
 		for _, v := range r.Results {
@@ -47,6 +52,17 @@ func (r Report) Markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// unread lists the metrics of which jobs left no value.
+func (r Report) unread() [][]string {
+	rows := [][]string{{"job", "metric", "why"}}
+	for _, j := range r.Jobs {
+		for _, name := range slices.Sorted(maps.Keys(j.Unread)) {
+			rows = append(rows, []string{term.CleanLine(j.Address), name, term.CleanLine(j.Unread[name])})
+		}
+	}
+	return rows
 }
 
 // timeRows tell queue, run and retry time apart.

@@ -61,6 +61,7 @@ type jobReport struct {
 	Failures []string                   `json:"failures,omitempty"` // class of each failed attempt
 	Mark     lateness.Mark              `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of what others took
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
+	Unread   map[string]string          `json:"unread,omitempty"` // metrics without a value, and why
 }
 
 // unpriced says in which units more was spent than is known.
@@ -149,6 +150,7 @@ func (ph *phaseReport) count(p *lang.Phase, j *state.Job) {
 
 func jobReportOf(p *lang.Phase, j *state.Job) jobReport {
 	r := jobReport{Address: j.Address, Phase: j.Phase, Name: j.Name, Axes: j.Axes, Status: string(j.Status), Class: j.Class, Attempts: len(j.Attempts), CPU: -1, MaxRSS: -1, GPUMax: -1, Metrics: map[string]json.RawMessage{}}
+	r.Unread = j.Unread
 	for name, text := range j.Metrics {
 		r.Metrics[name] = json.RawMessage(text)
 	}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/lateness"
@@ -138,7 +140,27 @@ func (m *statusMaker) phase(p *lang.Phase) {
 	case missing > 0:
 		ps.Note = fmt.Sprintf("outputs of %s are missing", units.Count(missing, "job"))
 	}
+	ps.Note = term.Join("; ", ps.Note, m.unread(p))
 	m.report.Phases = append(m.report.Phases, ps)
+}
+
+// unread says which metrics of completed jobs have no value, and why the first.
+func (m *statusMaker) unread(p *lang.Phase) string {
+	var parts []string
+	for _, metric := range p.Metrics {
+		n, why := 0, ""
+		for i := range p.Len() {
+			if j := m.st.Job(p.Address(i)); j != nil && j.Status == state.Completed && m.chosen.Has(j.Address) && j.Unread[metric.Name] != "" {
+				if n++; n == 1 {
+					why = j.Unread[metric.Name]
+				}
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("metric %s has no value in %s: %s", metric.Name, units.Count(n, "job"), why))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // records are those of a phase's cells, nil where one has none.
