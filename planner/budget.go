@@ -20,6 +20,14 @@ type BudgetCheck = budget.Check
 // budgets checks every budget against the forecast, and sets the ceiling that
 // an approval grants.
 func (m *maker) budgets() {
+	for unit := range m.in.Campaign.Policy.ApproveAbove {
+		m.plan.Forecast.Show(unit)
+	}
+	for _, b := range m.in.Campaign.Budgets {
+		for unit := range b.Limits {
+			m.plan.Forecast.Show(unit)
+		}
+	}
 	c := budget.Case{Rests: !m.anythingStarts(), Forecast: &m.plan.Forecast, Ledger: m.ledger(), Works: m.claims, HowToKnow: m.howToKnow}
 	if m.anythingRuns() {
 		c.End = m.in.Now.Add(m.plan.Forecast.Walltime.P90)

@@ -285,6 +285,13 @@ func (s *State) Old() func(*Job) bool {
 	}
 }
 
+// Superseded is the outcome of a plan that was begun and did not come to its end
+// before another was. A saved one may still be carried on with.
+const Superseded = "superseded"
+
+// Ended reports whether the plan came to its end.
+func (a *Approval) Ended() bool { return !a.Finished.IsZero() && a.Outcome != Superseded }
+
 // Amounts are quantities by unit as decimal text: usd, gpu_hours, cpu_hours,
 // node_hours, service_units.
 type Amounts map[string]string

@@ -22,7 +22,7 @@ func (e *engine) approve() error {
 		return cmp.Or(err, e.err)
 	}
 	for _, plan := range approval.Unfinished(e.st, e.Plan.ID) {
-		e.emit(state.Finished{Plan: plan, Outcome: approval.Superseded, At: e.Clock()})
+		e.emit(state.Finished{Plan: plan, Outcome: state.Superseded, At: e.Clock()})
 	}
 	e.emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling,
 		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved, Reruns: approval.Reruns(e.Plan, e.st)}})

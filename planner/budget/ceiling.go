@@ -18,7 +18,7 @@ import (
 // each submission. The checks are those of the budgets.
 func (c Case) Ceiling(budgets []lang.Budget, checks []Check) state.Amounts {
 	out := state.Amounts{}
-	for _, l := range c.Forecast.Lines {
+	for _, l := range c.Forecast.All() {
 		if l.AtMost.Mark != forecast.Unknown {
 			out[l.Unit] = l.AtMost.Text
 		}
@@ -45,7 +45,7 @@ func (c Case) Asks(policy lang.Policy, ceiling state.Amounts) (why []string) {
 	for _, unit := range slices.Sorted(maps.Keys(policy.ApproveAbove)) {
 		limit := policy.ApproveAbove[unit]
 		most, ok := ceiling[unit]
-		l := forecast.LineOf(c.Forecast.Lines, unit)
+		l := forecast.LineOf(c.Forecast.All(), unit)
 		switch {
 		case l.AtMost.Mark == forecast.Unknown && l.Unit != "":
 			why = append(why, fmt.Sprintf("what it may cost in %s is unknown, and policy approve_above is %s: save it with -out and apply the file", amount.Unit(unit), amount.Words(unit, limit)))

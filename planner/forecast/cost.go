@@ -58,7 +58,12 @@ func (f *Forecast) addCosts(in Input) {
 			}
 		}
 	}
-	f.Lines = total.lines(false)
+	f.Lines, f.Beside = total.lines(false), nil
+	for _, l := range total.lines(true) {
+		if LineOf(f.Lines, l.Unit).Unit == "" {
+			f.Beside = append(f.Beside, l)
+		}
+	}
 	for name, s := range phases {
 		f.ByPhase[name] = s.lines(false)
 	}

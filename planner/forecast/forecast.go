@@ -2,7 +2,10 @@
 // decimals, walltime by discrete-event simulation.
 package forecast
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Mark says how well a figure is known.
 type Mark uint8
@@ -39,6 +42,7 @@ func LineOf(lines []Line, unit string) Line {
 // A Forecast is the cost and walltime of a plan.
 type Forecast struct {
 	Lines     []Line
+	Beside    []Line // counted, and not in Lines: CPU-hours beside GPU-hours, for which nobody asked
 	Walltime  Span
 	Phases    []PhaseSpan
 	Critical  []string // phases, first to last
@@ -50,14 +54,29 @@ type Forecast struct {
 	LeftOut   int               // jobs that start and have no place: no sum and no end is known
 }
 
+// Show lists a unit among Lines, where it is counted.
+func (f *Forecast) Show(unit string) {
+	i := slices.IndexFunc(f.Beside, func(l Line) bool { return l.Unit == unit })
+	if i < 0 {
+		return
+	}
+	f.Lines, f.Beside = append(f.Lines, f.Beside[i]), slices.Delete(f.Beside, i, i+1)
+	slices.SortFunc(f.Lines, func(a, b Line) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })
+}
+
+// All are Lines and Beside.
+func (f *Forecast) All() []Line { return slices.Concat(f.Lines, f.Beside) }
+
 // LeaveOut marks what is said of the whole as unknown, for so many jobs that
 // have no place: the sum over the others would be read as that over all.
 func (f *Forecast) LeaveOut(jobs int) {
 	if f.LeftOut = jobs; jobs == 0 {
 		return
 	}
-	for i, l := range f.Lines {
-		f.Lines[i] = UnknownLine(l.Unit)
+	for _, lines := range [][]Line{f.Lines, f.Beside} {
+		for i, l := range lines {
+			lines[i] = UnknownLine(l.Unit)
+		}
 	}
 	f.Walltime.Mark = Unknown
 }

@@ -31,7 +31,7 @@ func (f *File) Check(c *lang.Campaign, st *state.State, quotes []place.Quoted, n
 		if a.Plan != f.Head.ID {
 			continue
 		}
-		if !a.Finished.IsZero() {
+		if a.Ended() {
 			l.Errorf("The plan was applied already", "%s finished it on %s (%s). Make a new plan with `muster plan -out`.", a.Who, day(a.Finished), a.Outcome)
 			return l
 		}

@@ -279,7 +279,7 @@ func (h Head) document() Document {
 		d.Transfers = append(d.Transfers, transfer(t))
 	}
 	d.ByPhase, d.ByBackend, d.ByPool = costsOf(h.Forecast.ByPhase), costsOf(h.Forecast.ByBackend), costsOf(h.Forecast.ByPool)
-	for _, l := range h.Forecast.Lines {
+	for _, l := range h.Forecast.All() {
 		d.Cost = append(d.Cost, Cost{l.Unit, figure(l.Expected), figure(l.P90), figure(l.AtMost)})
 	}
 	for _, f := range h.Faster {

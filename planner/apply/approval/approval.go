@@ -27,15 +27,11 @@ func Begun(st *state.State, plan string) (bool, error) {
 	if a == nil {
 		return false, nil
 	}
-	if !a.Finished.IsZero() && a.Outcome != Superseded {
+	if a.Ended() {
 		return false, &FinishedError{Plan: a.Plan, At: a.Finished, Who: a.Who}
 	}
 	return true, nil
 }
-
-// Superseded is the outcome of a plan that was begun and did not come to its end
-// before another was. A saved one may still be carried on with.
-const Superseded = "superseded"
 
 // Unfinished are the plans, but for one, that were begun and never ended.
 func Unfinished(st *state.State, but string) (plans []string) {

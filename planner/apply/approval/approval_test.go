@@ -38,7 +38,7 @@ func TestOpen(t *testing.T) {
 	if again, err := Begun(st, "p1"); !again || err != nil {
 		t.Errorf("a begun plan: %v, %v", again, err)
 	}
-	st.Approvals = append(st.Approvals, state.Approval{Plan: "p5", Begun: at, Finished: at, Outcome: Superseded})
+	st.Approvals = append(st.Approvals, state.Approval{Plan: "p5", Begun: at, Finished: at, Outcome: state.Superseded})
 	if again, err := Begun(st, "p5"); !again || err != nil {
 		t.Errorf("a plan that another took the place of: %v, %v", again, err)
 	}
