@@ -4,10 +4,12 @@ import (
 	"context"
 	"flag"
 	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/planner/apply/site"
 )
 
 func statusCommand(a *app) *command.Command {
@@ -82,5 +84,13 @@ func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args 
 	if o.refresh || o.watch {
 		seen = l.look(ctx, c, st)
 	}
-	return page.StatusOf(c, st, jobs, seen, a.now()), func() { a.noteGone(ctx, s) }, nil
+	view := page.StatusOf(c, st, jobs, seen, a.now())
+	var dirs []string
+	for _, b := range c.Backends {
+		if dir := site.Workdir(c, b); b.Type == "local" && filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	view.Replaced = page.ReplacedIn(dirs)
+	return view, func() { a.noteGone(ctx, s) }, nil
 }

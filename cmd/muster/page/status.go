@@ -32,7 +32,9 @@ type Status struct {
 	// -refresh.
 	Findings []string `json:"findings,omitempty"`
 	// Empty are outputs of 0 bytes, where others of the same name are not.
-	Empty    []EmptyOutput `json:"empty,omitempty"`
+	Empty []EmptyOutput `json:"empty,omitempty"`
+	// Replaced is what was moved aside on this machine.
+	Replaced []Replaced `json:"replaced,omitempty"`
 	selected string
 }
 

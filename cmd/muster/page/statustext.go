@@ -42,6 +42,9 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 	for _, h := range r.Holds {
 		fmt.Fprintf(&b, "\n! hold on %s by %s%s; clear it: muster resume\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason))
 	}
+	for _, r := range r.Replaced {
+		b.WriteString(r.text())
+	}
 	return b.String()
 }
 
