@@ -145,7 +145,9 @@ type Attempt struct {
 	Handle  string `json:"handle,omitempty"`
 	// Stage is how far it has come in its queue: "accepted", "submitted" or
 	// "released", as in offer.Stage; "" = not recorded. It counts while the job is queued.
-	Stage   string  `json:"stage,omitempty"`
+	Stage string `json:"stage,omitempty"`
+	// Host is that of a backend with one host, as configured when the job was submitted.
+	Host    string  `json:"host,omitempty"`
 	Plan    string  `json:"plan,omitempty"` // plan id that approved it
 	Fence   uint64  `json:"fence,omitempty"`
 	Ceiling Amounts `json:"ceiling,omitempty"`

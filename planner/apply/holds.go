@@ -54,10 +54,15 @@ func (e *engine) moves() bool {
 		runs = runs || p.Counts[cells.Running]+p.Counts[cells.Verifying] > 0
 	}
 	if runs || !stopped {
-		return len(e.flights) > 0
+		for _, f := range e.flights {
+			if !f.Stranded {
+				return true
+			}
+		}
+		return false
 	}
 	for _, f := range e.flights {
-		if !e.stuck(f) {
+		if !f.Stranded && !e.stuck(f) {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/apply/wish"
 	"github.com/muster-run/muster/planner/handover"
@@ -261,7 +262,7 @@ func (e *engine) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *
 	}
 	rec.Status = ""
 	e.emit(state.Intended{Job: rec, Fresh: fresh, At: e.Clock(), Attempt: state.Attempt{
-		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Plan: f.plan, Fence: e.Session.Fence(),
+		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Host: site.Host(b.Conf), Plan: f.plan, Fence: e.Session.Fence(),
 		Ceiling: f.tab.One, Rates: d.Rates(*f.asked), Why: d.Reason(), Scaled: relaunch.Changes(d.Shape, *f.asked), Replaces: job.MoveAside,
 	}})
 	if e.err != nil {

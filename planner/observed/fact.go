@@ -74,7 +74,7 @@ func (r *Refresh) observeIntent(f *Fact, o offer.Observation, asked bool, now ti
 	case asked && o.Presence == offer.Absent:
 		f.Absent = true
 	default:
-		f.Unknown = "it was being submitted, and whether it arrived is not known yet"
+		f.Unknown = cmp.Or(o.Reason, "it was being submitted, and whether it arrived is not known yet")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -271,9 +272,10 @@ func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offe
 	if c.Spool != "" {
 		why = "the queue of spool " + dir + " does not know it (was spool another when it was submitted?)"
 	}
+	node, _ := os.Hostname()
 	for i := range out {
 		if out[i].Presence == offer.Absent {
-			out[i].Reason = why
+			out[i].Reason, out[i].Node = why, node
 		}
 	}
 	return out, nil

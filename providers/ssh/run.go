@@ -98,6 +98,9 @@ func (s *SSH) Find(ctx context.Context, name string, tokens []string) ([]offer.O
 		for i := range min(len(r.got), len(out)) {
 			o := r.got[i]
 			if o.Presence != offer.Found {
+				if !b.several() {
+					out[i].Node = o.Node
+				}
 				if out[i].Presence == offer.Absent && o.Reason != "" {
 					out[i].Reason = r.host.name + ": " + o.Reason
 				}

@@ -67,6 +67,7 @@ func (w *text) attempt(a *state.Attempt) {
 	w.field(`,"pool":`, a.Pool)
 	w.field(`,"handle":`, a.Handle)
 	w.field(`,"stage":`, a.Stage)
+	w.field(`,"host":`, a.Host)
 	w.field(`,"plan":`, a.Plan)
 	if a.Fence != 0 {
 		w.b = strconv.AppendUint(append(w.b, `,"fence":`...), a.Fence, 10)

@@ -90,6 +90,8 @@ func (p *scan) attempt(a *state.Attempt) {
 			a.Handle = p.str()
 		case "stage":
 			a.Stage = p.str()
+		case "host":
+			a.Host = p.str()
 		case "plan":
 			a.Plan = p.str()
 		case "fence":

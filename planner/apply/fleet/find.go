@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -63,7 +64,11 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 		case o == nil || o.Presence == offer.Unknown:
 			unsaid = append(unsaid, f)
 		case o.Presence == offer.Absent:
-			fl.absent(f, o.Reason)
+			if why := fl.elsewhere(f, o.Node); why != "" {
+				fl.strand(f, why)
+			} else {
+				fl.absent(f, o.Reason)
+			}
 		default:
 			f.missed = 0
 			for i := range o.Earlier {
@@ -82,6 +87,27 @@ func (fl *Fleet) found(b *Backend, asked []*Flight, obs []offer.Observation, err
 	b.silent, b.looking = 0, false
 	fl.speaks(b)
 	fl.sendAgain(b)
+}
+
+// elsewhere says why the backend that answered is not the one that a flight was
+// submitted to, "" where it is.
+func (fl *Fleet) elsewhere(f *Flight, node string) string {
+	j := fl.State.Jobs[f.Key]
+	if j == nil || j.Last() == nil {
+		return ""
+	}
+	return site.Elsewhere(f.B.Conf, j.Last(), node)
+}
+
+// strand leaves a flight unknown for the rest of the run: its place is no
+// longer configured, and no later answer will speak of it.
+func (fl *Fleet) strand(f *Flight, why string) {
+	if f.Stranded {
+		return
+	}
+	f.Stranded = true
+	fl.move(f, cells.Unknown)
+	fl.Note(f.Addr, f.Addr+": "+why, true)
 }
 
 // cannotSay is for jobs of which a backend that answered knows nothing for

@@ -57,6 +57,8 @@ type Flight struct {
 	Under line.Throttle // what its queue keeps it to
 	N     int           // launch
 	First int           // launch that this token began with
+	// Stranded says that its place is no longer configured: nobody can be asked.
+	Stranded bool
 
 	Status cells.Status
 	Job    *providers.Job // until its backend has it

@@ -16,21 +16,23 @@ import (
 	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // An ask is everything that one backend is asked.
 type ask struct {
-	name    string
-	conf    providers.Backend
-	lang    *lang.Backend // nil when it left the campaign
-	p       providers.Provider
-	can     offer.Capabilities
-	groups  []questions.Group
-	tokens  []string
-	imports []lang.Import
-	outputs []recorded
-	early   chan looked // what look finds, if it looks while the provider comes up
-	offers  []offer.Pool
+	name     string
+	conf     providers.Backend
+	lang     *lang.Backend // nil when it left the campaign
+	p        providers.Provider
+	can      offer.Capabilities
+	groups   []questions.Group
+	tokens   []string
+	attempts map[string]*state.Attempt // by token
+	imports  []lang.Import
+	outputs  []recorded
+	early    chan looked // what look finds, if it looks while the provider comes up
+	offers   []offer.Pool
 }
 
 // asks gathers the questions by backend. A backend that nothing could go to
@@ -42,7 +44,7 @@ func (o *observer) asks() []*ask {
 		if a := by[name]; a != nil {
 			return a
 		}
-		a := &ask{name: name}
+		a := &ask{name: name, attempts: map[string]*state.Attempt{}}
 		by[name] = a
 		return a
 	}
@@ -65,6 +67,7 @@ func (o *observer) asks() []*ask {
 				a := get(at.Backend)
 				token, _, _ := strings.Cut(at.Token, "/")
 				a.tokens = append(a.tokens, token)
+				a.attempts[token] = at
 			}
 		}
 		for _, im := range o.Campaign.Imports {
@@ -299,6 +302,11 @@ func (o *observer) jobs(ctx context.Context, a *ask) error {
 		o.mu.Lock()
 		for _, v := range obs {
 			token, _, _ := strings.Cut(v.Token, "/")
+			if at := a.attempts[token]; at != nil && v.Presence == offer.Absent {
+				if why := site.Elsewhere(a.conf, at, v.Node); why != "" {
+					v.Presence, v.Reason = offer.Unknown, why
+				}
+			}
 			o.out.Observed.Jobs[token] = v
 		}
 		o.mu.Unlock()
