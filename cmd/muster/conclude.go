@@ -16,6 +16,9 @@ func (a *app) conclude(w *work, o standing.Outcome, f applyFlags) error {
 	if w.plan.Destroy {
 		o.Cancelled = 0 // that is what was asked for
 	}
+	if o.Unknown > 0 && o.Stopped == standing.None && f.mode() == apply.Drive {
+		return command.Held // their host left the configuration: no later answer comes by itself
+	}
 	return exitFor(o)
 }
 

@@ -69,6 +69,7 @@ func (o *observer) recordedOutputs(get func(string) *ask) {
 // is reported, after it was opened: a touched file with the same bytes is no
 // difference.
 func (o *observer) look(ctx context.Context, a *ask) error {
+	o.unreached(a)
 	a.sortOutputs()
 	open := a.outputs
 	if !o.Verify {
@@ -96,6 +97,19 @@ func (o *observer) look(ctx context.Context, a *ask) error {
 		}
 	}
 	return nil
+}
+
+// unreached reports outputs on hosts that are no longer configured as missing
+// there, and leaves the others to be looked at.
+func (o *observer) unreached(a *ask) {
+	a.outputs = slices.DeleteFunc(a.outputs, func(r recorded) bool {
+		_, pool := providers.CutAt(site.SpotOf(a.conf, a.offers, r.pool).Name())
+		if pool == "" || !site.Gone(a.conf, pool) {
+			return false
+		}
+		o.report(r, offer.Output{Path: r.out.Path, Verdict: pool + " is no longer in hosts of backend." + a.name})
+		return true
+	})
 }
 
 func (a *ask) sortOutputs() {

@@ -30,6 +30,13 @@ func hostsOf(conf providers.Backend) (h hosts) {
 // Host is the one host of a backend, "" where it has several or none.
 func Host(conf providers.Backend) string { return hostsOf(conf).Host }
 
+// Gone reports whether a host that was a pool of a backend is configured no
+// more.
+func Gone(conf providers.Backend, pool string) bool {
+	h := hostsOf(conf)
+	return conf.Type == "ssh" && !slices.Contains(h.Hosts, pool)
+}
+
 // Elsewhere says why a backend that does not know a job is not the one to ask:
 // the host that the job was submitted to is no longer configured, or is another
 // machine now. Node is what the machine that answered calls itself, "" if that
