@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/standing"
 )
 
