@@ -3,6 +3,7 @@ package node
 import (
 	"crypto/rand"
 	"fmt"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -360,5 +361,39 @@ func TestForeignFile(t *testing.T) {
 	j.Guard = &offer.Guard{}
 	if _, e = w.run(j, place{job: "2", node: "n1"}); len(e.Seen.Outputs) != 1 || !e.Seen.Outputs[0].Exists() {
 		t.Errorf("what it left is not in its record: %+v", e.Seen)
+	}
+}
+
+// TestUnverified: what passes the bound of its verification on a node has ended
+// for good, and is not requeued whatever its policy names.
+func TestUnverified(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job("truncate -s 1T out", "out")
+	j.Outputs[0].VerifyMaxSize = 1 << 30
+	j.Retry = providers.Retry{On: []string{failure.BadOutput, failure.Unknown}, Max: 3}
+	code, e := w.run(j, place{job: "7"})
+	if code == 0 || !e.Final || e.Seen.Status != offer.Failed || e.Seen.Class != failure.Unverified || !e.Seen.Outputs[0].Unverified {
+		t.Errorf("%d %+v", code, e)
+	}
+}
+
+// TestUmask: the job, its folders and its logs are as whoever submitted it has
+// them, not as the node's daemon does.
+func TestUmask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job("echo said; echo {} > sub/out", "sub/out")
+	umask := 0o027
+	j.Umask = &umask
+	if code, e := w.run(j, place{job: "7"}); code != 0 {
+		t.Fatalf("%d %+v", code, e)
+	}
+	for path, want := range map[string]os.FileMode{
+		filepath.Join(j.Workdir, "sub"): 0o750, filepath.Join(j.Workdir, "sub/out"): 0o640, attempt.LogPath(j.Workdir, j.Token, 1, false): 0o600,
+	} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v %v, want %o", path, info.Mode(), err, want)
+		}
 	}
 }
