@@ -1,14 +1,40 @@
 package planner
 
-import "github.com/muster-run/muster/planner/heads"
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/planner/heads"
+	"github.com/muster-run/muster/providers/offer"
+)
 
 // A BackendView is the line about a backend at the head of the plan.
 type BackendView = heads.View
 
+// waited are the pools, with the wait that the plan counts where its work goes:
+// schedulers quote one for each shape, and none for a pool.
+func (m *maker) waited(backend string) []offer.Pool {
+	waits := map[string]time.Duration{}
+	for _, w := range m.works {
+		for _, d := range w.pp.Placements {
+			if d.Backend == backend {
+				waits[d.Pool] = max(waits[d.Pool], d.Wait)
+			}
+		}
+	}
+	pools := slices.Clone(m.in.Pools)
+	for i := range pools {
+		if p := &pools[i]; p.Backend == backend && waits[p.Name] > 0 {
+			p.Wait = waits[p.Name]
+		}
+	}
+	return pools
+}
+
 // backendView is the line about one backend: what is free where this plan
 // goes, and how old the facts are.
 func (m *maker) backendView(name string) BackendView {
-	v, months := heads.Of(name, m.in.Pools, m.poolsInUse(name))
+	v, months := heads.Of(name, m.waited(name), m.poolsInUse(name))
 	v.Problem = m.in.Observed.Unreachable[name]
 	for _, month := range v.Stated(m.in.Campaign.Backends, months) {
 		if d := heads.Old(&m.in.Campaign.Policy, m.in.Campaign.Backends, name, month, m.in.Now); d != nil {

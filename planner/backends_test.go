@@ -5,22 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
-func TestOldFactsSayTheirAge(t *testing.T) {
+// TestWaitAtTheHead: the wait that a plan counts for its work is beside what is
+// free where that goes, too, where the pool itself quotes none.
+func TestWaitAtTheHead(t *testing.T) {
 	t.Parallel()
-	camp := load(t, func(*lang.Campaign) {}, phaseSpec{name: "a", seeds: []int{1}, lr: "1"})
-	camp.Policy.StaleAfter = 180 * 24 * time.Hour
-	in := input(camp, nil)
-	in.Now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	in.Pools = laptop()
-	in.Pools[0].Verified = "2026-03"
-	p, _ := Make(in)
-	for _, d := range p.Diags {
-		if strings.Contains(d.Detail, "verified in 2026-03, 8 months ago") {
-			return
+	for wait, want := range map[time.Duration]string{-1: "", 0: "", 25 * time.Minute: ", about 25m wait"} {
+		in := input(load(t, nil, phaseSpec{name: "a", lr: "1"}), nil)
+		in.Pools[0].Wait = -1
+		first, _ := Make(in)
+		in.Quotes = []place.Quoted{{Shape: first.Phases[0].Decision(0).Shape, Quote: offer.Quote{Backend: "local.local", Pool: in.Pools[0].Name, Fits: true, Wait: wait}}}
+		p, _ := Make(in)
+		if got := p.Backends[0].Summary; strings.HasSuffix(got, " wait") != (want != "") || !strings.HasSuffix(got, want) {
+			t.Errorf("a wait of %s: %q", wait, got)
 		}
 	}
-	t.Errorf("nothing says that facts are 8 months old: %v", p.Diags)
 }
