@@ -29,7 +29,11 @@ func Standing(seen observed.Refresh, job *state.Job, now time.Time) string {
 	if !ok || o.Presence != offer.Found || o.Status != offer.Queued && o.Status != offer.Running {
 		return ""
 	}
-	text := string(o.Status) + " on " + strings.TrimSuffix(job.Last().Backend+", "+o.Pool, ", ")
+	where := strings.TrimSuffix(job.Last().Backend+", "+o.Pool, ", ")
+	text := string(o.Status) + " on " + where
+	if o.Status == offer.Queued && o.Stage == offer.Accepted {
+		text = "not submitted yet to " + where
+	}
 	if o.Handle != "" {
 		text += " as " + o.Handle
 	}

@@ -87,6 +87,10 @@ var messages = []said{
 	{"accounting/qos policy", providers.Invalid, "a limit of the account or its qos forbids it", "`sacctmgr show qos` lists the limits"},
 }
 
+// submitLimit is the name of a limit on submitted jobs, as slurmctld says it.
+// slurm_protocol_defs.c, job_reason_string.
+var submitLimit = regexp.MustCompile(`(QOS|Assoc)(Grp|Max)Submit\w*`)
+
 func hintFor(text string) string {
 	if strings.Contains(text, "executable file not found") {
 		return "Slurm's commands are not on PATH here: run muster on a login node, or add an ssh block to the backend"
@@ -109,6 +113,9 @@ func refusal(command string, r Result) *providers.Error {
 			means := m.means
 			if command == "sacctmgr" || command == "sacct" {
 				means = strings.ReplaceAll(means, "slurmctld", "slurmdbd")
+			}
+			if code := submitLimit.FindString(string(r.Err)); code != "" && m.class == providers.Quota {
+				means += " (" + code + ")"
 			}
 			return &providers.Error{Class: m.class, Summary: means, Detail: detail, Hint: m.hint}
 		}

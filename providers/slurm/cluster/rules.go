@@ -67,7 +67,7 @@ func (s *Facts) SubmitLimits(account, qos string, l *Partition) (list []SubmitLi
 			return r.account == a.Account && (a.partition == "" || r.Partition == a.partition)
 		})
 	}
-	add("the cluster", s.maxJobs, func(QueueRow) bool { return true })
+	add("the cluster (MaxJobCount)", s.maxJobs, func(QueueRow) bool { return true })
 	return list
 }
 

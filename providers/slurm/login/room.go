@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -67,6 +68,24 @@ func (b *backend) room(ctx context.Context, k *batch) (n int, why string, err er
 		}
 	}
 	return n, why, nil
+}
+
+// named is why Slurm takes no more of a batch, with the limits that are known and
+// their numbers.
+func (b *backend) named(k *batch, why *providers.Error) string {
+	text := why.Summary
+	s := b.Last()
+	l := s.Partition(k.Pool)
+	if l == nil || strings.Contains(text, "lets you have") {
+		return text
+	}
+	for _, l := range s.SubmitLimits(b.Config.Account, b.QoSName(s, l, k.options().QoS), l) {
+		if strings.Contains(text, "(QOS") && !strings.HasPrefix(l.Who, "qos ") || strings.Contains(text, "(Assoc") && !strings.HasPrefix(l.Who, "account ") {
+			continue
+		}
+		text += fmt.Sprintf("; %s lets you have %d jobs submitted", l.Who, l.Most)
+	}
+	return text
 }
 
 // queued is the queue, as it was seen a moment ago if nothing was submitted

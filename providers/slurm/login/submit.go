@@ -252,7 +252,7 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 		if err != nil {
 			pe := asError(err)
 			if pe.Class == providers.Quota {
-				c.tell(k.waiting(pe.Summary)...) // and so does what comes after it
+				c.tell(k.waiting(b.named(k, pe))...) // and so does what comes after it
 				continue
 			}
 			failed[k] = pe

@@ -340,6 +340,9 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	if o := k.found("a0"); o.Stage != offer.Accepted || !strings.Contains(o.Reason, "(QOSMaxSubmitJobPerUserLimit)") {
+		t.Errorf("what waits is told as %+v", o)
+	}
 	if len(k.f.scripts) != 0 {
 		t.Fatalf("submitted %d", len(k.f.scripts))
 	}
