@@ -106,6 +106,7 @@ func TestWrong(t *testing.T) {
 		`retry { on = [] }`:       "The list is empty, so nothing would be tried again",
 		`retry { on = ["oomm"] }`: `There is no failure class "oomm"; did you mean "oom"?`,
 		"retry {\n on = [\"oom\"]\n max_attempts = 0\n}":                    "At least 1 is needed, 0 was found",
+		"retry {\n on = [\"oom\"]\n max_attempts = 1e9\n}":                  "At most 10000 launches are possible",
 		"retry {\n on = [\"nan\"]\n scale \"walltime\" { walltime = 2 }\n}": `The class "walltime" is not in retry.on`,
 		`breaker { share = 2 }`:                                             "share",
 		`lifecycle { ignore_changes = [comand] }`:                           `ignore_changes cannot name "comand"`,

@@ -32,6 +32,9 @@ const (
 // nothing else, the first launch included.
 const retryAttempts = 3
 
+// mostAttempts is the most that max_attempts may be: each launch is counted ahead.
+const mostAttempts = 10_000
+
 // Retry reads a retry block.
 func (l *Reader) Retry(b *syntax.Block) Retry {
 	if b == nil {
@@ -42,6 +45,10 @@ func (l *Reader) Retry(b *syntax.Block) Retry {
 		if v, ok := l.Peek(e, nil); ok && value.IsList(v) && v.LengthInt() == 0 {
 			l.Wrong(e, "on", "The list is empty, so nothing would be tried again. Name failure classes such as \"oom\", or leave retry out.")
 		}
+	}
+	if r.Max > mostAttempts {
+		l.Wrong(b.Expr("max_attempts"), "max_attempts", "At most %d launches are possible, %d was found.", mostAttempts, r.Max)
+		r.Max = mostAttempts
 	}
 	r.Once = r.Max == 1
 	for _, class := range r.On {

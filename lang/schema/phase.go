@@ -142,7 +142,7 @@ var Retry = &Block{
 	Hint: "A retry may scale resources and move pools, never params or command: results stay comparable.",
 	Attrs: []Attr{
 		{Name: "on", Type: "list(failure class)", Required: true, Doc: "Classes that are tried again; `oom` stands for `oom_gpu`, `oom_host` and `oom_sched`."},
-		{Name: "max_attempts", Type: "number", Default: "3", Doc: "Launches, the first included."},
+		{Name: "max_attempts", Type: "number", Default: "3", Doc: "Launches, the first included; at most 10,000."},
 		{Name: "delay", Type: "duration", Default: "0s", Doc: "Before the next launch."},
 	},
 	Blocks: []*Block{{
