@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/apply/rehearse"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/view"
@@ -39,8 +42,8 @@ func rehearsedFigures(p *planner.Plan, runs []rehearse.Run) []rehearsedFigure {
 			continue // as in a plan
 		}
 		line := forecast.LineOf(p.Forecast.Lines, u)
-		amount := func(v float64) string { return shownAmount(u, strconv.FormatFloat(v, 'f', 6, 64)) }
-		f := rehearsedFigure{name: rehearsedUnits[u], unit: u, spread: rehearse.SpreadOf(runs, rehearse.Spent(u)), show: amount}
+		shown := func(v float64) string { return shownAmount(u, strconv.FormatFloat(v, 'f', 6, 64)) }
+		f := rehearsedFigure{name: rehearsedUnits[u], unit: u, spread: rehearse.SpreadOf(runs, rehearse.Spent(u)), show: shown}
 		for i, fig := range []forecast.Figure{line.Expected, line.P90, line.AtMost} {
 			if f.plan[i] = "unknown"; fig.Mark != forecast.Unknown {
 				f.plan[i] = shownAmount(u, fig.Text)
@@ -90,6 +93,31 @@ func shownAmount(unit, text string) string {
 	return s
 }
 
+// aboveAtMost says in how many rehearsals more was spent than the plan says may be,
+// and why, "" where in none.
+func aboveAtMost(p *planner.Plan, runs []rehearse.Run) (out string) {
+	for _, u := range rehearse.Units(runs) {
+		line := forecast.LineOf(p.Forecast.All(), u)
+		if line.Unit == "" || line.AtMost.Mark == forecast.Unknown {
+			continue
+		}
+		most, n, worst := amount.Of(line.AtMost.Text), 0, 0.0
+		for _, r := range runs {
+			if spent := rehearse.Spent(u)(r); amount.Exceeds(decimal.NewFromFloat(spent).Round(6), most) {
+				n, worst = n+1, max(worst, spent)
+			}
+		}
+		if n > 0 {
+			out += fmt.Sprintf("  ! In %d of %s %s passed \"at most\" (%s), up to %s: bills were above the quotes.\n", n, units.Count(len(runs), "rehearsal"), rehearsedUnits[u],
+				view.Amount(u, line.AtMost.Text), view.Amount(u, strconv.FormatFloat(worst, 'f', 6, 64)))
+		}
+	}
+	if out != "" {
+		out += "\n"
+	}
+	return out
+}
+
 func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []rehearse.Run, style term.Style) string {
 	var b strings.Builder
 	times := "once"
@@ -101,6 +129,7 @@ func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []r
 		held = fmt.Sprintf(", %s held or blocked", units.FormatCount(int64(n)))
 	}
 	fmt.Fprintf(&b, "\nRehearsed %s with seed %d: %s to run%s.\n\n", times, seed, units.Count(p.Counts.Run+p.Counts.Retry+p.Counts.Rerun, "job"), held)
+	b.WriteString(aboveAtMost(p, runs))
 	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right, term.Right}}
 	t.Row("", "p10", "p50", "p90", "plan:", "expected", "p90", "at most")
 	for _, f := range rehearsedFigures(p, runs) {
