@@ -4,11 +4,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
 )
 
 // followPause is how often a log that is followed is looked at.
@@ -22,10 +24,19 @@ func (c *Client) Logs(ctx context.Context, p Place, r providers.LogRequest, w io
 		return err
 	}
 	path := attempt.LogPath(p.Workdir, r.Token, number, r.Stderr)
-	return attempt.WriteLog(ctx, path, r, w, followPause, running, func() (bool, error) {
+	return attempt.WriteLog(ctx, path, r, w, c.mask(r.Token), followPause, running, func() (bool, error) {
 		_, running, err := c.attempt(ctx, p, providers.LogRequest{Token: r.Token, Attempt: number})
 		return running, err
 	})
+}
+
+// mask hides the secrets of a job, for as long as the queue keeps them.
+func (c *Client) mask(token string) wrapper.Mask {
+	dir, err := c.dir()
+	if err != nil {
+		return wrapper.Mask{}
+	}
+	return wrapper.ReadMask(filepath.Join(dir, "secrets", filepath.Base(token)))
 }
 
 // attempt finds which attempt is meant and whether it still runs.

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/wrapper"
 )
 
-// copyLog writes what a log holds from an offset on. A job that said nothing
-// has no log.
-func copyLog(path string, at int64, w io.Writer) (int64, error) {
+// copyLog writes what a log holds from an offset on, to its end or to where more
+// may come. A job that said nothing has no log.
+func copyLog(path string, at int64, w io.Writer, mask wrapper.Mask, end bool) (int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -23,10 +24,7 @@ func copyLog(path string, at int64, w io.Writer) (int64, error) {
 		return 0, err
 	}
 	defer f.Close()
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
-		return 0, err
-	}
-	return io.Copy(w, f)
+	return mask.Copy(w, f, at, end)
 }
 
 // LastLinesFrom is where the last n lines of a file begin. It reads backwards
@@ -66,8 +64,9 @@ func LastLinesFrom(path string, n int) (int64, error) {
 }
 
 // WriteLog writes the log of an attempt from where the request says. While the
-// attempt runs it follows what is added, if asked, and looks every pause.
-func WriteLog(ctx context.Context, path string, r providers.LogRequest, w io.Writer, pause time.Duration, running bool, runs func() (bool, error)) error {
+// attempt runs it follows what is added, if asked, and looks every pause. The secrets
+// of the job are masked.
+func WriteLog(ctx context.Context, path string, r providers.LogRequest, w io.Writer, mask wrapper.Mask, pause time.Duration, running bool, runs func() (bool, error)) error {
 	at := r.Offset
 	if r.Lines > 0 {
 		var err error
@@ -76,7 +75,7 @@ func WriteLog(ctx context.Context, path string, r providers.LogRequest, w io.Wri
 		}
 	}
 	for {
-		n, err := copyLog(path, at, w)
+		n, err := copyLog(path, at, w, mask, !r.Follow || !running)
 		if err != nil {
 			return fmt.Errorf("log of %s: %w", r.Token, err)
 		}

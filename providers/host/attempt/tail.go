@@ -2,22 +2,24 @@ package attempt
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/wrapper"
 )
 
 // tailLines is how many lines of a failed job's log go with its event.
 const tailLines = 20
 
 // Tail is the ends of both streams of an attempt as evidence, and the lines
-// that are shown of them.
-func Tail(j *providers.Job, attempt int) (evidence []byte, shown []string) {
-	out := readTail(LogPath(j.Workdir, j.Token, attempt, false), failure.TailSize/2)
-	errs := readTail(LogPath(j.Workdir, j.Token, attempt, true), failure.TailSize/2)
+// that are shown of them, without the secrets of the job.
+func Tail(j *providers.Job, attempt int, mask wrapper.Mask) (evidence []byte, shown []string) {
+	out := mask.Bytes(readTail(LogPath(j.Workdir, j.Token, attempt, false), failure.TailSize/2))
+	errs := mask.Bytes(readTail(LogPath(j.Workdir, j.Token, attempt, true), failure.TailSize/2))
 	evidence = append(append(out, '\n'), errs...)
 	evidence = bytes.TrimPrefix(evidence, []byte("\n"))
 	if len(bytes.TrimSpace(errs)) == 0 {
@@ -69,4 +71,10 @@ func LastLines(b []byte, n int) []string {
 		lines[i] = strings.ToValidUTF8(l, "�")
 	}
 	return lines
+}
+
+// Scrub masks the secrets of a job in both logs of an attempt that has ended, where
+// they are: whoever reads them later has no secrets to mask.
+func Scrub(j *providers.Job, attempt int, mask wrapper.Mask) error {
+	return errors.Join(mask.File(LogPath(j.Workdir, j.Token, attempt, false)), mask.File(LogPath(j.Workdir, j.Token, attempt, true)))
 }

@@ -24,14 +24,14 @@ type check struct {
 }
 
 func (q *queue) newCheck(j *job) *check {
-	return &check{job: j, gpuMax: -1, Attempt: aftermath.Attempt{Spec: &j.spec, N: j.attempt(), Launch: *j.Launch, Shape: j.shape(), Folder: wrapper.Folder(q.folder(j)),
+	return &check{job: j, gpuMax: -1, Attempt: aftermath.Attempt{Spec: &j.spec, Secrets: q.secretsOf(j), N: j.attempt(), Launch: *j.Launch, Shape: j.shape(), Folder: wrapper.Folder(q.folder(j)),
 		Proc: process.ID{PID: j.pid()}, Marks: q.bases.get(baseKey(j)), Expired: j.expired, Cancelled: j.cancels,
 		OOMKill: j.oomKill, OOMKills: q.killed, Before: j.before, GPUs: q.gpus.Reader, Obs: q.observe(j)}}
 }
 
 // checkOf is the check of a start; it needs nothing of the job's own.
 func (q *queue) checkOf(s *start) *check {
-	return &check{job: s.job, gpuMax: -1, Attempt: aftermath.Attempt{Spec: s.spec, N: s.attempt, Launch: s.launch, Shape: s.shape, Folder: s.folder, Peak: &s.peak,
+	return &check{job: s.job, gpuMax: -1, Attempt: aftermath.Attempt{Spec: s.spec, Secrets: s.secrets, N: s.attempt, Launch: s.launch, Shape: s.shape, Folder: s.folder, Peak: &s.peak,
 		OOMKill: s.oomKill, OOMKills: q.killed, Before: s.job.before, GPUs: q.gpus.Reader, Obs: s.obs}}
 }
 

@@ -227,6 +227,14 @@ func (q *queue) fence(lineage string, n uint64, holder string) error {
 // secretsPath is where a job's secrets are kept until it has ended for good.
 func (q *queue) secretsPath(token string) string { return filepath.Join(q.spool, "secrets", token) }
 
+// secretsOf is the file of a job's secrets, "" where it has none.
+func (q *queue) secretsOf(j *job) string {
+	if !j.secret {
+		return ""
+	}
+	return q.secretsPath(j.spec.Token)
+}
+
 func (q *queue) keepSecrets(token string, vars []providers.EnvVar) error {
 	if len(vars) == 0 {
 		return nil

@@ -149,7 +149,7 @@ func (c *campaign) neverRan(rows []cluster.QueueRow, list []*job) error {
 		}
 		o := j.cancelled("")
 		if spec, err := j.batch.dir.Job(j.index); err == nil {
-			_, o.Tail = attempt.Tail(spec, o.Attempt)
+			_, o.Tail = attempt.Tail(spec, o.Attempt, j.batch.dir.Mask(spec.Token))
 		}
 		ends = append(ends, o)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/slurm/programs"
+	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
@@ -29,10 +30,21 @@ func (s *Slurm) Logs(ctx context.Context, r providers.LogRequest, w io.Writer) e
 		return err
 	}
 	path := attempt.LogPath(b.Workdir, r.Token, number, r.Stderr)
-	return attempt.WriteLog(ctx, path, r, w, followPause, running, func() (bool, error) {
+	return attempt.WriteLog(ctx, path, r, w, s.maskOf(b, r.Token), followPause, running, func() (bool, error) {
 		_, running, err := s.logOf(b, r)
 		return running, err
 	})
+}
+
+// maskOf hides the secrets of a job, for as long as they are kept.
+func (s *Slurm) maskOf(b *backend, token string) wrapper.Mask {
+	c := b.campaign
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[token]; j != nil && j.batch != nil {
+		return j.batch.dir.Mask(token)
+	}
+	return wrapper.Mask{}
 }
 
 // logOf finds which attempt is meant and whether it still runs.

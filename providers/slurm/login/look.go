@@ -434,7 +434,7 @@ func (c *campaign) judge(j *job, o offer.Observation, state string, exit, sig in
 			ev.Scheduler = "OUT_OF_MEMORY"
 			o.Reason = fmt.Sprintf("Slurm killed it: it had %s of memory on a node, and asked for %s", units.FormatSize(o.Usage.MaxRSS), units.FormatSize(cluster.PerNode(spec)))
 		}
-		ev.Tail, o.Tail = attempt.Tail(spec, o.Attempt)
+		ev.Tail, o.Tail = attempt.Tail(spec, o.Attempt, j.batch.dir.Mask(spec.Token))
 		rules, _ := failure.Compile(spec.Rules)
 		v := rules.Classify(ev)
 		o.Class = v.Class

@@ -135,7 +135,7 @@ func (c *campaign) putBack(j *job, restart int, h *cluster.History) (o offer.Obs
 	if noEnd == nil { // the wrapper lived to measure it
 		o.Ended, o.Exit, o.Signal, o.Usage, o.Tail = e.Seen.Ended, e.Seen.Exit, e.Seen.Signal, e.Seen.Usage, e.Seen.Tail
 	} else if spec, err := j.batch.dir.Job(j.index); err == nil && notBegun == nil {
-		_, o.Tail = attempt.Tail(spec, o.Attempt)
+		_, o.Tail = attempt.Tail(spec, o.Attempt, j.batch.dir.Mask(spec.Token))
 	}
 	return o, r != nil
 }

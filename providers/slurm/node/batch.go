@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/wrapper"
 )
 
 // A Batch is one array of like jobs on the spool. The jobs stand one a line in
@@ -142,6 +143,9 @@ func parseIndex(line string) (element int, at, n int64, err error) {
 
 // secrets is the file of a job's exported secrets, mode 0600.
 func (b Batch) secrets(token string) string { return filepath.Join(string(b), "secret-"+token) }
+
+// Mask hides the secrets of a job, for as long as they are kept.
+func (b Batch) Mask(token string) wrapper.Mask { return wrapper.ReadMask(b.secrets(token)) }
 
 // Secrets are what WriteSecrets kept for a job, nil if there are none.
 func (b Batch) Secrets(token string) []byte {

@@ -310,6 +310,10 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 		}
 	}
 	cancelled := s.told && s.cancelled() // whatever it exits with: a shell may go on when what it waited for was ended
+	mask := s.batch.Mask(j.Token)
+	if err := attempt.Scrub(j, s.number(), mask); err != nil {
+		e.Seen.Reason = "its log may hold its secrets: " + err.Error()
+	}
 	if ev.Stalled = s.stalled; !cancelled {
 		ev.Forbidden = attempt.Forbidden(j, s.number())
 	}
@@ -322,7 +326,7 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 		e.Seen.Ended = time.Now()
 	}
 	if !good || !ev.Fine() {
-		ev.Tail, e.Seen.Tail = attempt.Tail(j, s.number())
+		ev.Tail, e.Seen.Tail = attempt.Tail(j, s.number(), mask)
 		ev.NoRoom = attempt.Full(j.Workdir)
 		for _, said := range []string{ev.Outputs, ev.Unverified, ev.Forbidden} {
 			if said != "" {

@@ -36,6 +36,8 @@ type Attempt struct {
 	Shape  offer.Shape     // as scaled for its launch
 	Marks  verify.Baseline // its outputs before its first attempt
 	Found  *verify.Result  // what it left; nil = not looked at yet
+	// Secrets is the file of the secrets that it was given; "" = none.
+	Secrets string
 
 	Waited bool // Status and Usage are the kernel's word
 	Status unix.WaitStatus
@@ -52,6 +54,7 @@ type Attempt struct {
 	OOMKill  int64        // oom_kill of the machine before it started; -1 = unknown
 	OOMKills func() int64 // and as it is
 
+	mask    wrapper.Mask
 	Obs     offer.Observation // so far; Examine adds how it ended
 	Verdict failure.Verdict
 	Moved   bool // the checkpoint moved
@@ -108,6 +111,10 @@ func (a *Attempt) Examine(ctx context.Context) {
 		if d != a.Launch.ID {
 			a.Obs.Duplicate = d
 		}
+	}
+	a.mask = wrapper.ReadMask(a.Secrets)
+	if err := attempt.Scrub(a.Spec, a.N, a.mask); err != nil {
+		a.Obs.Reason = "its log may hold its secrets: " + err.Error()
 	}
 	ev := a.evidence(rec)
 	ev.Stalled = a.Launch.Stalled
@@ -192,7 +199,7 @@ func (a *Attempt) tail(ev *failure.Evidence) {
 	if ev.Fine() && !a.Cancelled {
 		return
 	}
-	ev.Tail, a.Obs.Tail = attempt.Tail(a.Spec, a.N)
+	ev.Tail, a.Obs.Tail = attempt.Tail(a.Spec, a.N, a.mask)
 	for _, said := range []string{ev.Outputs, ev.Unverified, ev.Forbidden} {
 		if said != "" {
 			a.Obs.Tail = append(a.Obs.Tail, said)
