@@ -343,7 +343,7 @@ func (s *start) verdict(exit *int, sig string) (End, failure.Verdict) {
 	if v.Class == "" && ev.OOMKills > 0 && !cancelled {
 		// Slurm says OUT_OF_MEMORY for the whole job and cancels what comes after it.
 		v = killedWithin(ev.OOMKills)
-		_, e.Seen.Tail = attempt.Tail(j, s.number())
+		_, e.Seen.Tail = attempt.Tail(j, s.number(), mask)
 		e.Seen.Tail = append(e.Seen.Tail, v.Hint)
 	}
 	if cancelled || v.Class != "" {
