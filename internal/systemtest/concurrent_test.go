@@ -46,7 +46,7 @@ func TestSystemResumeReachesAnIdleQueue(t *testing.T) {
 	w.want(3, "same error 3 times in a row: unknown", "apply", "-auto-approve")
 	w.want(3, "muster resume muster apply", "apply", "-auto-approve")
 	w.write("mended", "")
-	w.want(0, "may start again", "resume")
+	w.want(0, "Run `muster apply` to start", "resume")
 	w.want(0, "20 of 20", "apply", "-auto-approve")
 	w.want(0, "Nothing to do", "plan", "-detailed-exitcode")
 }

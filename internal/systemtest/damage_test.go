@@ -94,17 +94,20 @@ func (w *world) damaged(name string, b []byte, right, how string) {
 // An output that nobody reads, gone or cut by others, is told by the plan and
 // made again when asked for.
 func TestSystemOutputsAreTouched(t *testing.T) {
-	for name, touch := range map[string]func(path string) error{
-		"deleted":   os.Remove,
-		"truncated": func(path string) error { return os.Truncate(path, 0) },
+	for name, c := range map[string]struct {
+		touch func(path string) error
+		told  string
+	}{
+		"deleted":   {os.Remove, "? missing 1 p-i=2"},
+		"truncated": {func(path string) error { return os.Truncate(path, 0) }, "≠ output changed 1 p-i=2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, jobs(4, "true"))
 			w.want(0, "4 of 4", "apply", "-auto-approve")
-			if err := touch(filepath.Join(w.dir, "out", "2")); err != nil {
+			if err := c.touch(filepath.Join(w.dir, "out", "2")); err != nil {
 				t.Fatal(err)
 			}
-			w.want(0, "? missing 1 p-i=2", "plan", "-detailed-exitcode")
+			w.want(0, c.told, "plan", "-detailed-exitcode")
 			w.want(0, "done and verified", "apply", "-auto-approve", "-allow-rerun", "-rerun=i=2")
 			w.want(0, "Nothing to do: 4 jobs", "plan", "-detailed-exitcode")
 		})

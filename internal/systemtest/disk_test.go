@@ -58,7 +58,7 @@ func TestSystemDiskOfTheOutputsFills(t *testing.T) {
 	w.want(3, "disk_full", "apply", "-auto-approve")
 	w.want(3, "muster resume muster apply", "apply", "-auto-approve")
 	grow(t, out)
-	w.want(0, "may start again", "resume")
+	w.want(0, "Run `muster apply` to start", "resume")
 	w.want(0, "30 of 30 jobs done", "apply", "-auto-approve")
 	w.want(0, "Nothing to do", "plan", "-detailed-exitcode")
 }
