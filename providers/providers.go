@@ -61,6 +61,10 @@ type Runner interface {
 	Logs(ctx context.Context, r LogRequest, w io.Writer) error
 }
 
+// CampaignsDir is the folder, below a workdir, with a file of each campaign that
+// writes there: LINEAGE.json.
+const CampaignsDir = ".muster/campaigns"
+
 // Files looks at and moves files where they lie. Where pools of a backend do
 // not see each other's files (offer.Pool, Filesystem), the backend is given as
 // At names it: "ssh.lab/host-a".

@@ -59,6 +59,10 @@ const slurmUnlaunched = `campaign "launch" {}
 backend "slurm" "lab" { workdir = "WORKDIR" }
 phase "once" {
   place { candidates = [backend.slurm.lab] }
+  retry {
+    on           = ["oom"]
+    max_attempts = 1
+  }
   job {
     command = "echo once >> RECORD"
     options "slurm" { extra = ["--nodelist=cpu1"] }

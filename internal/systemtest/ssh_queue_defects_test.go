@@ -142,7 +142,7 @@ func TestSystemQueueDefects(t *testing.T) {
 	r.put("work/stale", "of a run before\n")
 	r.put("work/untouched", "of a run before\n")
 	began := time.Now()
-	r.want(3, "Ended with work that needs you", "apply", "-auto-approve")
+	r.want(3, "Ended with work that needs you", "apply", "-auto-approve", "-allow-rerun")
 	t.Logf("applied in %s", time.Since(began).Round(time.Second))
 	jobs := r.report()
 	ran := map[string][]string{}

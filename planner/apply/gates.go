@@ -243,7 +243,8 @@ func (e *engine) revoke(f *flight, o *offer.Observation) {
 		}
 		v.Passed, v.Revoked, v.Repeats, v.Open = false, why, nil, false
 		e.emit(state.Validated{Validation: v})
-		if !p.Gate.Pilots[f.cell] { // a pilot that failed keeps the rest from starting, whatever a smoke says
+		// A pilot that failed keeps the rest from starting, whatever a smoke says.
+		if left := p.Counts[cells.Pending] + p.Counts[cells.Ready]; left > 0 && !p.Gate.Pilots[f.cell] {
 			p.Gate.Again(int32(c))
 			revoked = true
 		}

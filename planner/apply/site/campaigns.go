@@ -19,22 +19,19 @@ type Tenant struct {
 	Host     string `json:"host"` // where that is
 }
 
-// tenants is the folder, below a workdir, with a file of each.
-const tenants = ".muster/campaigns"
-
 // mostTenant bounds the file of a tenant, in bytes.
 const mostTenant = 64 << 10
 
 // File is the path of a tenant's file below a workdir, and what it holds.
 func (t Tenant) File(lineage string) (name string, text []byte) {
 	text, _ = json.Marshal(t) // three texts
-	return path.Join(tenants, lineage+".json"), append(text, '\n')
+	return path.Join(providers.CampaignsDir, lineage+".json"), append(text, '\n')
 }
 
 // Others are the campaigns that wrote to a spot, other than that of a lineage,
 // in words. What cannot be read is left out.
 func Others(ctx context.Context, p providers.Provider, at Spot, lineage string, own Tenant) (out []string) {
-	files, err := p.List(ctx, at.Name(), []string{path.Join(at.Workdir, tenants, "*.json")})
+	files, err := p.List(ctx, at.Name(), []string{path.Join(at.Workdir, providers.CampaignsDir, "*.json")})
 	if err != nil {
 		return nil
 	}

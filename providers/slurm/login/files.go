@@ -118,8 +118,9 @@ func (s *Slurm) Clean(ctx context.Context, name string) (removed []string, err e
 	if text != "" {
 		removed = append(removed, "from the queue: "+text)
 	}
-	for _, dir := range []string{c.spool, filepath.Join(b.Workdir, ".muster", "logs")} {
-		if !exists(dir) {
+	signs := filepath.Join(b.Workdir, providers.CampaignsDir)
+	for _, dir := range []string{c.spool, filepath.Join(b.Workdir, ".muster", "logs"), filepath.Join(signs, b.Lineage+".json"), s.options.Keep} {
+		if dir == "" || !exists(dir) {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -127,6 +128,7 @@ func (s *Slurm) Clean(ctx context.Context, name string) (removed []string, err e
 		}
 		removed = append(removed, dir)
 	}
+	_ = os.Remove(signs) // unless another campaign writes there
 	c.log.Close()
 	b.campaign = newCampaign(c.spool, c.cluster)
 	more, err := programs.Remove(b.Workdir)
