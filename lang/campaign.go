@@ -87,6 +87,7 @@ type Phase struct {
 	DependsOn   []string
 
 	Inputs        []*Input
+	Raw           []*RawInput // inputs that no phase makes, by name
 	Outputs       []*Output
 	Metrics       []Metric
 	Secrets       []Secret
@@ -117,6 +118,16 @@ type Input struct {
 	Range  hcl.Range
 
 	edge edge // see edges.go
+}
+
+// A RawInput is files that jobs read and that no phase makes.
+type RawInput struct {
+	Name  string
+	Range hcl.Range
+
+	path *expr.Template // nil when it did not compile
+	grid *grid.Grid
+	list bool // a pattern, in one cell or more
 }
 
 // What a job leaves behind, and what is read from it.

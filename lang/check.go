@@ -22,6 +22,7 @@ func (l *loader) crossChecks() {
 			continue
 		}
 		l.unreadAxes(p)
+		l.rawPlaces(p)
 		l.untakenOutputs(p)
 		l.exposed(p)
 		if p.ok {
@@ -69,6 +70,9 @@ func (l *loader) unreadAxes(p *phaseBuild) {
 		mark(f.asked.Templates...)
 	}
 	mark(p.matched...)
+	for _, in := range p.Raw {
+		mark(in.path)
+	}
 	for _, in := range p.Inputs {
 		for _, axis := range in.edge.j.On() {
 			if a := p.Grid.AxisIndex(axis); a >= 0 {

@@ -59,6 +59,7 @@ func (f *form) site() []*expr.Template {
 // templates compiles all templates of a phase.
 func (l *loader) templates(p *phaseBuild) {
 	p.scope = l.newScope(p, p.params)
+	l.rawPaths(p)
 	p.smoke = p.scope
 	if p.Smoke != nil {
 		p.smoke = l.smokeScope(p)

@@ -11,6 +11,10 @@ import (
 // inputs resolves a job's inputs to producers.
 func (l *loader) inputs(p *phaseBuild) {
 	for _, b := range p.job.All("input") {
+		if b.Expr("path") != nil {
+			l.rawInput(p, b)
+			continue
+		}
 		if in := l.input(p, b); in != nil {
 			p.Inputs = append(p.Inputs, in)
 		} else {
@@ -24,7 +28,7 @@ func (l *loader) input(p *phaseBuild, b *syntax.Block) *Input {
 	switch {
 	case from == nil && all == nil:
 		if !l.Broken {
-			l.Sure.Errorat(b.Range, "An input needs a producer", "Write from = phase.NAME.output.OUTPUT, or from_all for a list, in input %q.", b.Name())
+			l.Sure.Errorat(b.Range, "An input needs a producer", "Write from = phase.NAME.output.OUTPUT, or from_all for a list, or path = \"FILE\" for a file that no phase makes, in input %q.", b.Name())
 		}
 		return nil
 	case from != nil && all != nil:

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -59,6 +60,18 @@ func (r *renderer) input(name string) (cty.Value, bool) {
 		}
 		return cty.StringVal(files[0]), true
 	}
+	for _, in := range r.p.Raw {
+		if in.Name != name || r.site.Input == nil {
+			continue
+		}
+		files := r.site.Input(name)
+		if in.List() {
+			return textList(files), true
+		}
+		if len(files) > 0 {
+			return cty.StringVal(files[0]), true
+		}
+	}
 	return cty.NilVal, false
 }
 
@@ -73,16 +86,20 @@ func (in *Input) List() bool {
 }
 
 func (r *renderer) inputFile(name string) (cty.Value, bool) {
-	for _, in := range r.p.Inputs {
-		if in.Name == name && r.site.Input != nil {
-			if r.lists == nil {
-				r.lists = map[string][]string{}
-			}
-			r.lists[name] = r.site.Input(name)
-			return cty.StringVal(ListPath(r.site.Spool, name)), true
-		}
+	if !r.p.reads(name) || r.site.Input == nil {
+		return cty.NilVal, false
 	}
-	return cty.NilVal, false
+	if r.lists == nil {
+		r.lists = map[string][]string{}
+	}
+	r.lists[name] = r.site.Input(name)
+	return cty.StringVal(ListPath(r.site.Spool, name)), true
+}
+
+// reads reports whether jobs have an input of a name.
+func (p *Phase) reads(name string) bool {
+	return slices.ContainsFunc(p.Inputs, func(in *Input) bool { return in.Name == name }) ||
+		slices.ContainsFunc(p.Raw, func(in *RawInput) bool { return in.Name == name })
 }
 
 func textList(texts []string) cty.Value {

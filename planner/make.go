@@ -128,6 +128,7 @@ func newMaker(in Input) *maker {
 		if p.Source != nil {
 			w.pp.Source = in.Observed.Sources[p.Source.Key()]
 		}
+		w.pp.Raw = in.Observed.Contents.Files(p)
 		w.pp.Images = in.Observed.Contents.Digests(p, result.Image)
 		w.pp.Explain(func(cell int) Detail { return m.explainKept(w, cell) })
 		m.works = append(m.works, w)

@@ -22,6 +22,7 @@ func (m *maker) note() {
 	if untracked && m.in.Campaign.Source == nil && len(m.works) > 0 && !m.in.Options.Destroy {
 		say("code: untracked, so a change of the programs re-runs nothing (add a source block)")
 	}
+	say(remarks.Undigested(m.in.Observed.Undigested)...)
 	for _, w := range m.works {
 		for _, d := range w.pp.Placements {
 			m.noteWait(&d)

@@ -90,7 +90,7 @@ func (m *maker) findSchemes() {
 // without one.
 func (m *maker) settleContents(w *work, i int, job *state.Job) {
 	column := w.column(scheme(job))
-	if column == nil || job.Result == "" || job.InputBytes[result.Image] == "" && !m.in.Observed.Contents.Has(w.p) || column[i].Is(job.Result) {
+	if column == nil || job.Result == "" || job.InputBytes[result.Image] == "" && len(w.p.Raw) == 0 && !m.in.Observed.Contents.Has(w.p) || column[i].Is(job.Result) {
 		return
 	}
 	hasher := m.hash
@@ -99,7 +99,7 @@ func (m *maker) settleContents(w *work, i int, job *state.Job) {
 	}
 	now := func(name string) string { return m.in.Observed.Contents.Cell(w.p, lang.Run, name, i) }
 	recorded := hasher.With(w.p, i, func(name string) string {
-		if now(name) == "" || job.InputBytes[name] == "" {
+		if now(name) == "" || name == result.Image && job.InputBytes[name] == "" {
 			return job.InputBytes[name]
 		}
 		return now(name)
@@ -186,6 +186,7 @@ func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known
 	if old, now := job.InputBytes[result.Image], m.in.Observed.Contents.Cell(w.p, lang.Run, result.Image, i); old != "" && now != "" && old != now {
 		reasons = append(reasons, change.Of(imageBytes, change.Short(old), change.Short(now)))
 	}
+	reasons = append(reasons, m.rawChanges(w, i, job)...)
 	for _, in := range m.hash.Inputs(w.p) {
 		hasher := m.hash
 		if s := scheme(job); s != Scheme && m.older[s] != nil {

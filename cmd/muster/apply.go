@@ -190,7 +190,7 @@ func (a *app) restrain(ctx context.Context, w *work, session store.Session, f ap
 func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, f applyFlags) (*work, error) {
 	a.allowSecrets(c)
 	a.meetPlaces(c, st)
-	f.secrets = true
+	f.secrets, f.digest = true, true
 	w, err := a.planWith(ctx, c, st, f.planFlags)
 	if err != nil {
 		return nil, err

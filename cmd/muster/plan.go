@@ -24,6 +24,7 @@ type planFlags struct {
 	here                   bool     // only this machine is asked
 	secrets                bool     // that they are there is checked: jobs may start
 	json                   bool     // a campaign that cannot be read is told as JSON, too
+	digest                 bool     // files of inputs are read whatever their size
 	about                  []string // addresses that the answer is about, refused first if they mean no job
 }
 
@@ -89,7 +90,7 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 					return command.Usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
 				}
 				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: scripts, verbose: p.verbose}
-				p.json = o.json
+				p.json, p.digest = o.json, o.out != ""
 				p.glance, p.text, p.file = p.plain() && !o.scripts.on, o.people(), o.json || o.jsonInto != "" || o.out != ""
 				w, err := a.plan(ctx, p)
 				if err != nil {

@@ -80,7 +80,7 @@ func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 	f.planFlags = savedFlags(file, f.planFlags)
 	a.allowSecrets(c)
 	a.meetPlaces(c, st)
-	f.secrets = true
+	f.secrets, f.digest = true, true
 	w, err := a.planWith(ctx, c, st, f.planFlags)
 	if err != nil {
 		return nil, err

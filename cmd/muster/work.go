@@ -120,7 +120,7 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 	}
 	seen := refresh.Observe(ctx, refresh.Input{
 		Campaign: c, State: st, Provider: w.provider(ctx), Options: w.input.Options, Now: w.input.Now,
-		Cache: a.cacheDir(), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy && !p.refreshOnly, Copies: p.refresh && !p.destroy,
+		Cache: a.cacheDir(), Refresh: p.refresh, Verify: p.verify, Preflight: p.refresh && !p.destroy && !p.refreshOnly, Copies: p.refresh && !p.destroy, Digest: p.digest,
 		Waiting: a.waiting, Here: p.here, Reads: a.guard.Reads, Secrets: secrets,
 	})
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can

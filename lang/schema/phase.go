@@ -57,10 +57,11 @@ var Job = &Block{
 					{Name: "memory", Type: "size", Doc: "Least memory of one GPU."},
 				}}}},
 		{Name: "options", Labels: []string{"type"}, Open: true, Doc: "Job options of one type of backend, by its provider's schema. They may read `cell` and `param`."},
-		{Name: "input", Labels: []string{"name"}, Doc: "A file of another phase's job. It orders jobs cell by cell and hands the file over.",
+		{Name: "input", Labels: []string{"name"}, Doc: "A file that the job reads. Exactly one of `from`, `from_all` and `path`: with the first two, a file of another phase's job, which orders jobs cell by cell; with `path`, files that no phase makes.",
 			Attrs: []Attr{
 				{Name: "from", Type: "output", Doc: "`phase.NAME.output.OUTPUT`: exactly one producer for each cell."},
 				{Name: "from_all", Type: "output", Doc: "The same for any number of producers: a list in key order."},
+				{Name: "path", Type: "string", Doc: "A file that no phase makes, relative to the campaign's folder, or a pattern such as `\"data/*.csv\"`: a list in order of name. May read `cell`. The digest of its bytes is part of what determines the result."},
 				{Name: "match", Type: "map(any)", Default: "axes of the same name", Doc: "Producer axes and what they must be: `{ N = cell.hidden }`."},
 			}},
 		Output,

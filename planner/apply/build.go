@@ -61,6 +61,10 @@ func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
 	umask := site.Umask()
 	job.Retry, job.Umask = e.ridingRetry(f, s), &umask
 	e.guard(f, job)
+	if why := e.rawLacking(f); why != "" {
+		diags.Errorf("An input is not there", "%s", why)
+		return nil, state.Job{}, diags
+	}
 	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })
 	for i := range job.Inputs {
 		job.Inputs[i].Recorded = e.inputRecords(f, job.Inputs[i].Name)
@@ -83,24 +87,33 @@ func (e *engine) record(f *flight, req lang.Request, label string) state.Job {
 		j.Inputs = e.Plan.InputHashes(p.plan, cell)
 		j.InputBytes = e.inputBytes(p, f.cell)
 	}
-	if digest := e.imageBytes(f, j.Result); digest != "" {
-		if j.InputBytes == nil {
-			j.InputBytes = map[string]string{}
+	if f.smoke {
+		return j
+	}
+	e.keepBytes(f, &j, hashes.Image)
+	for _, in := range p.Raw {
+		e.keepBytes(f, &j, in.Name)
+		if digest, text := hashes.Listing(p.plan.RawFiles(in, cell)); in.List() && digest == j.InputBytes[in.Name] && e.st.Definitions[digest] == nil {
+			e.emit(state.Defined{Digest: digest, Definition: text})
 		}
-		j.InputBytes[hashes.Image] = digest
 	}
 	return j
 }
 
-// imageBytes is the digest of a job's image that is in its result hash.
-func (e *engine) imageBytes(f *flight, hash string) string {
-	if f.smoke {
-		return ""
+// keepBytes records the digest of a content that no phase makes: the one in the
+// result hash of the job.
+func (e *engine) keepBytes(f *flight, j *state.Job, name string) {
+	digest := f.p.plan.RawBytes(name, int(f.cell))
+	if rec := e.st.Jobs[f.Addr]; rec != nil && rec.Result == j.Result && (name == hashes.Image || digest == "") {
+		digest = rec.InputBytes[name]
 	}
-	if rec := e.st.Jobs[f.Addr]; rec != nil && rec.Result == hash {
-		return rec.InputBytes[hashes.Image]
+	if digest == "" {
+		return
 	}
-	return f.p.plan.Image(int(f.cell))
+	if j.InputBytes == nil {
+		j.InputBytes = map[string]string{}
+	}
+	j.InputBytes[name] = digest
 }
 
 // define is the digest of a phase's definition, which the state keeps by it.

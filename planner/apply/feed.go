@@ -51,7 +51,7 @@ func (e *engine) inputPaths(f *flight, name string) []string {
 			return e.freight.Paths(&ed.Edge, f.cell, f.B.Berth, f.spot())
 		}
 	}
-	return nil
+	return e.rawPaths(f, name)
 }
 
 // inputRecords are what was recorded of an input's files where the job runs.
@@ -61,7 +61,7 @@ func (e *engine) inputRecords(f *flight, name string) []providers.Recorded {
 			return e.freight.Recorded(&ed.Edge, f.cell, f.B.Berth, f.spot())
 		}
 	}
-	return nil
+	return e.rawRecords(f, name)
 }
 
 // inputBytes are, by input, the digests of the bytes that a job reads.

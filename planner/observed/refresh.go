@@ -34,6 +34,8 @@ type Refresh struct {
 	Uncopied map[string][]string
 	// Sources are the content digests of source trees by lang.Source.Key.
 	Sources map[string]result.Source
+	// Undigested are files of inputs that jobs read whose bytes nobody has read yet.
+	Undigested []result.File
 	// Contents are files that jobs read and that no phase makes.
 	Contents result.Contents
 	// Secrets names the secrets that could not be read, with the reason.

@@ -31,11 +31,15 @@ type PhasePlan struct {
 	// Images are the digests of the jobs' images, by combination of lang.Phase.Images
 	// of runs; nil where none is known.
 	Images []string
+	// Raw are the files of inputs that no phase makes, by name and then by class of
+	// lang.RawInput.
+	Raw map[string][][]result.File
 	// Records are the jobs' records by cell, nil where there is none; nil as a
 	// whole when the phase has none.
 	Records []*state.Job
 
 	images *grid.Projection
+	rawOf  map[string]grid.Projection
 	why    func(cell int) Detail // works a detail out that is not kept; nil after a plan file
 }
 
@@ -64,6 +68,38 @@ func (pp *PhasePlan) Image(cell int) string {
 		pp.images = &of
 	}
 	return pp.Images[pp.images.Of(cell)]
+}
+
+// RawFiles are the files of a cell's input that no phase makes; nil where they are
+// not known.
+func (pp *PhasePlan) RawFiles(in *lang.RawInput, cell int) []result.File {
+	all := pp.Raw[in.Name]
+	if len(all) == 0 {
+		return nil
+	}
+	if pp.rawOf == nil {
+		pp.rawOf = map[string]grid.Projection{}
+	}
+	of, ok := pp.rawOf[in.Name]
+	if !ok {
+		of = in.Classes()
+		pp.rawOf[in.Name] = of
+	}
+	return all[of.Of(cell)]
+}
+
+// RawBytes is the digest of a content of a cell that no phase makes, "" where it
+// is not known: the image, or an input.
+func (pp *PhasePlan) RawBytes(name string, cell int) string {
+	for _, in := range pp.Phase.Raw {
+		if in.Name == name {
+			return result.Bytes(in, pp.RawFiles(in, cell))
+		}
+	}
+	if name == result.Image {
+		return pp.Image(cell)
+	}
+	return ""
 }
 
 // Record is a cell's record in the state, or nil.

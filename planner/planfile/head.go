@@ -75,6 +75,8 @@ type Phase struct {
 	Hold       string               `json:"hold,omitempty"`
 	Source     planner.SourceDigest `json:"source"`
 	Images     []string             `json:"images,omitempty"`
+	// Raw are the files of inputs that no phase makes, as in planner.PhasePlan.
+	Raw map[string][][]result.File `json:"raw,omitempty"`
 }
 
 // A Row is a row of the plan outside the wanted cells.

@@ -1,6 +1,9 @@
 package result
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"slices"
 
 	"github.com/muster-run/muster/lang"
@@ -14,10 +17,68 @@ const Image = "job.image"
 // A Content is the bytes of files that jobs of a phase read and that no phase
 // makes, as far as they are known.
 type Content struct {
-	Name    string // Image
+	Name    string // Image, or that of an input
 	Variant lang.Variant
 	Of      grid.Projection
 	Digests []string // by combination of Of; "" = not known
+	Files   [][]File // of an input, by combination of Of
+}
+
+// A File is one of an input that no phase makes.
+type File struct {
+	Path   string `json:"path"`             // below the campaign's folder, or absolute
+	Digest string `json:"digest,omitempty"` // "" = not taken yet
+	Stamp  uint64 `json:"stamp,omitempty"`  // offer.Stamp on muster's machine, taken with the digest
+	Size   int64  `json:"size"`             // bytes
+}
+
+// listing is the form in which the files of a list are hashed and kept.
+type listing struct {
+	Files [][2]string `json:"files"` // path and digest, in order of path
+}
+
+// Listing is the digest of the files of a list, and what it is taken over: paths
+// and digests. It is "" while one of the digests is not known.
+func Listing(files []File) (digest string, text json.RawMessage) {
+	l := listing{Files: make([][2]string, len(files))}
+	for i, f := range files {
+		if f.Digest == "" {
+			return "", nil
+		}
+		l.Files[i] = [2]string{f.Path, f.Digest}
+	}
+	text, err := json.Marshal(l)
+	if err != nil || len(files) == 0 {
+		return "", nil
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:]), text
+}
+
+// Listed are the digests of the files of a listing, by path; nil where text is none.
+func Listed(text json.RawMessage) map[string]string {
+	var l listing
+	if len(text) == 0 || json.Unmarshal(text, &l) != nil {
+		return nil
+	}
+	out := make(map[string]string, len(l.Files))
+	for _, f := range l.Files {
+		out[f[0]] = f[1]
+	}
+	return out
+}
+
+// Bytes is the digest of an input that no phase makes: that of its file, or of
+// its Listing if it is a list. "" where it is not known.
+func Bytes(in *lang.RawInput, files []File) string {
+	if in.List() {
+		digest, _ := Listing(files)
+		return digest
+	}
+	if len(files) != 1 {
+		return ""
+	}
+	return files[0].Digest
 }
 
 // Of is the digest of a cell's content, "" where it is not known.
@@ -46,6 +107,21 @@ func (cs Contents) Digests(p *lang.Phase, name string) []string {
 	return nil
 }
 
+// Files are those of the inputs of a phase that no phase makes, by name and then
+// by class of lang.RawInput; nil where there are none.
+func (cs Contents) Files(p *lang.Phase) map[string][][]File {
+	var out map[string][][]File
+	for _, c := range cs[p.Name] {
+		if c.Variant == lang.Run && c.Files != nil {
+			if out == nil {
+				out = map[string][][]File{}
+			}
+			out[c.Name] = c.Files
+		}
+	}
+	return out
+}
+
 // Has reports whether anything is known of what a phase's jobs read so.
 func (cs Contents) Has(p *lang.Phase) bool {
 	return slices.ContainsFunc(cs[p.Name], func(c Content) bool { return c.Variant == lang.Run })
@@ -60,13 +136,12 @@ func (h *Hasher) With(p *lang.Phase, i int, digest func(name string) string) Has
 // is not known adds nothing, so that a job that was run without knowing it has the
 // hash that it had.
 func (h *Hasher) appendContents(buf []byte, p *lang.Phase, i int, v lang.Variant, digest func(string) string) []byte {
-	if digest != nil {
-		return appendContent(buf, Image, digest(Image))
+	if digest == nil {
+		digest = func(name string) string { return h.contents.Cell(p, v, name, i) }
 	}
-	for k := range h.contents[p.Name] {
-		if c := &h.contents[p.Name][k]; c.Variant == v {
-			buf = appendContent(buf, c.Name, c.of(i))
-		}
+	buf = appendContent(buf, Image, digest(Image))
+	for _, in := range p.Raw {
+		buf = appendContent(buf, in.Name, digest(in.Name))
 	}
 	return buf
 }

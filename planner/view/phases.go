@@ -333,6 +333,15 @@ func causes(in []planner.Reason) []planner.Reason {
 // cause is a reason without what tells a person nothing: the hashes of an
 // input's producers, and the words of a long text that stayed.
 func cause(r planner.Reason) string {
+	if _, file, ok := strings.Cut(r.Field, ":"); ok && strings.HasPrefix(r.Field, "input.") {
+		switch {
+		case r.Old == "":
+			return "input file added: " + file
+		case r.New == "":
+			return "input file gone: " + file
+		}
+		return "input bytes changed: " + file
+	}
 	if strings.HasPrefix(r.Field, "input.") && r.Old != "" && r.New != "" {
 		return r.Field + " changed"
 	}

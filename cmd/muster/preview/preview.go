@@ -163,7 +163,14 @@ func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start, pools []offe
 	if pp.Phase.Source != nil {
 		s.SourceDir = path.Join(s.Workdir, ".muster/source", pp.Source.Digest)
 	}
-	s.Input = func(name string) []string { return inputPaths(pp.Phase, at.cell, name, s.Workdir) }
+	s.Input = func(name string) []string {
+		for _, in := range pp.Phase.Raw {
+			if in.Name == name {
+				return site.RawPaths(c.Dir, pp.RawFiles(in, at.cell))
+			}
+		}
+		return inputPaths(pp.Phase, at.cell, name, s.Workdir)
+	}
 	return s
 }
 

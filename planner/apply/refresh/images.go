@@ -184,10 +184,13 @@ func (o *observer) digestOf(ctx context.Context, a *ask, spot site.Spot, path st
 // have one, that of the first candidate counts.
 func (o *observer) contents() {
 	o.digests.save()
-	if len(o.seenImages) == 0 {
+	if len(o.seenImages)+len(o.seenRaw) == 0 {
 		return
 	}
 	out := result.Contents{}
+	for name, raw := range o.seenRaw {
+		out[name] = raw
+	}
 	for _, p := range o.Campaign.Phases {
 		for _, v := range []lang.Variant{lang.Run, lang.SmokeRun} {
 			classes, has := p.Images(v)

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/questions"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -46,6 +47,7 @@ type Input struct {
 	Refresh   bool // look for jobs and stat recorded outputs
 	Verify    bool // open recorded outputs, too
 	Preflight bool // check that jobs could run
+	Digest    bool // read files of inputs whatever their size; else those beyond readAtOnce are not read
 	Copies    bool // compare copies of the source with it
 	// Environ is where local jobs start from, for preflight; nil is os.Environ().
 	Environ []string
@@ -95,6 +97,7 @@ func Observe(ctx context.Context, in Input) Result {
 		defer close(o.sourcesRead)
 		o.sources(ctx)
 	})
+	wg.Go(func() { o.rawFiles(ctx) })
 	wg.Go(o.secrets)
 	wg.Go(func() { o.scripts(asks) })
 	wg.Wait()
@@ -120,6 +123,7 @@ type observer struct {
 	mu         sync.Mutex
 	out        Result
 	seenImages []seenImage
+	seenRaw    result.Contents
 }
 
 // announce tells of a wait that lasts; the returned function ends it.

@@ -76,8 +76,8 @@ func Standing(ctx context.Context, in Input) (Result, bool) {
 		Refreshed: in.Refresh, Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{},
 	}}
 	for _, p := range in.Campaign.Phases {
-		if _, has := p.Images(lang.Run); has {
-			return Result{}, false // its backend has it
+		if _, has := p.Images(lang.Run); has || len(p.Raw) > 0 {
+			return Result{}, false // its backend has the image; a glance lacks what was recorded of files
 		}
 		o.idle[p.Name] = true // or something of it starts, and what is said here is not used
 	}

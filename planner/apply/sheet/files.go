@@ -17,6 +17,9 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 	for _, in := range p.Inputs {
 		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name)})
 	}
+	for _, in := range p.Raw {
+		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name)})
+	}
 	for i, out := range r.Outputs {
 		job.Outputs = append(job.Outputs, Output(OutputOf(p, out.Name, i), out.Name, out.Path))
 	}

@@ -37,6 +37,11 @@ func Last(c *lang.Campaign, st *state.State, p *lang.Phase, cell int) lang.Site 
 
 // inputFiles are the declared paths of an input's files.
 func inputFiles(p *lang.Phase, cell int, name, workdir string) (out []string) {
+	for _, in := range p.Raw {
+		if in.Name == name {
+			return []string{in.Path(cell)}
+		}
+	}
 	for _, in := range p.Inputs {
 		if in.Name != name {
 			continue

@@ -11,6 +11,9 @@ import (
 	"github.com/muster-run/muster/planner/apply/site"
 )
 
+// Outputs tells declared outputs of a campaign by their path below a folder.
+func Outputs(c *lang.Campaign, dir string) func(rel string) bool { return outputsOf(c, dir) }
+
 // outputsOf tells declared outputs by their path below dir. The paths are
 // worked out on first need: a source whose patterns take no output never asks.
 func outputsOf(c *lang.Campaign, dir string) func(rel string) bool {
