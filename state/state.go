@@ -260,9 +260,33 @@ type Approval struct {
 	Finished time.Time `json:"finished,omitzero"`
 	Outcome  string    `json:"outcome,omitempty"` // "done", "held", "stopped by budget"
 	Saved    bool      `json:"saved,omitempty"`   // a saved plan file rather than a prompt
+	// Forecast is what the plan was expected to take; nil = it was not recorded.
+	Forecast *Forecast `json:"forecast,omitempty"`
 	// Reruns are the completed jobs that the plan runs again, by address;
 	// "phase.NAME" stands for all that were completed when it began.
 	Reruns []string `json:"reruns,omitempty"`
+}
+
+// A Forecast is what a plan was expected to take of what it starts and of what was
+// in flight when it was approved.
+type Forecast struct {
+	Amounts map[string]Estimate      `json:"amounts"`                  // by unit
+	Phases  map[string]PhaseForecast `json:"phases,omitempty"`         // by name
+	Median  float64                  `json:"median_seconds,omitempty"` // walltime; 0 = unknown
+	P90     float64                  `json:"p90_seconds,omitempty"`
+}
+
+// A PhaseForecast is the part of one phase.
+type PhaseForecast struct {
+	Jobs    int                 `json:"jobs"` // with the runs of its smokes
+	Amounts map[string]Estimate `json:"amounts"`
+}
+
+// An Estimate is a quantity as decimal text; "" where it is unknown.
+type Estimate struct {
+	Expected string `json:"expected,omitempty"`
+	P90      string `json:"p90,omitempty"`
+	AtMost   string `json:"at_most,omitempty"`
 }
 
 // Old tells the jobs whose result the last plan that was begun runs again and

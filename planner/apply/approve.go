@@ -24,7 +24,7 @@ func (e *engine) approve() error {
 	for _, plan := range approval.Unfinished(e.st, e.Plan.ID) {
 		e.emit(state.Finished{Plan: plan, Outcome: state.Superseded, At: e.Clock()})
 	}
-	e.emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling,
+	e.emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling, Forecast: approval.Forecast(&e.Plan.Forecast),
 		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved, Reruns: approval.Reruns(e.Plan, e.st)}})
 	return e.err
 }

@@ -30,15 +30,17 @@ type sum struct {
 
 type sums map[string]*sum
 
-// addCosts fills Lines, ByPhase, ByBackend, ByPool and ByScope. Lists for people leave
+// addCosts fills Lines, ByPhase, ByBackend, ByPool, ByScope and Work. Lists for people leave
 // out CPU-hours beside GPU-hours; a scope has every unit, for a budget may
 // limit any.
 func (f *Forecast) addCosts(in Input) {
 	total, phases, backends, pools, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
+	jobs := map[string]int{}
 	alike := alikeIn(in)
 	eachGroup(in, func(phase string, g Group, n int) {
 		g.alike = alike[phase]
 		own := cost(g, n)
+		jobs[phase] += n
 		for _, s := range []sums{total, at(phases, phase), at(backends, g.Decision.Backend), at(pools, strings.TrimSuffix(g.Decision.Backend+" "+g.Decision.Pool, " "))} {
 			s.add(own)
 		}
@@ -66,6 +68,7 @@ func (f *Forecast) addCosts(in Input) {
 	}
 	for name, s := range phases {
 		f.ByPhase[name] = s.lines(false)
+		f.Work[name] = Work{Jobs: jobs[name], Lines: s.lines(true)}
 	}
 	for name, s := range backends {
 		f.ByBackend[name] = s.lines(false)

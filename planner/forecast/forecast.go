@@ -50,8 +50,15 @@ type Forecast struct {
 	ByBackend map[string][]Line
 	ByPool    map[string][]Line // "slurm.alpine aa100"
 	ByScope   map[string][]Line // by Input.Scopes, every unit
+	Work      map[string]Work   // by phase, every unit
 	Basis     []string          // "no history yet: expected is half of each walltime, …"
 	LeftOut   int               // jobs that start and have no place: no sum and no end is known
+}
+
+// Work is what of a phase starts or is in flight.
+type Work struct {
+	Jobs  int // with the runs of its smokes
+	Lines []Line
 }
 
 // Show lists a unit among Lines, where it is counted.

@@ -37,6 +37,7 @@ type Cost struct {
 	InFlight      int                      `json:"in_flight"`
 	Billed        []billing                `json:"billed"` // what runs now
 	Approvals     []state.Approval         `json:"approvals"`
+	Planned       *Planned                 `json:"planned,omitempty"` // nil where no approval kept its forecast
 
 	Estimated int `json:"estimated"` // entries by rates that are a guess
 
@@ -96,6 +97,7 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	slices.SortFunc(r.Rentals, func(a, b state.Rental) int { return strings.Compare(a.ID, b.ID) })
 	r.InFlight = len(st.InFlight())
 	r.Billed = billingNow(c, st, now)
+	r.Planned = plannedOf(c, st)
 	return r
 }
 
@@ -144,6 +146,7 @@ func (r Cost) Text(width int) string {
 	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
 		fmt.Fprintf(&b, "  What %s took in %s is in no figure: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))
 	}
+	b.WriteString(r.Planned.text())
 	r.writeApprovals(&b, width)
 	r.writeBilled(&b, width)
 	return b.String()
@@ -225,13 +228,16 @@ func orZero(unit, text string) string { return cmp.Or(view.Amount(unit, text), "
 
 func (r Cost) unitsOf() []string {
 	var out []string
-	for _, u := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
+	for _, u := range costUnits {
 		if view.Amount(u, r.Total[u]) != "" || r.Unpriced[u] > 0 {
 			out = append(out, u)
 		}
 	}
 	return out
 }
+
+// costUnits are the units in the order in which they are listed.
+var costUnits = []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"}
 
 // total is the row of all of them, and byDay the title of a table.
 const (

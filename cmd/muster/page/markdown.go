@@ -35,6 +35,7 @@ func (r Report) Markdown() string {
 		rows = append(rows, []string{p.Phase, strconv.Itoa(p.Jobs), strconv.Itoa(p.Completed), strconv.Itoa(p.Retried), strconv.Itoa(p.Failed), secs(p.Median), secs(p.Longest), secs(p.Queued)})
 	}
 	b.WriteString("\n" + markdownTable(rows))
+	b.WriteString(r.Planned.markdown())
 	if len(r.History) > 0 {
 		b.WriteString("\n## Where the time went\n\nThe median of a job, and all jobs together.\n\n" + markdownTable(timeRows(r.History)))
 		b.WriteString("\n## Asked for and used\n\n" + markdownTable(useRows(r.History)))

@@ -26,7 +26,8 @@ type Report struct {
 	Jobs          []jobReport     `json:"jobs"`
 	Results       []resultReport  `json:"results"`
 	Spent         state.Amounts   `json:"spent"`
-	Unpriced      map[string]int  `json:"unpriced"` // by unit, as in Cost
+	Unpriced      map[string]int  `json:"unpriced"`          // by unit, as in Cost
+	Planned       *Planned        `json:"planned,omitempty"` // as in Cost
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
 	Began         time.Time       `json:"began,omitzero"`
 	Ended         time.Time       `json:"ended,omitzero"`
@@ -76,6 +77,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 	r := Report{FormatVersion: FormatVersion, Campaign: c.Name, Description: c.Description, Jobs: []jobReport{}, Phases: []phaseReport{}, Spent: state.Amounts{}, Unpriced: map[string]int{}}
 	r.Results = OutputsOf(c, st, s).Results
 	r.History = historyOf(c, st, s)
+	r.Planned = plannedOf(c, st)
 	r.Empty = emptyOutputs(c, s, st.Job)
 	for _, e := range st.Ledger {
 		r.Spent.Add(e.Spent)
