@@ -9,6 +9,8 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/apply/scripts"
+	"github.com/muster-run/muster/planner/apply/source"
 )
 
 func validateCommand(a *app) *command.Command {
@@ -21,10 +23,12 @@ variables without a value are taken as unknown.`,
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print the result as JSON")
-			return func(_ context.Context, _ []string) error {
+			return func(ctx context.Context, _ []string) error {
 				c, diags := a.load(v, true)
 				if !diags.HasErrors() {
 					diags.Append(c.UnusedBackends(nil)...)
+					diags.Append(source.Empty(ctx, c, a.guard.Reads)...)
+					diags.Append(scripts.Endings(c, nil, a.guard.Reads)...)
 				}
 				if *asJSON {
 					return a.validateJSON(diags)

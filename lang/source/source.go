@@ -102,6 +102,24 @@ func (s *Source) Has(rel string) bool {
 	return err == nil && !strings.HasPrefix(outer, "..") && s.Within.Has(filepath.ToSlash(outer))
 }
 
+// Excludes reports whether an exclude leaves a path out, its own or that of the
+// campaign's source.
+func (s *Source) Excludes(rel string) bool {
+	for ; s != nil; s = s.Within {
+		if matchAny(s.Exclude, rel, false) {
+			return true
+		}
+		if s.Within != nil {
+			outer, err := filepath.Rel(s.Within.Dir, filepath.Join(s.Dir, filepath.FromSlash(rel)))
+			if err != nil {
+				return false
+			}
+			rel = filepath.ToSlash(outer)
+		}
+	}
+	return false
+}
+
 // matchAny also lets a pattern that names a folder stand for all below it.
 func matchAny(patterns []string, rel string, none bool) bool {
 	if len(patterns) == 0 {

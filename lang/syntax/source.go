@@ -4,6 +4,7 @@
 package syntax
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -135,6 +136,9 @@ func (s *Source) Parse(name string, src []byte) (*hclsyntax.Body, bool) {
 		s.Sure.Append(ds...)
 		return nil, false
 	}
+	// A heredoc would hand the CR of each line to a shell.
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	s.Files[name] = &hcl.File{Bytes: text, Body: hcl.EmptyBody()}
 	file, hds := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
 	if d, ok := foreign(name, text); ok && hds.HasErrors() {
 		s.Broken, s.Lost = true, true

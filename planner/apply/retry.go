@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/haul"
 	"github.com/muster-run/muster/planner/apply/line"
 	"github.com/muster-run/muster/planner/apply/relaunch"
+	"github.com/muster-run/muster/planner/apply/scripts"
 	"github.com/muster-run/muster/planner/apply/sheet"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/launches"
@@ -206,6 +207,13 @@ func (e *engine) askCheckpoint(f *flight, o *offer.Observation, n, try int) {
 
 // settleFailure records a failed launch and what follows.
 func (e *engine) settleFailure(f *flight, o *offer.Observation, n int, action relaunch.Action) {
+	if f.p != nil {
+		if why := scripts.Cause(e.Campaign, f.p.Phase, int(f.cell), f.spot().Workdir, o); why != "" {
+			known := *o
+			known.Reason = why
+			o = &known
+		}
+	}
 	ev := state.Observed{Address: f.Addr, Token: f.Token, Status: state.Failed, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: e.bill(f, o, n), At: e.Clock()}
 	if o.Class == failure.Unverified { // they are there, whatever they are
 		ev.Outputs = sheet.OutputsOf(o, f.B.Name, f.spot().Workdir)

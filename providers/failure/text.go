@@ -60,6 +60,11 @@ var patterns = []pattern{
 		"package not found: argumenterror"},
 	},
 	{class: MissingModule, name: "module", hint: "an import fails where the job ran: is setup right?", any: []string{"importerror"}, re: regexp.MustCompile(`^\s*importerror:`)},
+	// As env, the kernel's caller and bash show a CR at the end of a word.
+	{class: MissingFile, name: "line endings", hint: endingsHint, any: []string{
+		"use -[v]s to pass options in shebang", "^m: bad interpreter", "\\r': command not found", "\\r': no such file", "\\r’: no such file"},
+	},
+	{class: Unknown, name: "line endings", hint: endingsHint, any: []string{"\\r''", "\\r': not a valid identifier", "\\r': invalid option"}},
 	{class: MissingFile, name: "command", hint: "the command was not found; is setup right, and is it on PATH?", any: []string{"not found"},
 		re: regexp.MustCompile(`(: command not found\b|^\S*sh: (line )?\d+: [^:]+: not found$|^/\S+: \d+: [^:]+: not found$)`)},
 	{class: MissingFile, name: "file", hint: "a file that the job reads is not there", any: []string{
@@ -113,6 +118,8 @@ const (
 // harmless is a line that tells of such values and of no failure: that it counted,
 // dropped or replaced them.
 var harmless = regexp.MustCompile(`\b(no|zero|0|without|ignor\w+|skip\w*|allow\w*) (all |any |of )?(the )?(nans?|infs?)\b|\bnans?\b[^\n]{0,30}\b(dropped|removed|ignored|skipped|replaced|filled|masked|allowed|filtered)\b|\bnans?\b[^\n]{0,30}[=:]\s*(0|none|false|no|off)\b|(not|n't) (be )?nan|\b(drop|remov|replac|fill|mask|filter)\w*\b[^\n]{0,30}\bnans?\b`)
+
+const endingsHint = "a script has the line endings of Windows (CR LF); to convert it: sed -i 's/\\r$//' FILE"
 
 // nearLines is how many lines at the end of a log are its last words.
 const nearLines = 20

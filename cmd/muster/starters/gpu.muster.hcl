@@ -11,6 +11,10 @@ backend "local" "local" {
   gpu_free_max = "500MiB" # a GPU with at most this much memory in use counts as free
 }
 
+# Your code. Its content becomes part of what a job is, and jobs begin in a read-only
+# copy of these files: list all that they open or import beside the program.
+# source { include = ["**/*.py"] }
+
 grid "sweep" {
   axes = {
     lr   = [0.001, 0.0003]

@@ -7,6 +7,10 @@ campaign "quickstart" {
   description = "A sweep over two axes, and a summary"
 }
 
+# Your code. Its content becomes part of what a job is, and jobs begin in a read-only
+# copy of these files: list all that they open or import beside the program.
+# source { include = ["**/*.py"] }
+
 grid "sweep" {
   axes = {
     lr   = [0.1, 0.01, 0.001]

@@ -17,6 +17,10 @@ backend "slurm" "cluster" {
   # ssh { host = "login.example.edu" } # from your own machine; workdir is then a path there
 }
 
+# Your code. It is shipped, its content becomes part of what a job is, and jobs begin
+# in a read-only copy of these files: list all that they open or import beside the program.
+# source { include = ["**/*.py"] }
+
 grid "sweep" {
   axes = {
     width = [128, 256]

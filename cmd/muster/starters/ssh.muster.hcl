@@ -20,7 +20,9 @@ backend "ssh" "lab" {
   # setup        = ". ~/miniconda3/etc/profile.d/conda.sh && conda activate train"
 }
 
-# source { include = ["**/*.py"] } # ships your code, and makes it part of what a job is
+# Your code. It is shipped, its content becomes part of what a job is, and jobs begin
+# in a read-only copy of these files: list all that they open or import beside the program.
+# source { include = ["**/*.py"] }
 
 grid "sweep" {
   axes = {

@@ -116,7 +116,6 @@ type observer struct {
 	// trees are the sources by lang.Source.Key, whole once sourcesRead is closed.
 	trees       map[string]source.Tree
 	sourcesRead chan struct{}
-	readable    []string // folders of which scripts may be read
 
 	digests *digests
 
@@ -171,11 +170,27 @@ func (o *observer) sources(ctx context.Context) {
 		o.mu.Lock()
 		o.out.Observed.Sources[key], o.trees[key] = d, t
 		if len(t.Files) == 0 {
-			o.out.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "the source holds no files", Subject: s.Range.Ptr(),
-				Detail: "No file below " + s.Dir + " matches include and not exclude, so a change of the code is not seen."})
+			none := source.NoFiles(o.Campaign, s)
+			if o.ranWith(t.Digest) { // by a version that only warned
+				none.Severity = diag.Warning
+			}
+			o.out.Diags.Append(none)
 		}
 		o.mu.Unlock()
 	}
+}
+
+// ranWith reports whether jobs are recorded with a source.
+func (o *observer) ranWith(digest string) bool {
+	if o.State == nil {
+		return false
+	}
+	for _, j := range o.State.Jobs {
+		if j.Source == digest {
+			return true
+		}
+	}
+	return false
 }
 
 // reads is Reads, where there is one.

@@ -60,27 +60,7 @@ type Tree struct {
 func Read(ctx context.Context, s Spec) (Tree, error) {
 	c := openCache(s)
 	var t Tree
-	err := filepath.WalkDir(s.Dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		rel, err := filepath.Rel(s.Dir, name)
-		if err != nil || rel == "." {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		if d.IsDir() {
-			if s.skips(rel) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !s.takes(rel) || s.Never != nil && s.Never(rel) {
-			return nil
-		}
+	err := s.walk(ctx, ".", func(rel string, d fs.DirEntry) error {
 		f, err := c.file(s.Dir, rel, d)
 		if err != nil {
 			return err
@@ -146,8 +126,17 @@ func own(base string) bool {
 	return strings.HasPrefix(base, "muster.state.") || base == ".muster.lock.hcl" || strings.HasSuffix(base, ".mplan")
 }
 
+// match also lets a pattern that names a folder stand for all below it, as
+// lang.Source does.
 func match(pattern, rel string) bool {
-	ok, err := doublestar.Match(strings.TrimPrefix(path.Clean(pattern), "./"), rel)
+	pattern = strings.TrimPrefix(path.Clean(pattern), "./")
+	if pattern == "." {
+		return true
+	}
+	ok, err := doublestar.Match(pattern, rel)
+	if err == nil && !ok {
+		ok, err = doublestar.Match(pattern+"/**", rel)
+	}
 	return err == nil && ok
 }
 
