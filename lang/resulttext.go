@@ -59,3 +59,11 @@ type Field = fields.Text
 // Fields is the content of AppendResult by name: "command", "command[0]" of a
 // list, "env.OMP_NUM_THREADS", "param.steps", "axis.rep", "setup", "image".
 func (p *Phase) Fields(i int, v Variant) []Field { return p.job.form[v].result.Texts(p.Grid, i) }
+
+// Field is the text of one of Fields of a run; false where there is none of that name.
+func (p *Phase) Field(i int, name string) (string, bool) {
+	return p.job.form[Run].result.Text(name, p.Grid, i)
+}
+
+// FieldAxes are the axes, by index, that one of Fields of a run differs by.
+func (p *Phase) FieldAxes(name string) []int { return p.job.form[Run].result.Axes(name) }

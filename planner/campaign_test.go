@@ -17,6 +17,7 @@ var now = time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
 type phaseSpec struct {
 	name  string
 	seeds []int
+	sizes bool   // the axis of the seeds is one of sizes, "n"
 	lr    string // a param that the command reads
 	input string // producer phase, "" for none
 	all   bool   // its outputs as a list

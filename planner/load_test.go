@@ -33,10 +33,13 @@ func load(t testing.TB, mod func(*lang.Campaign), specs ...phaseSpec) *lang.Camp
 
 func (s phaseSpec) write(b *strings.Builder) {
 	fmt.Fprintf(b, "phase %q {\n", s.name)
-	seed := "0"
+	seed, axis := "0", "seed"
+	if s.sizes {
+		axis = "n"
+	}
 	if len(s.seeds) > 0 {
-		fmt.Fprintf(b, "  grid {\n    axes = { seed = [%s] }\n  }\n", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(s.seeds)), ", "), "[]"))
-		seed = "${cell.seed}"
+		fmt.Fprintf(b, "  grid {\n    axes = { %s = [%s] }\n  }\n", axis, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(s.seeds)), ", "), "[]"))
+		seed = "${cell." + axis + "}"
 	}
 	fmt.Fprintf(b, "  params = { lr = %q }\n  job {\n", s.lr)
 	in := ""

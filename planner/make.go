@@ -63,8 +63,9 @@ type work struct {
 	accept         []bool
 	first          []Kind // as diffed, before gates and blocks
 	ev             *evidence.Evidence
-	nowhere        bool            // a request of it fits no place
-	model          evidence.Fitted // of its runtimes, where fits
+	nowhere        bool // a request of it fits no place
+	history        *evidence.Past
+	model          *evidence.Fitted // of its runtimes, where fits
 	fitTried, fits bool
 	gated          []int // cells that a gate or a block stopped, and what they said before
 	before         map[int]Detail

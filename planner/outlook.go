@@ -119,10 +119,11 @@ type flight struct {
 	usd, units    string // set aside for a launch, in money and in service units
 	asked         [3]int // cores, GPUs and nodes, as it was launched
 	step          int
-	before        int  // how long it ran in launches that it goes on with, in the same steps
-	waits         bool // in a queue: it has not started
-	unknown       bool // its backend cannot be asked
-	fresh, short  bool // it has not started; a limit holds it
+	before        int    // how long it ran in launches that it goes on with, in the same steps
+	waits         bool   // in a queue: it has not started
+	unknown       bool   // its backend cannot be asked
+	fresh, short  bool   // it has not started; a limit holds it
+	apart         string // by what its work is another than that of the completed jobs; "" = it is not
 }
 
 // inFlight is the group of a job that is with a backend already.
@@ -142,6 +143,9 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 	}
 	was, recorded := place.Launched(at)
 	f := flight{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], units: at.Ceiling[place.ServiceUnits], asked: [3]int{was.CPUs, was.GPUs, was.Nodes}, unknown: w.pp.Kind[i] == UnknownAt}
+	if model, ok := m.fit(w); ok {
+		f.apart = model.Apart(i)
+	}
 	step := limit / 20
 	f.waits = started.IsZero() && !f.unknown
 	f.fresh = f.waits && job != nil && (job.Status == state.Queued || job.Status == state.Submitting)
@@ -172,6 +176,9 @@ func (m *maker) inFlight(w *work, i int, groups *[]forecast.Group, flights map[f
 		d.Shape.Walltime = max(d.Shape.Walltime, was.Walltime)
 	}
 	g := m.forecastGroup(w, d)
+	if f.apart != "" {
+		g.Runtime = forecast.Incomparable(w.p.Name, f.apart, limit)
+	}
 	g.Runtime = g.Runtime.After(ran)
 	if !known && (at.Ceiling[place.USD] != "" || !m.rents(at.Backend)) {
 		g.Aside = at.Ceiling

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func (m *maker) compareRequests() {
 			continue
 		}
 		m.tooShort(w)
-		if ev := m.evidence(w); ev.Enough() {
+		if ev := m.evidence(w); ev.Enough() && !m.incomparable(w) {
 			m.plan.Notes = append(m.plan.Notes, m.farOff(w, ev)...)
 		}
 	}
@@ -137,19 +138,41 @@ func (m *maker) askedToEnd(d place.Decision, walltime time.Duration) time.Durati
 // evidence is worked out once, and only for phases of which a job runs.
 func (m *maker) evidence(w *work) *evidence.Evidence {
 	if w.ev == nil {
-		w.ev = evidence.Of(w.p, w.rec, m.st.Validations)
+		w.ev = m.history(w).Evidence(m.st.Validations)
 	}
 	return w.ev
 }
 
 // fit is the model of a phase, worked out once.
 func (m *maker) fit(w *work) (*evidence.Fitted, bool) {
-	if !w.starting() {
+	if !w.starting() && !slices.ContainsFunc(w.pp.Kind, Kind.Flies) {
 		return nil, false
 	}
 	if !w.fitTried {
 		w.fitTried = true
-		w.model, w.fits = evidence.Fit(w.p, w.rec)
+		w.model, w.fits = m.history(w).Fit()
 	}
-	return &w.model, w.fits
+	return w.model, w.fits
+}
+
+// history is the completed jobs of a phase, gathered once.
+func (m *maker) history(w *work) *evidence.Past {
+	if w.history == nil {
+		w.history = evidence.PastOf(w.p, w.rec, m.st.Definitions)
+	}
+	return w.history
+}
+
+// incomparable reports whether history says nothing of a job that starts.
+func (m *maker) incomparable(w *work) bool {
+	model, ok := m.fit(w)
+	if !ok {
+		return false
+	}
+	for i, k := range w.pp.Kind {
+		if k.Starts() && model.Apart(i) != "" {
+			return true
+		}
+	}
+	return false
 }

@@ -20,7 +20,7 @@ func history(t *testing.T, wall string, shape func(*offer.Shape), used func(seed
 	for i := 1; i <= 20; i++ {
 		seeds = append(seeds, i)
 	}
-	c := load(t, nil, phaseSpec{name: "a", seeds: seeds, lr: "1", wall: wall})
+	c := load(t, nil, phaseSpec{name: "a", seeds: seeds, lr: "1", wall: wall, sizes: true})
 	in := input(c, applied(t, c, state.Completed))
 	in.Pools[0].CPUs = 64
 	for i := range c.Phases[0].Requests(lang.Run) {
@@ -81,7 +81,7 @@ func TestRuntimeOverWalltime(t *testing.T) {
 		minutes func(seed int) float64
 		want    string
 	}{
-		"the model says so of five": {"15m", func(n int) float64 { return float64(n) }, "5 jobs of phase.a: phase.a[\"seed=20\"] is expected to take 20m, and its walltime is 15m (a: fitted as 60s·seed from 10 runs"},
+		"the model says so of five": {"15m", func(n int) float64 { return float64(n) }, "5 jobs of phase.a: phase.a[\"n=20\"] is expected to take 20m, and its walltime is 15m (a: fitted as 60s·n from 10 runs"},
 		"the median says so of all": {"15m", func(int) float64 { return 20 }, "10 jobs of phase.a"},
 		"none comes near":           {"1h", func(n int) float64 { return float64(n) }, ""},
 	} {
@@ -115,7 +115,7 @@ func TestWorkOverAllLaunches(t *testing.T) {
 		want     string
 	}{
 		"two launches of an hour for 90 minutes": {2, ""},
-		"one launch":                             {1, "10 jobs of phase.a: phase.a[\"seed=11\"] is expected to take 1h30m, and its walltime is 1h (a: mean of 10 runs"},
+		"one launch":                             {1, "10 jobs of phase.a: phase.a[\"n=11\"] is expected to take 1h30m, and its walltime is 1h (a: mean of 10 runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +150,7 @@ func TestWorkOverAllLaunches(t *testing.T) {
 // what needs longer than that.
 func TestRuntimeOverTheTimeToEnd(t *testing.T) {
 	t.Parallel()
-	const want = "1 job of phase.a: phase.a[\"seed=20\"] is expected to take 20m, and its walltime is 20m20s, of which it has 19m48s until it is asked to end (a: fitted"
+	const want = "1 job of phase.a: phase.a[\"n=20\"] is expected to take 20m, and its walltime is 20m20s, of which it has 19m48s until it is asked to end (a: fitted"
 	for name, c := range map[string]struct {
 		budget, price, queue bool
 		want                 string

@@ -223,7 +223,7 @@ func TestLongJobsAreSpreadFirst(t *testing.T) {
 	for i := range seeds {
 		seeds[i] = i + 1
 	}
-	in := lab(t, false, map[string]int{"x": 1, "y": 1}, phaseSpec{name: "p", seeds: seeds, lr: "1", gpus: 1, wall: "100h"})
+	in := lab(t, false, map[string]int{"x": 1, "y": 1}, phaseSpec{name: "p", seeds: seeds, lr: "1", gpus: 1, wall: "100h", sizes: true})
 	in.State = applied(t, in.Campaign, state.Completed)
 	long := func(i int) time.Duration { return time.Duration(seeds[i]) * time.Hour }
 	for i := range seeds {

@@ -33,9 +33,15 @@ func (r *Reader) Axes(e hcl.Expression) (axes []grid.Axis, ok, full bool) {
 			values, known = r.axis(it, v)
 		}
 		ok = ok && known
-		axes = append(axes, grid.Axis{Name: it.Name, Values: values, At: it.At})
+		axes = append(axes, grid.Axis{Name: it.Name, Values: values, At: it.At, Counts: counts(it.Value)})
 	}
 	return axes, ok, full
+}
+
+// counts reports whether an axis is written as range(…): its values count jobs.
+func counts(e hcl.Expression) bool {
+	call, ok := hcl.UnwrapExpression(e).(*hclsyntax.FunctionCallExpr)
+	return ok && call.Name == "range"
 }
 
 // unknownValue stands on an axis that depends on a variable without a value.

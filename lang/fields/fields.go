@@ -79,3 +79,27 @@ func (l List) Texts(g *grid.Grid, i int) []Text {
 	}
 	return out
 }
+
+// Text is one field of a cell; false where there is none of that name.
+func (l List) Text(name string, g *grid.Grid, i int) (string, bool) {
+	for k := range l {
+		if l[k].name == name {
+			return string(l[k].text(nil, g, i)), true
+		}
+	}
+	return "", false
+}
+
+// Axes are those, by index, that a field differs by.
+func (l List) Axes(name string) []int {
+	for k := range l {
+		switch f := &l[k]; {
+		case f.name != name:
+		case f.t == nil:
+			return []int{f.axis}
+		default:
+			return f.t.Axes()
+		}
+	}
+	return nil
+}

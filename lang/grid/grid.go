@@ -22,6 +22,7 @@ type Axis struct {
 	Name   string
 	Values []Value
 	At     hcl.Range // where its values are written; for messages
+	Counts bool      // its values are written as range(…)
 }
 
 // A Grid is a set of cells in canonical order: by the values of the axis

@@ -21,7 +21,7 @@ func (e *expansion) include() {
 		for _, row := range e.spec.Include {
 			values = append(values, row[axis.Name])
 		}
-		wide.Axes = append(wide.Axes, Axis{Name: axis.Name, Values: e.merged(axis, values), At: axis.At})
+		wide.Axes = append(wide.Axes, Axis{Name: axis.Name, Values: e.merged(axis, values), At: axis.At, Counts: axis.Counts})
 	}
 	wide.finish()
 	if e.ds.HasErrors() {

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ type group struct {
 	records  []*state.Job // by cell; nil where one was never attempted
 	launches []launch     // in the order of the cells
 	left     int          // cells that have not completed
+	// definitions are those of the state, by digest.
+	definitions map[string]json.RawMessage
 }
 
 // gather lays the records beside the cells of the campaign. Smokes are shorter
@@ -36,7 +39,7 @@ func gather(in Input, has func(address string) bool) []*group {
 	by := map[string]*group{}
 	var out []*group
 	for _, p := range in.Campaign.Phases {
-		g := &group{phase: p, left: p.Len()}
+		g := &group{phase: p, left: p.Len(), definitions: in.State.Definitions}
 		by[p.Name], out = g, append(out, g)
 	}
 	for _, job := range in.State.All() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/forecast"
 )
 
 const timeMargin = "30 % above the longest, rounded up to what is written by hand"
@@ -22,14 +23,15 @@ const moreTime = 1.5
 // foretold to take. A walltime that is too long costs no money by itself: it
 // raises the ceiling of a plan, and a job waits longer for a gap it fits.
 func (a *adviser) walltime(g *group) []Proposal {
-	model, fits := evidence.Fit(g.phase, g.records)
+	model, fits := evidence.PastOf(g.phase, g.records, g.definitions).Fit()
 	var out []Proposal
 	for _, c := range g.classes(askedTime) {
 		asked := time.Duration(c.asked)
 		took := measures(c.launches, g.usedTime)
-		longest := time.Duration(most(took))
+		longest, others := time.Duration(most(took)), false
 		if fits {
-			longest = max(longest, c.foretold(&model))
+			foretold, known := c.foretold(model)
+			longest, others = max(longest, foretold), !known
 		}
 		cut := failed(c.launches, outOfTime)
 		p := Proposal{Phase: g.phase.Name, Kind: "walltime", Jobs: c.who(), Margin: timeMargin}
@@ -51,7 +53,7 @@ func (a *adviser) walltime(g *group) []Proposal {
 			}
 			p.Saves = t.list("that the "+count(len(cut), "launch", "launches")+" took", false)
 			out = append(out, p)
-		case len(cut) == 0 && len(took) >= enough && asked > shortWalltime && asked > offBy*longest:
+		case len(cut) == 0 && !others && len(took) >= enough && asked > shortWalltime && asked > offBy*longest:
 			value := max(timeLike(time.Duration(float64(longest)*aboveTime)), shortWalltime)
 			if value >= asked {
 				continue
@@ -70,17 +72,19 @@ func (a *adviser) walltime(g *group) []Proposal {
 }
 
 // foretold is the longest runtime, at the 90th percentile, that a model says of
-// a class's cells that have not completed.
-func (c *class) foretold(model *evidence.Fitted) (out time.Duration) {
+// a class's cells that have not completed; known is false where it says nothing of one.
+func (c *class) foretold(model *evidence.Fitted) (out time.Duration, known bool) {
+	known = true
 	for cell := range c.phase.Len() {
 		if askedTime(c.shape(cell)) != c.asked || c.records[cell] != nil && c.records[cell].Status == "completed" {
 			continue
 		}
 		if r, ok := model.Predict(cell); ok {
 			out = max(out, r.P90)
+			known = known && r.Mark != forecast.Unknown
 		}
 	}
-	return out
+	return out, known
 }
 
 func elapsed(l launch) time.Duration { return evidence.Elapsed(l.at) }

@@ -50,7 +50,7 @@ type phase struct {
 func (e *engine) loadPhases() {
 	for _, pp := range e.Plan.Phases {
 		p := &phase{Phase: pp.Phase, plan: pp, places: placing.New(pp), Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
-		if length := evidence.Lengths(pp.Phase, wish.Records(pp, e.st)); length != nil {
+		if length := evidence.PastOf(pp.Phase, wish.Records(pp, e.st), e.st.Definitions).Lengths(); length != nil {
 			p.length = func(cell int32) time.Duration { return length(int(cell)) }
 		}
 		e.phases = append(e.phases, p)

@@ -51,7 +51,7 @@ func (e *engine) countLate() {
 			continue
 		}
 		if paces[f.p] == nil {
-			paces[f.p], f.p.late = lateness.Of(f.p.Phase, wish.Records(f.p.plan, e.st)), map[lateness.Mark]int{}
+			paces[f.p], f.p.late = lateness.Of(f.p.Phase, wish.Records(f.p.plan, e.st), e.st.Definitions), map[lateness.Mark]int{}
 		}
 		if mark, _ := paces[f.p].Running(int(f.cell), rec.Last().Started, rec, now); mark != "" {
 			f.p.late[mark]++

@@ -39,13 +39,16 @@ type Evidence struct {
 // enoughRuns is how many completed attempts outweigh the smoke.
 const enoughRuns = 3
 
-// Of gathers what the records of a phase say, nil where a cell has none, and
-// where these are too few its smokes.
-func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validation) *Evidence {
+// Evidence gathers what the records of the phase say, and where these are too few
+// its smokes. Jobs whose work is another by now say how often launches fail, and not
+// how long they take.
+func (h *Past) Evidence(verdicts map[string]state.Validation) *Evidence {
+	p := h.phase
 	ev := &Evidence{phase: p.Name, policy: p}
+	speaks := h.Speaking()
 	launches, failed, lost := 0, 0, time.Duration(0)
 	var again []time.Duration
-	for _, job := range records {
+	for cell, job := range h.records {
 		if job == nil {
 			continue
 		}
@@ -63,7 +66,9 @@ func Of(p *lang.Phase, records []*state.Job, verdicts map[string]state.Validatio
 				again = append(again, max(0, at.Started.Sub(job.Attempts[k-1].Ended)))
 			}
 			if k == len(job.Attempts)-1 && job.Status == state.Completed {
-				ev.used(at, Worked(p, job))
+				if speaks(cell) {
+					ev.used(at, Worked(p, job))
+				}
 			} else if at.Class != "" {
 				failed++
 				lost += d

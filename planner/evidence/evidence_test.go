@@ -6,11 +6,14 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/state"
 )
 
 var began = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+var single = &lang.Phase{Name: "a", Grid: grid.Single()}
 
 // took is the record of a job that completed on a pool after so many minutes.
 func took(pool string, minutes int) *state.Job {
@@ -36,7 +39,7 @@ func TestHowFarAModelIsOff(t *testing.T) {
 // the others nothing is said.
 func TestPace(t *testing.T) {
 	records := []*state.Job{nil, took("slow", 40), took("slow", 40), took("slow", 40), took("fast", 10), took("fast", 10)}
-	ev := Of(&lang.Phase{Name: "a"}, append(records, took("", 10), took("", 10)), nil)
+	ev := PastOf(single, append(records, took("", 10), took("", 10)), nil).Evidence(nil)
 	for pool, want := range map[string]float64{"slow": 4, "fast": 1, "other": 1} {
 		if got := ev.Pace("slurm.x", pool); got != want {
 			t.Errorf("%s: %v, not %v", pool, got, want)
@@ -49,7 +52,7 @@ func TestPace(t *testing.T) {
 func TestNothingMeasured(t *testing.T) {
 	failed := took("", 5)
 	failed.Status, failed.Attempts[0].Class = state.Failed, "oom"
-	ev := Of(&lang.Phase{Name: "a"}, []*state.Job{failed, failed, failed}, nil)
+	ev := PastOf(single, []*state.Job{failed, failed, failed}, nil).Evidence(nil)
 	if got := ev.Runtime(time.Hour); ev.Enough() || got.Mark != forecast.Declared(time.Hour).Mark || got.Expected != forecast.Declared(time.Hour).Expected {
 		t.Errorf("%+v", got)
 	}
@@ -84,7 +87,7 @@ func TestAgain(t *testing.T) {
 		{[]*state.Job{twice(2), twice(3), took("", 9), twice(8)}, 2 * time.Minute},
 		{[]*state.Job{twice(-1), twice(-1), twice(-1)}, 0}, // by clocks that differ
 	} {
-		if got := Of(&lang.Phase{Name: "a"}, c.records, nil).Again; got != c.want {
+		if got := PastOf(single, c.records, nil).Evidence(nil).Again; got != c.want {
 			t.Errorf("%v, not %v", got, c.want)
 		}
 	}

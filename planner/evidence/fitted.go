@@ -13,46 +13,87 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Fitted model is how long each cell of a phase takes by its numeric axes, where
-// the completed jobs show that these explain it.
+// A Fitted model is how long each cell of a phase takes: by a law over what
+// determines the work, where the completed jobs show one; and of which cells these
+// say nothing, because their work is another.
 type Fitted struct {
+	past   *Past
 	phase  *lang.Phase
 	model  fit.Model
-	axes   []int       // of the phase's grid
-	values [][]float64 // by axis, then by the index of its value
-	text   string      // names the model, its error and its points
-	beyond string      // the same, for cells beyond those that ran
-	table  []said      // by the cell's coordinates on the axes; nil where these are many
+	lawful bool
+	dims   []int  // of the past, that the law may be about
+	text   string // names the model, its error and its points
+	beyond string // the same, for cells beyond those that ran
+	table  []said // by the cell's coordinates on the axes; nil where these are many
+	apart  *[]string
 }
 
 // mostPoints is how many completed jobs of a phase a model is fitted to; of
 // more, as many are taken from all over them.
 const mostPoints = 2_000
 
-// Fit fits the runtimes of completed jobs over the numeric axes that vary
-// among them. Repeats are samples of the same, and no reason for a runtime.
-func Fit(p *lang.Phase, records []*state.Job) (Fitted, bool) {
-	f := Fitted{phase: p}
+// Fit fits the runtimes of completed jobs over the numbers that vary among them.
+// It reports false where the mean of the completed jobs speaks for every cell.
+func (h *Past) Fit() (*Fitted, bool) {
+	f := &Fitted{past: h, phase: h.phase, apart: &[]string{}}
+	if len(h.cells) == 0 {
+		return f, false
+	}
 	var names []string
-	for a, axis := range p.Grid.Axes {
-		if values := numeric(p, a); values != nil && !slices.Contains(p.Grid.Repeat, axis.Name) {
-			f.axes, f.values, names = append(f.axes, a), append(f.values, values), append(names, axis.Name)
+	for k, d := range h.dims {
+		if d.all.varied && d.all.number {
+			f.dims, names = append(f.dims, k), append(names, d.name)
 		}
 	}
-	if len(names) == 0 {
-		return f, false
+	if len(names) > 0 {
+		var points []fit.Point
+		for _, k := range sampled(h.order()) {
+			at := make([]float64, len(f.dims))
+			for i, d := range f.dims {
+				at[i] = h.dims[d].values[k].num
+			}
+			points = append(points, fit.Point{Axes: at, Seconds: Worked(h.phase, h.records[h.cells[k]]).Seconds()})
+		}
+		f.model, f.lawful = fit.Fit(names, points)
 	}
-	var points []fit.Point
-	for _, i := range sampled(completed(p, records)) {
-		points = append(points, fit.Point{Axes: f.at(i, nil), Seconds: Worked(p, records[i]).Seconds()})
+	n := 1
+	for _, a := range h.axes {
+		if n *= len(h.phase.Grid.Axes[a].Values); n > mostTable {
+			n = 0
+			break
+		}
 	}
-	var ok bool
-	if f.model, ok = fit.Fit(names, points); !ok {
-		return f, false
+	f.table = make([]said, n)
+	if f.lawful {
+		f.name()
+		return f, true
 	}
-	f.name()
-	f.tabulate()
-	return f, true
+	return f, h.beyond()
+}
+
+// beyond reports whether some cell's work may be another than that of the
+// completed jobs.
+func (h *Past) beyond() bool {
+	for _, d := range h.dims {
+		if d.axis < 0 {
+			return true
+		}
+		for _, v := range h.phase.Grid.Axes[d.axis].Values {
+			if !d.seen.has(mark{v.Text, v.Num, v.IsNum && v.Num >= 0}, false) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// order are the places of the completed jobs among them.
+func (h *Past) order() []int {
+	out := make([]int, len(h.cells))
+	for k := range out {
+		out[k] = k
+	}
+	return out
 }
 
 // completed are the cells whose job completed in a time that is known.
@@ -84,34 +125,13 @@ func sampled(cells []int) []int {
 	return out
 }
 
-// numeric are an axis's values as numbers, nil when one is none or below zero:
-// the laws are of sizes.
-func numeric(p *lang.Phase, axis int) []float64 {
-	values := p.Grid.Axes[axis].Values
-	out := make([]float64, len(values))
-	for i, v := range values {
-		if !v.IsNum || !(v.Num >= 0) {
-			return nil
-		}
-		out[i] = v.Num
-	}
-	return out
-}
-
-// at are a cell's values on the axes of the model.
-func (f *Fitted) at(cell int, buf []float64) []float64 {
-	for k, a := range f.axes {
-		buf = append(buf, f.values[k][f.phase.Grid.Coord(cell, a)])
-	}
-	return buf
-}
-
 // A Bucket is cells that take about as long as one another, and of which the
 // model is about as sure.
 type Bucket struct {
-	log    int32 // of the runtime, in steps
-	unsure int16 // beyond what it is of those that ran, in steps of a factor; 0 = no more
-	beyond bool  // on some axis they lie outside what ran
+	log    int32  // of the runtime, in steps
+	unsure int16  // beyond what it is of those that ran, in steps of a factor; 0 = no more
+	beyond bool   // on some axis they lie outside what ran
+	apart  uint16 // counted from 1: why the completed jobs say nothing of them; 0 = they do
 }
 
 const (
@@ -132,6 +152,7 @@ type said struct {
 	log, unsure float64
 	bucket      Bucket
 	ok          bool
+	asked       bool
 }
 
 func (f *Fitted) ask(x []float64) said {
@@ -143,46 +164,82 @@ func (f *Fitted) ask(x []float64) said {
 	if more := math.Sqrt(max(unsure*unsure-f.model.Typical()*f.model.Typical(), 0)); more > unsureLeast {
 		b.unsure = int16(math.Ceil(math.Log(min(more, maxLog)/unsureLeast) / math.Log(unsureStep)))
 	}
-	return said{log, unsure, b, true}
+	return said{log: log, unsure: unsure, bucket: b, ok: true}
 }
 
 // mostTable is up to how many places of a grid are asked of beforehand.
 const mostTable = 1 << 14
 
-// tabulate asks of all places, where many cells share each.
-func (f *Fitted) tabulate() {
-	n := 1
-	for _, v := range f.values {
-		if n *= len(v); n > mostTable {
-			return
-		}
-	}
-	table, x := make([]said, n), make([]float64, len(f.values))
-	for i := range table {
-		at := i
-		for k := len(x) - 1; k >= 0; k-- {
-			x[k] = f.values[k][at%len(f.values[k])]
-			at /= len(f.values[k])
-		}
-		table[i] = f.ask(x)
-	}
-	f.table = table
-}
-
-// of is what the model says of a cell.
+// of is what is known of a cell.
 func (f *Fitted) of(cell int) said {
-	if f.table == nil {
-		var buf [8]float64
-		return f.ask(f.at(cell, buf[:0]))
+	if len(f.table) == 0 {
+		return f.judge(cell)
 	}
 	at := 0
-	for k, a := range f.axes {
-		at = at*len(f.values[k]) + f.phase.Grid.Coord(cell, a)
+	for _, a := range f.past.axes {
+		at = at*len(f.phase.Grid.Axes[a].Values) + f.phase.Grid.Coord(cell, a)
+	}
+	if !f.table[at].asked {
+		f.table[at] = f.judge(cell)
+		f.table[at].asked = true
 	}
 	return f.table[at]
 }
 
-// Bucket is that of a cell; false where the model says nothing of it.
+func (f *Fitted) judge(cell int) said {
+	about := func(int) bool { return false }
+	if f.lawful {
+		about = func(k int) bool { return f.about(k) }
+	}
+	if why := f.past.apart(cell, about); why != "" {
+		return said{bucket: Bucket{apart: f.reason(why)}, ok: true}
+	}
+	if !f.lawful {
+		return said{}
+	}
+	var buf [8]float64
+	x := buf[:0]
+	for _, k := range f.dims {
+		x = append(x, f.past.dims[k].of(f.phase, cell).num)
+	}
+	return f.ask(x)
+}
+
+// about reports whether the law is about a dim.
+func (f *Fitted) about(dim int) bool {
+	at := slices.Index(f.dims, dim)
+	return at >= 0 && f.model.About(at)
+}
+
+// mostReasons is of how many different kinds of work it is told apart why nothing is
+// known of them; of others it is told as of the first.
+const mostReasons = 1000
+
+func (f *Fitted) reason(why string) uint16 {
+	at := slices.Index(*f.apart, why)
+	switch {
+	case at < 0 && len(*f.apart) >= mostReasons:
+		at = 0
+	case at < 0:
+		at = len(*f.apart)
+		*f.apart = append(*f.apart, why)
+	}
+	return uint16(at + 1)
+}
+
+// Lawful reports whether there is a law.
+func (f *Fitted) Lawful() bool { return f.lawful }
+
+// Apart says by what the work of a cell is another than that of the completed jobs:
+// "epochs 400 → 40,000"; "" where these say something of it.
+func (f *Fitted) Apart(cell int) string {
+	if b := f.of(cell).bucket; b.apart > 0 {
+		return (*f.apart)[b.apart-1]
+	}
+	return ""
+}
+
+// Bucket is that of a cell; false where nothing but the mean of all is known of it.
 func (f *Fitted) Bucket(cell int) (Bucket, bool) {
 	s := f.of(cell)
 	return s.bucket, s.ok
@@ -190,6 +247,9 @@ func (f *Fitted) Bucket(cell int) (Bucket, bool) {
 
 // Runtime is one launch of the cells of a bucket.
 func (f *Fitted) Runtime(b Bucket, walltime time.Duration) forecast.Runtime {
+	if b.apart > 0 {
+		return forecast.Incomparable(f.phase.Name, (*f.apart)[b.apart-1], walltime)
+	}
 	unsure := f.model.Typical()
 	if b.unsure > 0 {
 		unsure = math.Hypot(unsure, unsureLeast*math.Pow(unsureStep, float64(b.unsure)))
@@ -205,11 +265,12 @@ func (f *Fitted) runtime(log, unsure float64, beyond bool, walltime time.Duratio
 	return forecast.Lawful(forecast.Law{Log: log, Spread: f.model.Spread, Unsure: unsure, Points: f.model.Points, Freedom: f.model.Freedom}, walltime, text)
 }
 
-// Predict is one launch of a cell, whatever its walltime.
+// Predict is one launch of a cell, whatever its walltime; its mark is Unknown where
+// the completed jobs say nothing of it.
 func (f *Fitted) Predict(cell int) (r forecast.Runtime, ok bool) {
 	s := f.of(cell)
-	if !s.ok {
-		return r, false
+	if !s.ok || s.bucket.apart > 0 {
+		return f.Runtime(s.bucket, 0), s.ok
 	}
 	return f.runtime(s.log, s.unsure, s.bucket.beyond, 0), true
 }
@@ -219,7 +280,8 @@ func (f *Fitted) Predict(cell int) (r forecast.Runtime, ok bool) {
 func (f *Fitted) name() {
 	f.text = fmt.Sprintf("%s: fitted as %s from %d runs (typical error %.0f %%)", f.phase.Name, f.model.Text(), f.model.Points, percent(f.model.Spread))
 	var lo, some, hi []float64
-	for _, v := range f.values {
+	for _, k := range f.dims {
+		v := f.now(k)
 		lo, hi = append(lo, slices.Min(v)), append(hi, slices.Max(v))
 		above := slices.DeleteFunc(slices.Clone(v), func(v float64) bool { return v == 0 })
 		some = append(some, slices.Min(append(above, hi[len(hi)-1])))
@@ -240,6 +302,32 @@ func (f *Fitted) name() {
 		}
 	}
 	f.beyond = f.text + fmt.Sprintf("; %s, and there the model may be off by %s", strings.Join(beyond, ", "), off(most))
+}
+
+// now are the numbers that the cells of the grid have on a dim.
+func (f *Fitted) now(k int) (out []float64) {
+	d := f.past.dims[k]
+	add := func(m mark) {
+		if m.is && d.all.has(m, true) {
+			out = append(out, m.num)
+		}
+	}
+	switch {
+	case d.axis >= 0:
+		for _, v := range f.phase.Grid.Axes[d.axis].Values {
+			add(mark{v.Text, v.Num, v.IsNum && v.Num >= 0})
+		}
+	case len(d.follows(f.phase)) == 0:
+		add(d.of(f.phase, 0))
+	default:
+		for _, cell := range f.past.cells {
+			add(d.of(f.phase, cell))
+		}
+	}
+	if len(out) == 0 {
+		out = []float64{d.all.hi}
+	}
+	return out
 }
 
 // off is how far off a model may be, in words. What is off by more than all of it is
@@ -267,8 +355,8 @@ type fitKey struct {
 	bucket Bucket
 }
 
-// Split splits the groups of a phase in a forecast by the runtimes the model
-// foretells of what starts, in buckets, so that groups stay few.
+// Split splits the groups of a phase in a forecast by the runtimes of what starts,
+// in buckets, so that groups stay few.
 func (f *Fitted) Split(out *forecast.Phase, starts func(cell int) bool) {
 	groups := map[fitKey]uint16{}
 	for i, at := range out.Of {

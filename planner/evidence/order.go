@@ -4,15 +4,15 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/state"
 )
 
-// Lengths tells how long each cell of a phase is foretold to take, so that the
+// Lengths tells how long each cell of a phase is expected to take, so that the
 // longest start first; nil where nothing tells one from another.
-func Lengths(p *lang.Phase, records []*state.Job) func(cell int) time.Duration {
-	model, fits := Fit(p, records)
+func (h *Past) Lengths() func(cell int) time.Duration {
+	p := h.phase
+	model, fits := h.Fit()
 	reqs := p.Requests(lang.Run)
-	ev := Of(p, records, nil)
+	ev := h.Evidence(nil)
 	each, differ := make([]time.Duration, len(reqs)), false
 	for r := range reqs {
 		each[r] = ev.Runtime(reqs[r].Shape.Walltime).Expected

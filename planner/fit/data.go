@@ -18,9 +18,10 @@ type data struct {
 
 // A cell is the points at one place.
 type cell struct {
-	x []float64
-	y float64 // mean of log t
-	n float64
+	x      []float64
+	y      float64 // mean of log t
+	n      float64
+	within float64 // sum of squares around y
 }
 
 func gather(points []Point) data {
@@ -37,8 +38,9 @@ func gather(points []Point) data {
 			c.y += math.Log(p.Seconds) / c.n
 		}
 		for _, p := range sorted[from:to] {
-			d.within += (math.Log(p.Seconds) - c.y) * (math.Log(p.Seconds) - c.y)
+			c.within += (math.Log(p.Seconds) - c.y) * (math.Log(p.Seconds) - c.y)
 		}
+		d.within += c.within
 		d.cells, from = append(d.cells, c), to
 	}
 	d.total = d.within + d.between()
@@ -90,7 +92,7 @@ func (d *data) only(axes []int) data {
 		for k, a := range axes {
 			x[k] = c.x[a]
 		}
-		cells[i] = cell{x: x, y: c.y, n: c.n}
+		cells[i] = cell{x: x, y: c.y, n: c.n, within: c.within}
 	}
 	slices.SortStableFunc(cells, func(a, b cell) int { return slices.Compare(a.x, b.x) })
 	for from := 0; from < len(cells); {
@@ -99,30 +101,12 @@ func (d *data) only(axes []int) data {
 			sum.y, sum.n = sum.y+cells[to].y*cells[to].n, sum.n+cells[to].n
 		}
 		sum.y /= sum.n
+		for _, c := range cells[from:to] {
+			sum.within += c.within + c.n*(c.y-sum.y)*(c.y-sum.y)
+		}
 		out.cells, from = append(out.cells, sum), to
 	}
 	out.within = max(d.total-out.between(), 0)
-	return out
-}
-
-// without are the same points less those at the largest value of an axis, or at
-// its least. How they lie around the means of their cells is taken to be alike.
-func (d *data) without(axis int, largest bool) data {
-	end := d.cells[0].x[axis]
-	for _, c := range d.cells {
-		if c.x[axis] > end == largest {
-			end = c.x[axis]
-		}
-	}
-	var out data
-	points := 0.0
-	for _, c := range d.cells {
-		if c.x[axis] != end {
-			out.cells, points = append(out.cells, c), points+c.n
-		}
-	}
-	out.n, out.within = int(points), d.within*points/float64(d.n)
-	out.total = out.within + out.between()
 	return out
 }
 

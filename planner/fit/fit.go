@@ -64,7 +64,7 @@ func Fit(names []string, points []Point) (Model, bool) {
 	d = d.only(axes)
 	var all []fitted
 	for _, l := range laws(len(axes)) {
-		if f, ok := d.fit(l); ok && d.borne(f) {
+		if f, ok := d.fit(l); ok && f.occurs() && d.foretells(&f) {
 			all = append(all, f)
 		}
 	}
@@ -84,28 +84,43 @@ func Fit(names []string, points []Point) (Model, bool) {
 	return m, true
 }
 
-// mostExponent is from which exponent on a law is doubted: costs that people lay
-// a grid over grow with the square or the cube of a size, and a single slow run
-// at the end of an axis looks like its thirtieth power.
+// mostExponent is the largest exponent of a law: costs that people lay a grid over
+// grow with the square or the cube of a size, and a single slow run at the end of an
+// axis looks like its thirtieth power. None is below zero, for more work is not done
+// sooner.
 const mostExponent = 4.0
 
-// borne reports whether a law stands without the runs at the end to which it
-// rises, where it rises so steeply that it may be about nothing else.
-func (d *data) borne(f fitted) bool {
+// margin is what share of the mean's squared error a law may have at most on runs
+// that are left out: one that explains less is as often an accident.
+const margin = 0.75
+
+// occurs reports whether the exponents of a law are such as costs have.
+func (f *fitted) occurs() bool {
 	at := f.exponents()
 	for k := 0; at > 0 && k < f.axes; k++ {
-		b := f.theta[at+k]
-		if math.Abs(b) <= mostExponent {
-			continue
-		}
-		rest := d.without(k, b > 0)
-		none, told := rest.criterion(rest.total, 1)
-		again, ok := rest.fit(f.law)
-		if !told || !ok || again.aicc > none-decided {
+		if b := f.theta[at+k]; b < 0 || b > mostExponent {
 			return false
 		}
 	}
 	return true
+}
+
+// foretells reports whether a law is clearly nearer than the mean to runs that are
+// left out of it, one at a time: what is left of a run that counts is divided by one
+// less its leverage (Allen, The relationship between variable selection and data
+// augmentation, Technometrics 16, 1974; exact for linear laws).
+func (d *data) foretells(f *fitted) bool {
+	n := float64(d.n)
+	none, off := d.total/((1-1/n)*(1-1/n)), 0.0
+	for _, c := range d.cells {
+		free := 1 - f.leverage(c.x)
+		if free < tiny {
+			return false
+		}
+		r := c.y - f.log(c.x)
+		off += (c.within + c.n*r*r) / (free * free)
+	}
+	return off <= margin*none
 }
 
 // choose is the law that the runs speak for. The law between those of each item and
@@ -192,6 +207,9 @@ type Reach struct {
 	At     float64
 	Lo, Hi float64 // of the runs
 }
+
+// About reports whether the law is about an axis of the points.
+func (m *Model) About(axis int) bool { return slices.Contains(m.used, axis) }
 
 // Beyond are the axes on which a value lies outside what ran.
 func (m *Model) Beyond(axes []float64) (out []Reach) {

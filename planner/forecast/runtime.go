@@ -19,6 +19,17 @@ func Declared(walltime time.Duration) Runtime {
 	return Runtime{Expected: walltime / 2, Median: walltime / 2, P90: walltime, Ceiling: walltime, Mark: Estimated, Basis: NoHistory}
 }
 
+// Incomparable is the runtime of jobs of a phase whose history is of other work, by
+// what it differs: "epochs 400 → 40,000".
+func Incomparable(phase, by string, walltime time.Duration) Runtime {
+	r := Declared(walltime)
+	r.Basis = fmt.Sprintf("%s: not comparable: %s. Expected is half of each walltime, p90 all of it", phase, by)
+	if walltime == 0 {
+		r.Basis = fmt.Sprintf("%s: not comparable: %s, and no walltime is stated: how long its jobs take is not known", phase, by)
+	}
+	return r
+}
+
 // Whole is the runtime of a job of which nobody can say how far it is: all of
 // its walltime.
 func Whole(walltime time.Duration) Runtime {

@@ -3,6 +3,7 @@
 package lateness
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/muster-run/muster/lang"
@@ -34,21 +35,26 @@ const (
 // A Phase judges the jobs of one phase.
 type Phase struct {
 	phase  *lang.Phase
-	law    *evidence.Fitted // of runtimes over the axes; nil without one
-	times  []time.Duration  // of completed jobs, by cell; 0 = none
+	law    *evidence.Fitted // of runtimes over the axes; nil where the median speaks for every cell
+	speaks func(cell int) bool
+	times  []time.Duration // of completed jobs, by cell; 0 = none
 	seen   []time.Duration
 	median time.Duration
 }
 
-// Of judges by the records of a phase, one for each cell, nil where it has none.
-func Of(p *lang.Phase, records []*state.Job) *Phase {
-	ph := &Phase{phase: p, times: make([]time.Duration, len(records))}
+// Of judges by the records of a phase, one for each cell, nil where it has none,
+// and the definitions of the state: what ran under another one may have had other work.
+func Of(p *lang.Phase, records []*state.Job, definitions map[string]json.RawMessage) *Phase {
+	past := evidence.PastOf(p, records, definitions)
+	ph := &Phase{phase: p, times: make([]time.Duration, len(records)), speaks: past.Speaking()}
 	for i, job := range records {
 		if job == nil || job.Status != state.Completed || job.Last() == nil {
 			continue
 		}
 		if d := evidence.Worked(p, job); d > 0 {
 			ph.times[i] = d
+		}
+		if d := ph.times[i]; d > 0 && ph.speaks(i) {
 			ph.seen = append(ph.seen, d)
 		}
 	}
@@ -56,8 +62,8 @@ func Of(p *lang.Phase, records []*state.Job) *Phase {
 		return ph
 	}
 	ph.median = forecast.Quantile(ph.seen, 0.5)
-	if law, ok := evidence.Fit(p, records); ok {
-		ph.law = &law
+	if law, ok := past.Fit(); ok {
+		ph.law = law
 	}
 	return ph
 }
@@ -66,7 +72,7 @@ func Of(p *lang.Phase, records []*state.Job) *Phase {
 // false where that is too little to say.
 func (ph *Phase) Expected(cell int) (time.Duration, bool) {
 	others := len(ph.seen)
-	if cell < len(ph.times) && ph.times[cell] > 0 {
+	if cell < len(ph.times) && ph.times[cell] > 0 && ph.speaks(cell) {
 		others--
 	}
 	if others < leastRuns {
@@ -75,10 +81,12 @@ func (ph *Phase) Expected(cell int) (time.Duration, bool) {
 	d := ph.median
 	if ph.law != nil {
 		r, ok := ph.law.Predict(cell)
-		if !ok {
+		switch {
+		case ok:
+			d = r.Expected
+		case ph.law.Lawful():
 			return 0, false
 		}
-		d = r.Expected
 	}
 	return d, d >= leastTime
 }
@@ -102,7 +110,7 @@ func (ph *Phase) Running(cell int, since time.Time, job *state.Job, now time.Tim
 // Completed judges the job of a cell that has completed, with what it expected
 // and how long the job took.
 func (ph *Phase) Completed(cell int) (mark Mark, expected, took time.Duration) {
-	if cell >= len(ph.times) || ph.times[cell] <= 0 {
+	if cell >= len(ph.times) || ph.times[cell] <= 0 || !ph.speaks(cell) {
 		return "", 0, 0
 	}
 	took = ph.times[cell]

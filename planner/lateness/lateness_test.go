@@ -36,7 +36,7 @@ func TestMarks(t *testing.T) {
 		{"nothing measured", nil, 100 * time.Hour, ""},
 	} {
 		records := append([]*state.Job{running, nil}, c.others...)
-		got, _ := Of(&lang.Phase{Name: "a", Grid: &grid.Grid{}}, records).Running(0, began, running, began.Add(c.ran))
+		got, _ := Of(&lang.Phase{Name: "a", Grid: &grid.Grid{}}, records, nil).Running(0, began, running, began.Add(c.ran))
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -53,7 +53,7 @@ func TestMarks(t *testing.T) {
 		{"less than a minute expected", seconds, time.Millisecond, ""},
 	} {
 		records := append([]*state.Job{took(c.took)}, c.others...)
-		if got, _, _ := Of(&lang.Phase{Name: "a", Grid: &grid.Grid{}}, records).Completed(0); got != c.want {
+		if got, _, _ := Of(&lang.Phase{Name: "a", Grid: &grid.Grid{}}, records, nil).Completed(0); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -92,7 +92,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 		for i := range records {
 			records[i] = st.Recalled(p.Address(i))
 		}
-		pace := lateness.Of(p, records)
+		pace := lateness.Of(p, records, st.Definitions)
 		for i := range p.Len() {
 			j := records[i]
 			if j == nil || !s.Has(j.Address) {

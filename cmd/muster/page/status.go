@@ -116,7 +116,7 @@ func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen, no
 
 func (m *statusMaker) phase(p *lang.Phase) {
 	ps := PhaseStatus{Phase: p.Name, Counts: map[string]int{}, Note: m.note(p)}
-	pace := lateness.Of(p, m.records(p))
+	pace := lateness.Of(p, m.records(p), m.st.Definitions)
 	for i := range p.Len() {
 		address := p.Address(i)
 		if !m.chosen.Has(address) {
