@@ -60,6 +60,8 @@ type Config struct {
 	// Requests is the folder through which hold, resume, cancel and override
 	// reach a running apply; "" = none.
 	Requests string
+	// Play takes sources as copied: what runs the jobs reads none.
+	Play bool
 	// Time is what the run lives by; nil is clock.Wall. On a virtual one every
 	// provider has to live by it, too, and Requests is not served.
 	Time clock.Clock

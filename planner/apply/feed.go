@@ -36,7 +36,7 @@ func (e *engine) newFreight() *freight.Freight {
 		Pay:       e.pay,
 		Billed:    func(f freight.Fare) bool { _, billed := e.fare(f); return billed },
 		Stopped:   func() bool { return e.halted != standing.None },
-		HandsOver: e.handingOver(), Detached: e.Mode == Detach,
+		HandsOver: e.handingOver(), Detached: e.Mode == Detach, Play: e.Play,
 	})
 }
 

@@ -35,6 +35,7 @@ type Run struct {
 	Pay      func(Fare) error               // counts what a move is billed, before it begins; an error where that is not covered
 
 	HandsOver bool // jobs may be handed over before what they read is there
+	Play      bool // sources are taken as copied
 	Detached  bool // muster leaves: copies of earlier runs are taken at their word
 }
 

@@ -65,6 +65,7 @@ type Run struct {
 	Why     string   // of Stopped, in words
 	Open    []string // phases whose breaker opened
 	Smoked  []string // phases held for a smoke that failed
+	Kept    []string // phases with failed, held or blocked jobs, and why
 	Visits  int      // how often somebody came and resumed what was held
 	Endless bool     // something was waited for that never came
 }
@@ -156,7 +157,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 	breakers := map[string]bool{}
 	conf := apply.Config{
 		Plan: s.plan, Campaign: s.campaign, Session: &memory{st: st}, Provider: s.providers(v, n, &r.Visits), Time: v,
-		Who: "rehearsal", Host: "rehearsal", Environ: []string{}, AllowRerun: true, AllowCancel: true,
+		Play: true, Who: "rehearsal", Host: "rehearsal", Environ: []string{}, AllowRerun: true, AllowCancel: true,
 		Secrets: func(lang.Secret) (string, error) { return "", nil },
 		Mint:    func() string { tokens++; return fmt.Sprintf("%032x", tokens) },
 		Event: func(ev state.Event) {
@@ -193,6 +194,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Waiting()+o.Unknown+o.Cancelled
 	r.Stopped, r.Why = o.Stopped, o.Why
 	r.Open = slices.Sorted(maps.Keys(breakers))
+	r.Kept = kept(s.plan, st)
 	if o.Smoke != "" {
 		r.Smoked = heldBySmoke(st)
 	}

@@ -106,8 +106,13 @@ func Endings(runs []Run) []Ending {
 			ends = append(ends, Ending{Why: "a smoke of phase." + p + " failed, and its phase was held"})
 		}
 		left := r.Left + r.Blocked
+		if len(ends) == 0 {
+			for _, why := range r.Kept {
+				ends = append(ends, Ending{Why: why})
+			}
+		}
 		if len(ends) == 0 && left > 0 {
-			ends = append(ends, Ending{Why: "jobs that failed or are held kept others from starting"})
+			ends = append(ends, Ending{Why: "jobs were left that nothing started"})
 		}
 		for _, e := range ends {
 			at := by[e.Why]
