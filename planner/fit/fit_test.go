@@ -129,11 +129,11 @@ func TestCovers(t *testing.T) {
 		takes  func(x float64) float64
 		beyond float64 // how often it has to hold beyond what ran, at the least
 	}{
-		"linear":  {func(x float64) float64 { return 3 * x }, 0.85},
-		"affine":  {func(x float64) float64 { return 5 + x }, 0.85},
-		"square":  {func(x float64) float64 { return 20 + 3*x*x }, 0.85},
-		"power":   {func(x float64) float64 { return math.Pow(x, 1.5) }, 0.85},
-		"slow":    {func(x float64) float64 { return 5 * math.Pow(x, 0.7) }, 0.85},
+		"linear": {func(x float64) float64 { return 3 * x }, 0.85},
+		"affine": {func(x float64) float64 { return 5 + x }, 0.85},
+		"square": {func(x float64) float64 { return 20 + 3*x*x }, 0.85},
+		"power":  {func(x float64) float64 { return math.Pow(x, 1.5) }, 0.85},
+		"slow":   {func(x float64) float64 { return 5 * math.Pow(x, 0.7) }, 0.85},
 	} {
 		held, n, off := make([]int, len(places)), 0, make([][]float64, len(places))
 		for i := range rounds {
