@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
@@ -49,7 +50,7 @@ func (e *engine) rawLacking(f *flight) string {
 			return fmt.Sprintf("the input %s has no file: %s. Put it there and plan again", in.Name, in.Path(int(f.cell)))
 		}
 		for _, file := range files {
-			if file.Digest == "" {
+			if file.Digest == "" && !clock.IsVirtual(e.Time) { // in a rehearsal nobody reads it
 				return fmt.Sprintf("the digest of %s, an input, is not known. Run muster apply, which takes it", file.Path)
 			}
 		}

@@ -67,9 +67,12 @@ func (d *digests) put(key string, stamp uint64, digest string) {
 // save writes what is new; that it cannot be written is no error: files are read
 // again.
 func (d *digests) save() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if !d.dirty || d.path == "" {
 		return
 	}
+	d.dirty = false
 	b, err := json.Marshal(d.known)
 	if err != nil || os.MkdirAll(filepath.Dir(d.path), 0o777) != nil {
 		return

@@ -39,9 +39,12 @@ const (
 	readAtOnce = 64 << 20
 	// young is how new the last change of a file may be for its digest not to be
 	// kept: within a clock's step it can change again unseen.
-	young = 2 * time.Second
+	young          = 2 * time.Second
+	progressPeriod = 30 * time.Second
 	// mostRawFiles bounds the files of one input.
 	mostRawFiles = 100_000
+	// mostSeen bounds the entries of folders that one pattern looks at.
+	mostSeen = 1_000_000
 )
 
 var (
@@ -50,8 +53,10 @@ var (
 	errSpecial  = errors.New("is no regular file but a pipe, a device or a socket")
 	errName     = errors.New("has a name that is not UTF-8, or holds a control character. Rename it")
 	errMade     = errors.New("is an output of a phase of this campaign. Write from = phase.NAME.output.OUTPUT in place of path")
+	errOutside  = errors.New("leads outside the campaign's folder")
+	errSystem   = errors.New("leads to a folder of the system, from which nothing is read")
 	errMoves    = errors.New("changes while it is read. Wait until it is written")
-	errTooMany  = fmt.Errorf("matches more than %d files. Pack them into one, or narrow the pattern", mostRawFiles)
+	errTooMany  = fmt.Errorf("matches over %d files, or looks at over %d. Pack them into one, or narrow the pattern", mostRawFiles, mostSeen)
 	errNothing  = errors.New("matches no file")
 	errNotTaken = errors.New("its digest is not taken in a plan")
 )
@@ -177,7 +182,7 @@ func (l *rawLister) list(in *lang.RawInput, path string) ([]*rawFile, error) {
 }
 
 // glob gives the names that match a pattern, in order. A folder on the way that
-// cannot be read, or that leads elsewhere, is an error.
+// cannot be read is an error; ** follows no links to folders.
 func (l *rawLister) glob(in *lang.RawInput, pattern string) ([]string, error) {
 	base, rest := doublestar.SplitPattern(pattern)
 	root, rel, err := l.locate(in, l.abs(base))
@@ -187,12 +192,15 @@ func (l *rawLister) glob(in *lang.RawInput, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := os.OpenRoot(filepath.Join(root, rel))
+	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, short(err)
 	}
 	defer r.Close()
-	names, err := doublestar.Glob(r.FS(), rest, doublestar.WithFailOnIOErrors())
+	names, err := doublestar.Glob(&rawFolder{root: r, rel: rel}, rest, doublestar.WithFailOnIOErrors(), doublestar.WithNoFollow())
+	if errors.Is(err, errTooMany) {
+		return nil, errTooMany
+	}
 	if err != nil {
 		return nil, short(err)
 	}
@@ -204,6 +212,38 @@ func (l *rawLister) glob(in *lang.RawInput, pattern string) ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// A rawFolder is a folder in which a pattern is looked for. A link that leads
+// nowhere, or out of the root, is shown as the link that it is: whether it matches
+// decides whether that is an error.
+type rawFolder struct {
+	root *os.Root
+	rel  string
+	seen int
+}
+
+func (d *rawFolder) at(name string) string { return filepath.Join(d.rel, filepath.FromSlash(name)) }
+
+// Open implements fs.FS.
+func (d *rawFolder) Open(name string) (fs.File, error) { return d.root.Open(d.at(name)) }
+
+// Stat implements fs.StatFS.
+func (d *rawFolder) Stat(name string) (fs.FileInfo, error) {
+	info, err := d.root.Stat(d.at(name))
+	if err != nil {
+		return d.root.Lstat(d.at(name))
+	}
+	return info, nil
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (d *rawFolder) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(d.root.FS(), filepath.ToSlash(d.at(name)))
+	if d.seen += len(list); d.seen > mostSeen {
+		return nil, errTooMany
+	}
+	return list, err
 }
 
 // file looks at one file without opening it.
@@ -248,12 +288,16 @@ func (l *rawLister) abs(path string) string {
 // campaign's, or another that this user allows.
 func (l *rawLister) locate(in *lang.RawInput, path string) (root, rel string, err error) {
 	root, rel, err = disk.Locate(path, []string{l.o.Campaign.Dir})
-	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) || l.o.Reads == nil {
+	outside := (*disk.OutsideError)(nil)
+	if !errors.As(err, &outside) {
 		return root, rel, err
+	}
+	if l.o.Reads == nil {
+		return "", "", errOutside
 	}
 	real, lost := filepath.EvalSymlinks(path)
 	if lost != nil {
-		return "", "", err
+		return "", "", fs.ErrNotExist
 	}
 	if info, err := os.Stat(real); err == nil && !info.IsDir() {
 		real = filepath.Dir(real)
@@ -261,7 +305,10 @@ func (l *rawLister) locate(in *lang.RawInput, path string) (root, rel string, er
 	if err := l.o.Reads(real, "input "+in.Name+": read files in"); err != nil {
 		return "", "", fmt.Errorf("leads outside the campaign's folder: %w", err)
 	}
-	return disk.Locate(path, []string{real})
+	if root, rel, err = disk.Locate(path, []string{real}); errors.As(err, &outside) {
+		err = errSystem
+	}
+	return root, rel, err
 }
 
 // digest takes the digests of all files: of the smallest first, and in a plan no
@@ -279,8 +326,11 @@ func (l *rawLister) digest(ctx context.Context) {
 			continue
 		}
 		done := l.o.announce(fmt.Sprintf("reading %s (%s)", f.Path, units.FormatSize(f.Size)))
-		f.err = f.take(ctx, l.o.digests)
+		f.err = f.take(ctx, l.o)
 		done()
+		if f.Size > readAtOnce {
+			l.o.digests.save() // who interrupts the next one need not read this one again
+		}
 	}
 }
 
@@ -290,14 +340,14 @@ func (f *rawFile) look() offer.Output {
 
 // take reads the file. The digest is kept by the file's stamp unless the file is
 // young.
-func (f *rawFile) take(ctx context.Context, kept *digests) error {
+func (f *rawFile) take(ctx context.Context, o *observer) error {
 	const tries = 2
 	for range tries {
 		before := f.look()
 		if !before.OK {
 			return errors.New(before.Verdict)
 		}
-		digest, err := f.sum(ctx)
+		digest, err := f.sum(&rawReader{ctx: ctx, o: o, f: f, told: time.Now()})
 		if err != nil {
 			return err
 		}
@@ -307,37 +357,48 @@ func (f *rawFile) take(ctx context.Context, kept *digests) error {
 		f.Digest, f.Size = digest, before.Size
 		if time.Since(time.Unix(0, before.CTime)) > young {
 			f.Stamp = before.Stamp()
-			kept.put(f.abs, f.Stamp, digest)
+			o.digests.put(f.abs, f.Stamp, digest)
 		}
 		return nil
 	}
 	return errMoves
 }
 
-func (f *rawFile) sum(ctx context.Context) (string, error) {
+func (f *rawFile) sum(r *rawReader) (string, error) {
 	file, err := disk.Open(f.abs, []string{f.root})
 	if err != nil {
 		return "", short(err)
 	}
 	defer file.Close()
+	r.Reader = file
 	h := sha256.New()
-	if _, err := io.Copy(h, readerOf{ctx, file}); err != nil {
+	if _, err := io.Copy(h, r); err != nil {
 		return "", short(err)
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// A readerOf stops when its context ends.
-type readerOf struct {
+// A rawReader stops when its context ends, and says every progressPeriod how far it is.
+type rawReader struct {
 	ctx context.Context
 	io.Reader
+	o    *observer
+	f    *rawFile
+	read int64
+	told time.Time
 }
 
-func (r readerOf) Read(p []byte) (int, error) {
+func (r *rawReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.Reader.Read(p)
+	n, err := r.Reader.Read(p)
+	r.read += int64(n)
+	if now := time.Now(); r.o.Waiting != nil && now.Sub(r.told) > progressPeriod {
+		r.told = now
+		r.o.Waiting(fmt.Sprintf("reading %s: %s of %s", r.f.Path, units.FormatSize(r.read), units.FormatSize(r.f.Size)))
+	}
+	return n, err
 }
 
 // short is an error without its path, which is told beside it.
