@@ -69,8 +69,10 @@ func (o *observer) recordedOutputs(get func(string) *ask) {
 // is reported, after it was opened: a touched file with the same bytes is no
 // difference.
 func (o *observer) look(ctx context.Context, a *ask) error {
-	o.unreached(a)
-	a.sortOutputs()
+	if a.early == nil { // what is looked at early is sorted, and on this machine
+		o.unreached(a)
+		a.sortOutputs()
+	}
 	open := a.outputs
 	if !o.Verify {
 		var err error
