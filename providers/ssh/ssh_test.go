@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/door"
 	"github.com/muster-run/muster/providers/host/hosttest"
+	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/providertest"
 )
 
@@ -24,7 +25,7 @@ import (
 const beHost = "MUSTER_TEST_HOST"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(beHost) != "" || len(os.Args) > 1 && (os.Args[1] == "queue" || os.Args[1] == door.EnvironMode) {
+	if os.Getenv(beHost) != "" || len(os.Args) > 1 && (os.Args[1] == "queue" || os.Args[1] == verifier.Mode[0] || os.Args[1] == door.EnvironMode) {
 		os.Exit(door.Command(os.Args[1:]))
 	}
 	var err error
