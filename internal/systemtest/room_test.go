@@ -68,7 +68,7 @@ func TestSystemVolumeAt99PercentOfInodes(t *testing.T) {
 		os.Remove(filepath.Join(tight, fmt.Sprint("f", i)))
 	}
 	out, code := d.end()
-	if code != 0 || !strings.Contains(out, "8 of 8 jobs done") || !strings.Contains(out, "has room again") {
+	if code != 0 || !strings.Contains(out, "8 of 8 jobs done") || !strings.Contains(out, "takes files again") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if out, _ := w.run("status"); strings.Contains(out, "nothing starts") {

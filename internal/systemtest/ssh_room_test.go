@@ -3,6 +3,7 @@ package systemtest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/internal/lab"
 )
@@ -47,4 +48,35 @@ func TestSystemSSHNoRoom(t *testing.T) {
 			r.onceEach(3)
 		})
 	}
+}
+
+// TestSystemSSHUnwritableWorkdir: a workdir that cannot be written to any more
+// pauses launches, which is said once; no job fails, and the rest runs when it can
+// be written to again.
+func TestSystemSSHUnwritableWorkdir(t *testing.T) {
+	const n = 8
+	h := lab.Hosts(t, 1)[0]
+	r := newRemote(t, []*lab.Host{h}, strings.Replace(gated(n, 0), "cpus    = 64", "cpus    = 2", 1))
+	h.Exec("mkfifo -m 666 " + r.folder + "/gate")
+	f := r.follow("apply", "-auto-approve")
+	r.until("two starts", func() bool { return r.count("start") == 2 })
+	h.Exec("chmod 555 " + r.folder + "/work")
+	r.until("word of the workdir", func() bool { return strings.Contains(f.said(), "cannot be written to") })
+	r.open()
+	r.until("the ends of what ran", func() bool { return r.count("end") == 2 })
+	time.Sleep(5 * time.Second) // what would start has started
+	if c := r.count("start"); c != 2 {
+		t.Errorf("%d starts while nothing can be written:\n%s", c, f.text())
+	}
+	h.Exec("chmod 755 " + r.folder + "/work")
+	out, code := f.end()
+	if code != 0 || !strings.Contains(out, "8 of 8 jobs done") || strings.Count(out, "until its workdir takes files") != 1 || strings.Count(out, "takes files again") != 1 {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	for line := range strings.Lines(f.text()) {
+		if strings.Count(line, "cannot be written to") > 1 {
+			t.Errorf("twice in a line: %s", line)
+		}
+	}
+	r.onceEach(n)
 }

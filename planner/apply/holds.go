@@ -115,12 +115,12 @@ func (e *engine) roomSeen(b *fleet.Backend, was string) {
 		if !noted {
 			e.emit(state.Paused{Pause: state.Pause{Backend: name, Reason: b.Full, At: e.Clock()}})
 		}
-		e.report.Note(b.Title(), b.Title()+" starts nothing until there is room, and the others go on: "+b.Full, true)
-		e.fleet.Withdraw(b, b.Title()+" has no room")
+		e.report.Note(b.Title(), b.Title()+" starts nothing until its workdir takes files, and the others go on: "+b.Full, true)
+		e.fleet.Withdraw(b, b.Title()+" takes no files")
 		e.controlQueued(func(f *flight) bool { return f.B == b }, true)
 	case b.Full == "" && noted:
 		e.emit(state.Unpaused{Backend: name, At: e.Clock()})
-		e.report.Note(b.Title(), b.Title()+" has room again", false)
+		e.report.Note(b.Title(), b.Title()+"'s workdir takes files again", false)
 		e.controlQueued(func(f *flight) bool { return f.B == b && e.mayStart(f) }, false)
 	}
 }

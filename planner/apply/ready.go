@@ -176,7 +176,7 @@ func rateOf(p *phase, b *fleet.Backend, again bool) brake.Launch {
 // noRoom is why a job cannot start now, "" when it can.
 func (e *engine) noRoom(p *phase, b *fleet.Backend, pool string, own offer.Limits) string {
 	if b.Full != "" {
-		why := b.Title() + " has no room: " + b.Full
+		why := b.Title() + " takes no files: " + b.Full
 		p.stalled.Note(brake.ByRoom, why)
 		return why
 	}

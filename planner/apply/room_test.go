@@ -56,7 +56,7 @@ func fullAtFirst(t *testing.T, scheduler bool) {
 	}
 	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
 	notes := strings.Join(s.notes, "\n")
-	if !waited || !strings.Contains(notes, "starts nothing until there is room, and the others go on: /data") || !strings.Contains(notes, "has room again") || len(s.state().Pauses) != 0 {
+	if !waited || !strings.Contains(notes, "starts nothing until its workdir takes files, and the others go on: /data") || !strings.Contains(notes, "workdir takes files again") || len(s.state().Pauses) != 0 {
 		t.Errorf("waited %v, pauses %s\n%s", waited, text(s.state().Pauses), notes)
 	}
 }
@@ -97,7 +97,7 @@ func TestDetachNamesTheVolumeThatIsFull(t *testing.T) {
 	s := newStage(t, grid)
 	s.world.fill("/data: the disk is full")
 	s.conf = detached
-	if o := s.must(t.Context()); o.Handed != 0 || !strings.Contains(o.First, "has no room: /data: the disk is full") {
+	if o := s.must(t.Context()); o.Handed != 0 || !strings.Contains(o.First, "takes no files: /data: the disk is full") {
 		t.Errorf("outcome %+v", o)
 	}
 	if len(s.state().Pauses) != 1 {

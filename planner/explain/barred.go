@@ -21,13 +21,13 @@ func fullVolumes(in planner.Input, x Job) (out []string) {
 	if in.State != nil {
 		for _, name := range []string{backend, backend + "/" + pool} {
 			if p, ok := in.State.Pauses[name]; ok {
-				out = append(out, fmt.Sprintf("nothing starts on %s since %s, until its volume has room: %s", name, p.At.UTC().Format("2006-01-02 15:04Z"), p.Reason))
+				out = append(out, fmt.Sprintf("nothing starts on %s since %s, until its workdir takes files: %s", name, p.At.UTC().Format("2006-01-02 15:04Z"), p.Reason))
 			}
 		}
 	}
 	for _, f := range in.Observed.Findings {
 		if f.Pauses && f.On == backend && len(out) == 0 {
-			out = append(out, fmt.Sprintf("nothing starts on %s until its volume has room: %s", backend, f.Detail))
+			out = append(out, fmt.Sprintf("nothing starts on %s until its workdir takes files: %s", backend, f.Detail))
 		}
 	}
 	return out

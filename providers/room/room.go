@@ -59,6 +59,13 @@ func Paused(check int, dir, why string) providers.Finding {
 	return providers.Finding{Check: check, Warning: true, Pauses: true, Summary: "Launches wait until a volume has room", Detail: dir + ": " + why}
 }
 
+// Barred is the finding that the workdir of a check cannot be written to, for
+// which Unwritable says why: nothing is planned there, and launches that were
+// planned before wait until it can.
+func Barred(check int, why string) providers.Finding {
+	return providers.Finding{Check: check, Pauses: true, Summary: "Workdir cannot be used", Detail: why}
+}
+
 // Look finds what a check has to fear of the file system on which dir lies; i is
 // the check's index, and each job leaves so many files of ours there.
 func Look(i int, dir string, c providers.Check, each int64) []providers.Finding {

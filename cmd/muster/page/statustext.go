@@ -36,7 +36,7 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 		fmt.Fprintf(&b, "\n! %s\n", strings.Join(term.Wrap(text, style.Width-2), "\n  "))
 	}
 	for _, p := range r.Pauses {
-		fmt.Fprintf(&b, "\n! nothing starts on backend.%s since %s, until there is room: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
+		fmt.Fprintf(&b, "\n! nothing starts on backend.%s since %s, until its workdir takes files: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
 	}
 	b.WriteString(jobTable(r.Jobs, now, style.Width, every))
 	for _, h := range r.Holds {

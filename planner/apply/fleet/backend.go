@@ -38,7 +38,7 @@ type Backend struct {
 	Down    string         // why it cannot be asked, "" when it can
 	mute    bool           // it says so itself, and until it says otherwise nothing else tells that it can
 	reasons []string       // why it cannot be asked, as they were told since it last answered
-	Full    string         // why nothing may start there until its volume has room
+	Full    string         // why nothing may start there until its workdir takes files
 
 	share   line.Load // of what may run at once
 	outbox  []*Flight // minted, to be submitted

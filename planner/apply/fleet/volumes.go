@@ -68,7 +68,7 @@ func (c *Contact) waitsForRoom(wants func(*Backend) bool) bool {
 }
 
 // WaitsForRoom reports whether something may start if only a volume that is
-// being looked at has room again.
+// being looked at takes files again.
 func (fl *Fleet) WaitsForRoom(wants func(*Backend) bool) bool {
 	for _, c := range fl.Contacts {
 		if c.volumes.looking && c.waitsForRoom(wants) {

@@ -48,7 +48,7 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 	for i, c := range checks {
 		workdir := s.workdir(c)
 		if why := room.Unwritable(workdir); why != "" {
-			tell(i, false, "Workdir cannot be used", "%s", why)
+			out = append(out, room.Barred(i, why))
 			continue
 		}
 		out = append(out, room.Look(i, workdir, c, filesOfJob)...)

@@ -31,6 +31,10 @@ func (q *queue) notStarted(s *start) {
 		q.unstart(s)
 		return
 	}
+	if !j.expired && q.lostWorkdir(s) {
+		q.unstart(s)
+		return
+	}
 	c := q.newCheck(j)
 	class := attempt.StartClass(s.err)
 	if j.expired {

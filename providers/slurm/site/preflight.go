@@ -47,7 +47,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 			workdir = b.Workdir
 		}
 		if why := room.Unwritable(workdir); why != "" {
-			tell(i, "Workdir cannot be used", "%s", why)
+			out = append(out, room.Barred(i, why))
 			continue
 		}
 		out = append(out, room.Look(i, workdir, c, filesOfJob)...)
