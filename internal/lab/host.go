@@ -93,3 +93,14 @@ func (h *Host) Log() string {
 func (h *Host) Connections() int {
 	return strings.Count(h.Log(), "Connection from ")
 }
+
+// Typed is what alice has typed at its logins, one line each: "password right",
+// "code wrong". Only hosts with LAB_CODE write it down.
+func (h *Host) Typed() []string {
+	h.t.Helper()
+	text, err := os.ReadFile(h.Path("/root/typed"))
+	if err != nil && !os.IsNotExist(err) {
+		h.t.Fatal(err)
+	}
+	return strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' })
+}

@@ -36,8 +36,9 @@ type Host struct {
 	env []string
 }
 
-// Hosts brings up n hosts, h1, h2, …. Settings are LAB_MAXSESSIONS=N and
-// LAB_MAXSTARTUPS=A:B:C. Without MUSTER_SYSTEM_TESTS=1 the test is skipped;
+// Hosts brings up n hosts, h1, h2, …. Settings are LAB_MAXSESSIONS=N,
+// LAB_MAXSTARTUPS=A:B:C, and LAB_CODE=CODE for hosts that let alice in with the
+// password "secret" and then this code, and with no key. Without MUSTER_SYSTEM_TESTS=1 the test is skipped;
 // with it, a machine that cannot carry hosts fails it.
 func Hosts(t testing.TB, n int, settings ...string) []*Host {
 	t.Helper()
