@@ -24,11 +24,12 @@ func (m *maker) diffPhases() {
 		forced := w.rerun != nil || len(m.holds) > 0 || open
 		for i := range w.pp.Kind {
 			job := w.record(i)
-			if job == nil && !forced {
+			if job == nil && !forced && w.restored[i] == nil {
 				w.pp.Kind[i] = Run
 				continue
 			}
 			kind, d := m.diff(w, i, job)
+			kind = m.backInstead(w, i, job, kind, &d)
 			w.pp.Kind[i] = kind
 			w.keep(i, kind, d)
 		}
@@ -60,8 +61,11 @@ func (m *maker) explainKept(w *work, i int) Detail {
 	if job == nil {
 		return Detail{}
 	}
-	_, d := m.diff(w, i, job)
+	was, d := m.diff(w, i, job)
 	d.Destroy = kind.Destroys()
+	if kind == Restore {
+		m.backInstead(w, i, job, was, &d)
+	}
 	return d
 }
 

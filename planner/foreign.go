@@ -63,6 +63,11 @@ type inTheWay struct {
 func startsOn(w *work, i int, spot string) bool {
 	switch w.pp.Kind[i] {
 	case Run, Rerun, Retry, Resubmit:
+	case Restore:
+		job := &w.restored[i].Job
+		backend := job.Outputs[0].Backend
+		at := job.Last()
+		return spot == backend || at != nil && spot == backend+"/"+at.Pool
 	default:
 		return false
 	}
@@ -73,6 +78,12 @@ func startsOn(w *work, i int, spot string) bool {
 func (m *maker) foreignFiles(w *work, i int, ground observed.Ground) []offer.Output {
 	address := w.p.Address(i)
 	g := foreign.Guard(w.record(i), m.st.Earlier[address], ground.Workdir)
+	if w.pp.Kind[i] == Restore { // its own result may be in place
+		for k := range w.restored[i].Job.Outputs {
+			o := &w.restored[i].Job.Outputs[k]
+			g.Own = append(g.Own, offer.Output{Path: o.Path, Size: o.Size, MTime: o.MTime, Inode: o.Inode, Files: o.Files})
+		}
+	}
 	return foreign.Of(ground.There[address], g, func(output string) bool { return sharedOutput(w.p, output) })
 }
 

@@ -55,7 +55,8 @@ type work struct {
 	rec       []*state.Job   // by cell; nil as a whole when there is none
 	from      map[int]string // former address of moved records
 	forgotten map[int]*state.Job
-	same      map[int]Hash // computed hash of accepted and ignored changes
+	restored  map[int]*Restorable // results that were replaced and are there
+	same      map[int]Hash        // computed hash of accepted and ignored changes
 	older     map[int][]Hash
 
 	selected       []bool // nil: every cell
@@ -91,6 +92,7 @@ func Make(in Input) (*Plan, diag.List) {
 		m.destroyAll()
 		m.deletions()
 	default:
+		m.restorable()
 		m.diffPhases()
 		m.importJobs()
 		m.rerunMissing()

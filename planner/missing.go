@@ -61,6 +61,13 @@ func (m *maker) digestOf(in *lang.Input, g int) string {
 	for _, p := range members {
 		switch from.pp.Kind[p] {
 		case None, Move, Bytes, Accept, Record, Skipped:
+		case Restore:
+			o := observed.RecordOf(&from.restored[p].Job, in.Output)
+			if o == nil {
+				return ""
+			}
+			digests = append(digests, o.Digest)
+			continue
 		default:
 			return ""
 		}

@@ -37,6 +37,7 @@ const (
 	Missing   = plan.Missing
 	Bytes     = plan.Bytes
 	Altered   = plan.Altered
+	Restore   = plan.Restore
 	Duplicate = plan.Duplicate
 	Cancel    = plan.Cancel
 	Forget    = plan.Forget

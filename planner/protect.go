@@ -20,7 +20,7 @@ func (m *maker) protect() {
 		}
 		names, n := "", 0
 		for i, k := range w.pp.Kind {
-			if k != Rerun && k != Restart {
+			if k != Rerun && k != Restart && !(k == Restore && w.pp.Details[i].Destroy) {
 				continue
 			}
 			if n++; n <= namedRows {

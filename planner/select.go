@@ -133,7 +133,7 @@ func (m *maker) narrow() {
 				continue
 			}
 			switch k {
-			case Run, Rerun, Restart, Retry, Resubmit, Move, Accept, Adopt, Record, Duplicate:
+			case Run, Rerun, Restart, Retry, Resubmit, Move, Accept, Adopt, Record, Duplicate, Restore:
 				others++
 				w.pp.Kind[i] = Skipped
 				delete(w.pp.Details, i)

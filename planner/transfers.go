@@ -27,7 +27,7 @@ func (m *maker) transfers() {
 			from := m.byPhase[in.From.Name]
 			for _, t := range transfers.Of(m.spots, w.placed(), from.placed(), in) {
 				rate := place.OutRate(m.backend(t.From), launches.Pool(m.in.Pools, t.From, t.FromHost))
-				t.Price(rate, from.rec)
+				t.Price(rate, from.results())
 				m.plan.Transfers = append(m.plan.Transfers, t)
 				m.move(from.p.Name, t)
 			}
@@ -85,7 +85,7 @@ func (m *maker) backend(address string) *lang.Backend {
 
 // placed is a phase as transfers see it.
 func (w *work) placed() *transfers.Phase {
-	return &transfers.Phase{Phase: w.p, Starts: func(i int) bool { return w.pp.Kind[i].Starts() }, Place: w.pp.Place, Placements: w.pp.Placements, Records: w.rec}
+	return &transfers.Phase{Phase: w.p, Starts: func(i int) bool { return w.pp.Kind[i].Starts() }, Place: w.pp.Place, Placements: w.pp.Placements, Records: w.results()}
 }
 
 // starts reports whether a job of the phase starts now.

@@ -444,13 +444,21 @@ type FileInfo struct {
 	Dir   bool
 }
 
-// A RemoveRequest moves aside or deletes.
+// A RemoveRequest moves aside or deletes, and then renames.
 type RemoveRequest struct {
 	Backend string
 	Fence   uint64
 	Holder  string // of the lease that Fence numbers; "" = not told
 	Paths   []string
 	To      string // folder to move to; "" deletes
+	Renames []Rename
+}
+
+// A Rename gives a file or a folder another path on its filesystem, never over
+// another one. One that is not there is left out.
+type Rename struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // A Check is what preflight looks at for like jobs.

@@ -25,6 +25,8 @@ func EventAddress(e Event) string {
 		return e.Address
 	case Accepted:
 		return e.Address
+	case Reused:
+		return e.Job.Address
 	case OutputsSeen:
 		return e.Address
 	case Validated:

@@ -23,6 +23,7 @@ func (s *State) intend(e Intended) {
 	}
 	j := identity(e.Job)
 	if old != nil {
+		s.replace(old, e.Attempt.Replaces, e.At)
 		j.Moved, j.Kept = old.Moved, list(old.Outputs)
 		if j.Kept == nil {
 			j.Kept = old.Kept

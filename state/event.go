@@ -118,6 +118,23 @@ type (
 		By      string    `json:"by"`
 		At      time.Time `json:"at"`
 	}
+	// Reused completes a job with a result that is there already, so that it
+	// does not run: one that was replaced, or files that a person had made.
+	Reused struct {
+		Job Job `json:"job"` // identity and hashes, as in Intended
+		// From and Token name the result that was replaced, by the key under which
+		// it is kept and the token of its last attempt; "" = files of a person's.
+		From  string `json:"from,omitempty"`
+		Token string `json:"token,omitempty"`
+		// Attempt, Metrics and Unread are of files that a person had made.
+		Attempt Attempt           `json:"attempt,omitzero"`
+		Metrics map[string]string `json:"metrics,omitempty"`
+		Unread  map[string]string `json:"unread,omitempty"`
+		Outputs []Output          `json:"outputs"`          // as they are now
+		Folder  string            `json:"folder,omitempty"` // where the files that they replaced were moved to; see Replaced
+		By      string            `json:"by"`
+		At      time.Time         `json:"at"`
+	}
 	// OutputsSeen records what a refresh or a copy found of a job's files.
 	OutputsSeen struct {
 		Address string    `json:"address"`
@@ -169,6 +186,7 @@ func (Freed) event()         {}
 func (MovedJob) event()      {}
 func (Forgot) event()        {}
 func (Accepted) event()      {}
+func (Reused) event()        {}
 func (OutputsSeen) event()   {}
 func (Validated) event()     {}
 func (Overrode) event()      {}
@@ -197,6 +215,7 @@ func (Freed) Kind() string         { return "freed" }
 func (MovedJob) Kind() string      { return "moved" }
 func (Forgot) Kind() string        { return "forgot" }
 func (Accepted) Kind() string      { return "accepted" }
+func (Reused) Kind() string        { return "reused" }
 func (OutputsSeen) Kind() string   { return "outputs_seen" }
 func (Validated) Kind() string     { return "validated" }
 func (Overrode) Kind() string      { return "overrode" }

@@ -27,7 +27,7 @@ func (s *State) Apply(e Event) {
 	case Intended, Submitted, NotSubmitted, Observed:
 		s.rows = nil
 		s.applyAttempt(e)
-	case HeldJob, Freed, MovedJob, Forgot, Accepted, OutputsSeen:
+	case HeldJob, Freed, MovedJob, Forgot, Accepted, OutputsSeen, Reused:
 		s.rows = nil
 		s.applyJob(e)
 	default:
@@ -62,6 +62,8 @@ func (s *State) applyJob(e Event) {
 		if j := s.Jobs[e.Address]; j != nil {
 			j.Accepted, j.By, j.Updated = e.Result, e.By, plain(e.At)
 		}
+	case Reused:
+		s.reuse(e)
 	case OutputsSeen:
 		if j := s.Jobs[e.Address]; j != nil {
 			j.seeOutputs(e.Outputs)

@@ -140,11 +140,16 @@ func (s *State) move(e MovedJob) {
 		drop(&s.Earlier, e.From)
 		put(&s.Earlier, e.To, past)
 	}
+	if past := s.Replaced[e.From]; past != nil && e.To != e.From {
+		drop(&s.Replaced, e.From)
+		put(&s.Replaced, e.To, slices.Concat(s.Replaced[e.To], past))
+	}
 }
 
 func (s *State) forget(e Forgot) {
 	if e.Hard {
 		drop(&s.Earlier, e.Address)
+		drop(&s.Replaced, e.Address)
 	}
 	j := s.Jobs[e.Address]
 	switch {

@@ -27,6 +27,7 @@ type State struct {
 	Backends    map[string]Backend         `json:"backends,omitempty"`    // what is needed to reach them, less secrets
 	Jobs        map[string]*Job            `json:"-"`                     // by address; one line each in the snapshot
 	Earlier     map[string][]Attempt       `json:"earlier,omitempty"`     // by key; see Past
+	Replaced    map[string][]Replaced      `json:"replaced,omitempty"`    // by key, oldest first
 	Validations map[string]Validation      `json:"validations,omitempty"` // smoke fingerprints that passed or failed
 	Approvals   []Approval                 `json:"approvals,omitempty"`
 	Ledger      []Entry                    `json:"ledger,omitempty"`

@@ -92,6 +92,7 @@ var walls = []struct {
 	// What gives machines back is told how, and so is what deletes outputs; what
 	// leaves a place knows no budget.
 	{"planner/apply/rental", []string{"planner/apply", "lang", "providers"}},
+	{"planner/apply/restore", []string{"planner/apply/approval", "planner/apply/cells", "planner/apply/fleet", "planner/apply/ledger", "planner/apply/line", "planner/view"}},
 	{"planner/apply/deletion", []string{"planner/apply/approval", "planner/apply/cells", "planner/apply/ledger", "planner/apply/line", "providers"}},
 	{"planner/apply/freight", []string{"planner/apply/ledger"}},
 	// What reaches backends beside a run knows nothing of plans and runs.

@@ -36,6 +36,7 @@ type phase struct {
 	edges    []*edge       // to the phases that read its outputs
 	inputs   []*edge       // by input
 
+	lost    map[int32]bool        // cells that did not get their earlier result back
 	late    map[lateness.Mark]int // running jobs, as last counted
 	breaker brake.Breaker
 	stalled brake.Stall
@@ -153,6 +154,8 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 		return cells.Pending
 	case planner.HeldKind:
 		return cells.HeldAs(rec)
+	case planner.Restore:
+		return p.restoredAs(cell)
 	case planner.Altered:
 		return cells.Altered
 	case planner.Skipped:

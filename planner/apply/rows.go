@@ -32,9 +32,14 @@ func (e *engine) applyRows() {
 				e.adoptImport(p, int32(cell))
 			case planner.Restart, planner.Cancel, planner.Rerun:
 				e.once(k, p.Address(cell))
+			case planner.Restore:
+				if p.plan.Details[cell].Destroy {
+					e.once(planner.Rerun, p.Address(cell))
+				}
 			}
 		}
 	}
+	e.restoreResults()
 	for i := range e.Plan.Loose {
 		e.applyRow(&e.Plan.Loose[i])
 	}

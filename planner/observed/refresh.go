@@ -26,6 +26,9 @@ type Refresh struct {
 	// Outputs is what a stat (or with -verify an opening) of recorded outputs
 	// found, by job address; a missing file has OK false.
 	Outputs map[string][]offer.Output
+	// Replaced are the results that were replaced and whose files are there as
+	// they were recorded, by the token of their last attempt.
+	Replaced map[string]bool
 	// Touched are recorded outputs whose bytes are as recorded though the file is
 	// not: what it is now, by job address.
 	Touched map[string][]offer.Output

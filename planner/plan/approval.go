@@ -13,6 +13,9 @@ type Destruction struct {
 	Kind    Kind
 	Address string
 	Release bool
+	// Result says that the row puts an earlier result in the place of the one
+	// that is recorded.
+	Result  bool
 	Foreign []offer.Output // files that are not the job's own, where it replaces some
 }
 
@@ -21,9 +24,9 @@ func (p *Plan) Destructive() []Destruction {
 	var out []Destruction
 	for _, pp := range p.Phases {
 		for i, k := range pp.Kind {
-			files := pp.Details[i].Foreign
-			if k.Destroys() || len(files) > 0 {
-				out = append(out, Destruction{Kind: k, Address: pp.Phase.Address(i), Foreign: files})
+			files, result := pp.Details[i].Foreign, k == Restore && pp.Details[i].Destroy
+			if k.Destroys() || result || len(files) > 0 {
+				out = append(out, Destruction{Kind: k, Address: pp.Phase.Address(i), Result: result, Foreign: files})
 			}
 		}
 	}
@@ -47,6 +50,17 @@ func (p *Plan) DestructiveRows() (reruns, cancels []string) {
 		}
 	}
 	return reruns, cancels
+}
+
+// Restored are the addresses of the rows that put an earlier result in the
+// place of another. What allows a re-run allows them.
+func (p *Plan) Restored() (out []string) {
+	for _, d := range p.Destructive() {
+		if d.Result {
+			out = append(out, d.Address)
+		}
+	}
+	return out
 }
 
 // Foreign are the rows that replace files which are not the job's own.

@@ -7,13 +7,14 @@ type Counts struct {
 	Move, Accept, Held, Blocked, Unknown    int
 	Missing, Bytes, Forget, Release, Record int
 	Altered                                 int // with outputs that hold other bytes than were recorded
+	Restore                                 int // results that were replaced, put back
 	Delete                                  int // recorded outputs
 	Selected, Total                         int
 }
 
 // Changes reports whether the plan does anything.
 func (c Counts) Changes() bool {
-	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record+c.Delete > 0
+	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record+c.Delete+c.Restore > 0
 }
 
 // Watches reports whether all that the plan does is to follow what was started
@@ -66,6 +67,7 @@ func (c *Counts) addKinds(n *[kinds]int) {
 	c.Missing += n[Missing]
 	c.Bytes += n[Bytes]
 	c.Altered += n[Altered]
+	c.Restore += n[Restore]
 	c.Forget += n[Forget]
 	c.Record += n[Record]
 }

@@ -26,6 +26,7 @@ const (
 	Record                // verify and record what ended while nobody looked
 	Skipped               // not selected by -target
 	Altered               // ≠ output changed
+	Restore               // ⟲ restore: a result that was replaced is put back
 	kinds
 )
 
@@ -33,7 +34,7 @@ const (
 var kindNames = [kinds]string{
 	None: "none", Run: "run", Rerun: "rerun", Restart: "restart", Retry: "retry", Resubmit: "resubmit", Continue: "continue", Adopt: "adopt",
 	Move: "move", Accept: "accept", HeldKind: "held", Blocked: "blocked", UnknownAt: "unknown", Missing: "missing", Bytes: "input_bytes_changed",
-	Duplicate: "duplicate", Cancel: "cancel", Forget: "forget", Record: "record", Skipped: "not_selected", Altered: "output_changed",
+	Duplicate: "duplicate", Cancel: "cancel", Forget: "forget", Record: "record", Skipped: "not_selected", Altered: "output_changed", Restore: "restore",
 }
 
 // String is the action's name in JSON documents; it is part of their schema.

@@ -78,12 +78,14 @@ type Counts struct {
 	InputBytes int `json:"input_bytes_changed"`
 	// OutputBytes are jobs that were done and whose outputs hold other bytes now.
 	OutputBytes int `json:"output_changed"`
-	Forget      int `json:"forget"`
-	Release     int `json:"release"`
-	Record      int `json:"record"`
-	Delete      int `json:"delete,omitempty"` // recorded outputs
-	Selected    int `json:"selected"`
-	Total       int `json:"total"`
+	// Restore are jobs whose earlier result is put back, and that do not run.
+	Restore  int `json:"restore"`
+	Forget   int `json:"forget"`
+	Release  int `json:"release"`
+	Record   int `json:"record"`
+	Delete   int `json:"delete,omitempty"` // recorded outputs
+	Selected int `json:"selected"`
+	Total    int `json:"total"`
 }
 
 // Backend is a line about a backend.

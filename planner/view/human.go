@@ -141,7 +141,7 @@ func summary(p *planner.Plan) string {
 		n    int
 		text string
 	}{
-		{c.Continue, "running on"}, {c.Resubmit, "to resubmit"}, {c.Adopt, "to adopt"}, {c.Move, "moved"}, {c.Accept, "accepted"}, {c.Record, "to record"},
+		{c.Continue, "running on"}, {c.Resubmit, "to resubmit"}, {c.Adopt, "to adopt"}, {c.Move, "moved"}, {c.Accept, "accepted"}, {c.Restore, "to restore"}, {c.Record, "to record"},
 		{c.Held, "held"}, {c.Blocked, "blocked"}, {c.Unknown, "unknown"}, {c.Missing, "missing"}, {c.Altered, "with changed outputs"}, {c.Bytes, "with changed input bytes"}, {c.Forget, "to forget"}, {c.Release, "to release"},
 		{c.Delete, "outputs to delete"},
 	} {

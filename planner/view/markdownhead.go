@@ -65,6 +65,7 @@ func markdownDoes(p *planner.Plan) (does []string) {
 		{c.Continue, "leaves %s under way as they are" + markdownRunning(p)},
 		{c.Adopt, "adopts %s that somebody else started"},
 		{c.Move, "takes what %s did under a former name for theirs: nothing is run"},
+		{c.Restore, "**puts the earlier results of %s back**: nothing is run, and the files that are there now are moved aside"},
 		{c.Accept, "lets %s stand as they are although they changed"},
 		{c.Record, "looks at what became of %s and records it"},
 		{c.Forget, "forgets %s that the campaign no longer has; their files stay"},

@@ -17,7 +17,7 @@ var symbols = map[planner.Kind]string{
 	planner.Run: "+ run", planner.Rerun: "± re-run", planner.Restart: "± cancel and re-run", planner.Retry: "↻ retry",
 	planner.Resubmit: "~ resubmit", planner.Continue: "… continue", planner.Adopt: "+ adopt", planner.Move: "→ moved",
 	planner.Accept: "≈ accept", planner.HeldKind: "! held", planner.Blocked: "⊘ blocked", planner.UnknownAt: "? unknown",
-	planner.Missing: "? missing", planner.Bytes: "≠ input bytes changed", planner.Altered: "≠ output changed", planner.Duplicate: "! duplicate",
+	planner.Missing: "? missing", planner.Bytes: "≠ input bytes changed", planner.Altered: "≠ output changed", planner.Restore: "⟲ restore", planner.Duplicate: "! duplicate",
 	planner.Cancel: "- cancel", planner.Forget: "- forget", planner.Record: "… record", planner.None: "  unchanged", planner.Skipped: "  not selected",
 }
 

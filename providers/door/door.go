@@ -150,6 +150,10 @@ func (d *Door) Remove(ctx context.Context, r providers.RemoveRequest) error {
 	for i := range r.Paths {
 		d.expand(&r.Paths[i])
 	}
+	for i := range r.Renames {
+		d.expand(&r.Renames[i].From)
+		d.expand(&r.Renames[i].To)
+	}
 	return d.Local.Remove(ctx, r)
 }
 

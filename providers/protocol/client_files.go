@@ -164,8 +164,15 @@ func (c *Client) List(ctx context.Context, backend string, patterns []string) (o
 // Remove implements providers.Files.
 func (c *Client) Remove(ctx context.Context, r providers.RemoveRequest) error {
 	return tell(ctx, c.wire.Remove, func(send func(*pb.RemoveRequest) error) error {
-		return splitPaths(r.Paths, func(part [][]byte) error {
+		if err := splitPaths(r.Paths, func(part [][]byte) error {
 			return send(&pb.RemoveRequest{Backend: r.Backend, Fence: r.Fence, Holder: r.Holder, To: []byte(r.To), Paths: part})
+		}); err != nil || len(r.Renames) == 0 {
+			return err
+		}
+		return split(r.Renames, func(n providers.Rename) *pb.Rename {
+			return &pb.Rename{From: []byte(n.From), To: []byte(n.To)}
+		}, func(n *pb.Rename) int { return len(n.From) + len(n.To) }, func(part []*pb.Rename) error {
+			return send(&pb.RemoveRequest{Renames: part})
 		})
 	})
 }

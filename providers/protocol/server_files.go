@@ -159,6 +159,9 @@ func (s *server) Remove(st grpc.ClientStreamingServer[pb.RemoveRequest, pb.Remov
 			r.Backend, r.Fence, r.Holder, r.To = m.Backend, m.Fence, m.Holder, string(m.To)
 		}
 		r.Paths = append(r.Paths, stringsOf(m.Paths)...)
+		for _, n := range m.Renames {
+			r.Renames = append(r.Renames, providers.Rename{From: string(n.From), To: string(n.To)})
+		}
 	}); err != nil {
 		return err
 	}

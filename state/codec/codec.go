@@ -97,6 +97,7 @@ var kinds = map[string]reader{
 	"moved":          plain[state.MovedJob],
 	"forgot":         plain[state.Forgot],
 	"accepted":       plain[state.Accepted],
+	"reused":         plain[state.Reused],
 	"outputs_seen":   plain[state.OutputsSeen],
 	"validated":      plain[state.Validated],
 	"overrode":       plain[state.Overrode],

@@ -159,7 +159,7 @@ func TestEntryIsScannedAsItWasWritten(t *testing.T) {
 // events has one of each kind there is.
 var events = []state.Event{
 	state.Began{}, state.Defined{}, state.Approved{}, state.Finished{}, state.Intended{}, state.Submitted{}, state.NotSubmitted{},
-	state.Observed{}, state.HeldJob{}, state.Freed{}, state.MovedJob{}, state.Forgot{}, state.Accepted{}, state.OutputsSeen{},
+	state.Observed{}, state.HeldJob{}, state.Freed{}, state.MovedJob{}, state.Forgot{}, state.Accepted{}, state.OutputsSeen{}, state.Reused{},
 	state.Validated{}, state.Overrode{}, state.HoldSet{}, state.HoldClear{}, state.BreakerOpened{}, state.BreakerClosed{}, state.Paused{}, state.Unpaused{}, state.Unreachable{}, state.Reachable{},
 	state.Spent{}, state.Rented{},
 }

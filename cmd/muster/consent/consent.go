@@ -25,6 +25,9 @@ func Question(p *planner.Plan) string {
 	if n := len(reruns) + len(cancels); n > 0 {
 		what += fmt.Sprintf(" It re-runs %d finished and cancels %d running jobs.", len(reruns), len(cancels))
 	}
+	if n := len(p.Restored()); n > 0 {
+		what += fmt.Sprintf(" It replaces %s by earlier ones.", units.Count(n, "result"))
+	}
 	if rows := p.Foreign(); len(rows) > 0 {
 		what += fmt.Sprintf(" %s will be moved aside that their jobs did not make.", units.Count(files(rows), "file"))
 	}
@@ -58,6 +61,7 @@ func (f Flags) Lacking(p *planner.Plan) (l diag.List) {
 		l.Append(diag.Diagnostic{Summary: summary, Detail: fmt.Sprintf("-auto-approve does not cover:\n  %s%s\n\nNothing was done. Pass %s as well, or apply a saved plan.", strings.Join(shown, "\n  "), more, flag)})
 	}
 	refuse(reruns, f.Rerun, "Finished work would run again", "-allow-rerun")
+	refuse(p.Restored(), f.Rerun, "Earlier results would replace those that are there", "-allow-rerun")
 	var foreign []string
 	for _, d := range p.Foreign() {
 		for _, o := range d.Foreign {

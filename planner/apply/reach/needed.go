@@ -40,6 +40,12 @@ func (r Run) Needed() []string {
 	for _, t := range r.Plan.Transfers {
 		need[t.From], need[t.To] = true, true
 	}
+	for _, pp := range r.Plan.Phases {
+		if slices.Contains(pp.Kind, planner.Restore) {
+			r.replaced(need)
+			break
+		}
+	}
 	for _, d := range r.Plan.Deletions {
 		need[d.Backend] = true
 	}
@@ -76,6 +82,17 @@ func (r Run) places(need map[string]bool) {
 		}
 		if g := pp.Smoke; g != nil && g.Place.Backend != "" {
 			need[g.Place.Backend] = true
+		}
+	}
+}
+
+// replaced adds the backends where results lie that may be put back.
+func (r Run) replaced(need map[string]bool) {
+	for _, all := range r.State.Replaced {
+		for i := range all {
+			if name := all[i].Job.Outputs[0].Backend; r.declared(name) || r.State.Backends[name].Type != "" {
+				need[name] = true
+			}
 		}
 	}
 }

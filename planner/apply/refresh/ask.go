@@ -31,6 +31,7 @@ type ask struct {
 	attempts map[string]*state.Attempt // by token
 	imports  []lang.Import
 	outputs  []recorded
+	replaced []*state.Replaced
 	early    chan looked // what look finds, if it looks while the provider comes up
 	offers   []offer.Pool
 }
@@ -77,6 +78,12 @@ func (o *observer) asks() []*ask {
 			}
 		}
 		o.recordedOutputs(get)
+		for _, all := range o.State.Replaced {
+			for i := range all {
+				a := get(all[i].Job.Outputs[0].Backend)
+				a.replaced = append(a.replaced, &all[i])
+			}
+		}
 	}
 	var out []*ask
 	for _, name := range sortedKeys(by) {
@@ -126,7 +133,7 @@ func (o *observer) ask(ctx context.Context, a *ask) {
 		ctx, cancel = context.WithTimeout(whole, askTimeout) // what a person takes is not the backend's
 		return nil
 	}
-	steps := []func(context.Context, *ask) error{o.configure, login, o.pools, o.quotes, o.jobs, o.imported, o.look, o.ground, o.preflight, o.copies}
+	steps := []func(context.Context, *ask) error{o.configure, login, o.pools, o.quotes, o.jobs, o.imported, o.look, o.replaced, o.ground, o.preflight, o.copies}
 	for _, step := range steps {
 		err := step(ctx, a)
 		if providers.IsWithheld(err) {

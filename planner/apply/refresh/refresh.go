@@ -80,7 +80,7 @@ func Observe(ctx context.Context, in Input) Result {
 	o := &observer{Input: in, trees: map[string]source.Tree{}, out: Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}}}
 	o.out.Observed = planner.Observed{
 		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Unasked: map[string]bool{}, Outputs: map[string][]offer.Output{}, Touched: map[string][]offer.Output{},
-		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{}, Uncopied: map[string][]string{}, Ground: map[string]observed.Ground{},
+		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{}, Uncopied: map[string][]string{}, Ground: map[string]observed.Ground{}, Replaced: map[string]bool{},
 	}
 	o.sourcesRead, o.digests = make(chan struct{}), openDigests(in.Cache)
 	o.idle = o.finished()

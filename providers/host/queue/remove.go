@@ -32,5 +32,10 @@ func (q *queue) remove(ctx context.Context, p machine.Place, r providers.RemoveR
 			return fmt.Errorf("remove: %w", err)
 		}
 	}
+	for _, n := range r.Renames {
+		if err := guard.Rename(attempt.InWorkdir(p.Workdir, n.From), attempt.InWorkdir(p.Workdir, n.To)); err != nil {
+			return fmt.Errorf("rename: %w", err)
+		}
+	}
 	return nil
 }

@@ -5582,7 +5582,8 @@ type RemoveRequest struct {
 	Fence         uint64                 `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
 	To            []byte                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	Paths         [][]byte               `protobuf:"bytes,4,rep,name=paths,proto3" json:"paths,omitempty"`
-	Holder        string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"` // of the lease that fence numbers
+	Holder        string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`    // of the lease that fence numbers
+	Renames       []*Rename              `protobuf:"bytes,40,rep,name=renames,proto3" json:"renames,omitempty"` // after paths
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5652,6 +5653,66 @@ func (x *RemoveRequest) GetHolder() string {
 	return ""
 }
 
+func (x *RemoveRequest) GetRenames() []*Rename {
+	if x != nil {
+		return x.Renames
+	}
+	return nil
+}
+
+// A file or folder gets another path, never over another one.
+type Rename struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          []byte                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            []byte                 `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rename) Reset() {
+	*x = Rename{}
+	mi := &file_provider_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rename) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rename) ProtoMessage() {}
+
+func (x *Rename) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rename.ProtoReflect.Descriptor instead.
+func (*Rename) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *Rename) GetFrom() []byte {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *Rename) GetTo() []byte {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
 type RemoveReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -5660,7 +5721,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5672,7 +5733,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5685,7 +5746,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 type ReleaseRequest struct {
@@ -5698,7 +5759,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5710,7 +5771,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5723,7 +5784,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -5749,7 +5810,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5761,7 +5822,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5774,7 +5835,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{71}
+	return file_provider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -5797,7 +5858,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5809,7 +5870,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5822,7 +5883,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{72}
+	return file_provider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *LoginRequest) GetBackend() string {
@@ -5860,7 +5921,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5872,7 +5933,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5885,7 +5946,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{73}
+	return file_provider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LoginReply) GetWho() string {
@@ -5933,7 +5994,7 @@ type LoginQuestion struct {
 
 func (x *LoginQuestion) Reset() {
 	*x = LoginQuestion{}
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5945,7 +6006,7 @@ func (x *LoginQuestion) String() string {
 func (*LoginQuestion) ProtoMessage() {}
 
 func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5958,7 +6019,7 @@ func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
 func (*LoginQuestion) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{74}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *LoginQuestion) GetText() string {
@@ -5984,7 +6045,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5996,7 +6057,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6009,7 +6070,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{75}
+	return file_provider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -6532,13 +6593,17 @@ const file_provider_proto_rawDesc = "" +
 	"\x05inode\x18\x04 \x01(\x04R\x05inode\x12\x10\n" +
 	"\x03dir\x18\x05 \x01(\bR\x03dir\"?\n" +
 	"\tListReply\x122\n" +
-	"\x05files\x18\x01 \x03(\v2\x1c.muster.provider.v1.FileInfoR\x05files\"}\n" +
+	"\x05files\x18\x01 \x03(\v2\x1c.muster.provider.v1.FileInfoR\x05files\"\xb3\x01\n" +
 	"\rRemoveRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x0e\n" +
 	"\x02to\x18\x03 \x01(\fR\x02to\x12\x14\n" +
 	"\x05paths\x18\x04 \x03(\fR\x05paths\x12\x16\n" +
-	"\x06holder\x18\x05 \x01(\tR\x06holder\"\r\n" +
+	"\x06holder\x18\x05 \x01(\tR\x06holder\x124\n" +
+	"\arenames\x18( \x03(\v2\x1a.muster.provider.v1.RenameR\arenames\",\n" +
+	"\x06Rename\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\fR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\fR\x02to\"\r\n" +
 	"\vRemoveReply\"<\n" +
 	"\x0eReleaseRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x10\n" +
@@ -6595,7 +6660,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 81)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -6666,18 +6731,19 @@ var file_provider_proto_goTypes = []any{
 	(*FileInfo)(nil),         // 66: muster.provider.v1.FileInfo
 	(*ListReply)(nil),        // 67: muster.provider.v1.ListReply
 	(*RemoveRequest)(nil),    // 68: muster.provider.v1.RemoveRequest
-	(*RemoveReply)(nil),      // 69: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 70: muster.provider.v1.ReleaseRequest
-	(*CleanRequest)(nil),     // 71: muster.provider.v1.CleanRequest
-	(*LoginRequest)(nil),     // 72: muster.provider.v1.LoginRequest
-	(*LoginReply)(nil),       // 73: muster.provider.v1.LoginReply
-	(*LoginQuestion)(nil),    // 74: muster.provider.v1.LoginQuestion
-	(*CleanReply)(nil),       // 75: muster.provider.v1.CleanReply
-	nil,                      // 76: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 77: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 78: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 79: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 80: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Rename)(nil),           // 69: muster.provider.v1.Rename
+	(*RemoveReply)(nil),      // 70: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 71: muster.provider.v1.ReleaseRequest
+	(*CleanRequest)(nil),     // 72: muster.provider.v1.CleanRequest
+	(*LoginRequest)(nil),     // 73: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 74: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 75: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 76: muster.provider.v1.CleanReply
+	nil,                      // 77: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 78: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 79: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 80: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 81: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -6687,7 +6753,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	76, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	77, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -6705,7 +6771,7 @@ var file_provider_proto_depIdxs = []int32{
 	22, // 22: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
 	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
 	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	77, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	78, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
 	25, // 26: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
 	17, // 27: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
 	26, // 28: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
@@ -6728,65 +6794,66 @@ var file_provider_proto_depIdxs = []int32{
 	42, // 45: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
 	49, // 46: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
 	46, // 47: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	78, // 48: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	79, // 48: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
 	48, // 49: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
 	49, // 50: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	79, // 51: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	80, // 51: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
 	17, // 52: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
 	49, // 53: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
 	51, // 54: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
 	0,  // 55: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
 	54, // 56: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	80, // 57: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	81, // 57: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
 	29, // 58: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
 	46, // 59: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
 	66, // 60: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	74, // 61: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	33, // 62: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	47, // 63: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 64: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 65: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 66: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 67: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 68: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	41, // 69: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	44, // 70: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	50, // 71: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	53, // 72: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	56, // 73: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	58, // 74: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	60, // 75: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	62, // 76: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	64, // 77: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	65, // 78: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	68, // 79: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	70, // 80: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	71, // 81: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	72, // 82: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 83: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 84: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 85: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 86: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 87: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	43, // 88: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	45, // 89: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	52, // 90: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	55, // 91: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	57, // 92: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	59, // 93: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	61, // 94: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	63, // 95: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	59, // 96: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	67, // 97: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	69, // 98: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	55, // 99: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	75, // 100: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	73, // 101: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	83, // [83:102] is the sub-list for method output_type
-	64, // [64:83] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	69, // 61: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
+	75, // 62: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	33, // 63: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	47, // 64: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 65: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 66: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 67: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 68: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 69: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	41, // 70: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	44, // 71: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	50, // 72: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	53, // 73: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	56, // 74: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	58, // 75: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	60, // 76: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	62, // 77: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	64, // 78: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	65, // 79: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	68, // 80: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	71, // 81: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	72, // 82: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	73, // 83: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 84: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 85: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 86: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 87: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 88: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	43, // 89: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	45, // 90: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	52, // 91: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	55, // 92: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	57, // 93: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	59, // 94: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	61, // 95: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	63, // 96: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	59, // 97: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	67, // 98: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	70, // 99: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	55, // 100: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	76, // 101: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	74, // 102: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	84, // [84:103] is the sub-list for method output_type
+	65, // [65:84] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -6804,7 +6871,7 @@ func file_provider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   81,
+			NumMessages:   82,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -94,6 +94,19 @@ func (s *Slurm) Remove(_ context.Context, r providers.RemoveRequest) error {
 			return fmt.Errorf("remove: %w", err)
 		}
 	}
+	for _, n := range r.Renames {
+		from, err := s.Path(r.Backend, n.From)
+		if err != nil {
+			return err
+		}
+		to, err := s.Path(r.Backend, n.To)
+		if err != nil {
+			return err
+		}
+		if err := guard.Rename(from, to); err != nil {
+			return fmt.Errorf("rename: %w", err)
+		}
+	}
 	return nil
 }
 

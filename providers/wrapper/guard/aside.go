@@ -88,6 +88,28 @@ func Move(workdir, to, path string) error {
 	return err
 }
 
+// Rename gives a file or folder another path, and makes the folders above it. It
+// never renames over another file; what is not there is left out.
+func Rename(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
+		if err != nil {
+			return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		}
+		return nil
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) { // a filesystem that knows no such flag
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: unix.EEXIST}
+	}
+	return os.Rename(from, to)
+}
+
 // rename makes the folders above dest. Where dest is taken, it counts on.
 func rename(path, dest string) error {
 	if err := os.MkdirAll(filepath.Dir(dest), 0o777); err != nil {

@@ -33,7 +33,7 @@ var (
 func event(t *rapid.T, at time.Time) state.Event {
 	a, k, w := address.Draw(t, "address"), token.Draw(t, "token"), word.Draw(t, "word")
 	n := rapid.IntRange(0, 3).Draw(t, "n")
-	switch rapid.IntRange(0, 17).Draw(t, "kind") {
+	switch rapid.IntRange(0, 18).Draw(t, "kind") {
 	case 0, 1, 2:
 		return state.Intended{
 			Job:     state.Job{Address: a, Phase: "p", Axes: map[string]string{"seed": w}, Result: w, Inputs: map[string]string{}},
@@ -61,6 +61,8 @@ func event(t *rapid.T, at time.Time) state.Event {
 		return state.Forgot{Address: a, Hard: n == 0, At: at}
 	case 14:
 		return state.OutputsSeen{Address: a, Outputs: []state.Output{{Name: "out", Path: w, Missing: true}}, At: at}
+	case 17:
+		return state.Reused{Job: state.Job{Address: a, Result: w}, From: address.Draw(t, "from"), Token: k, Outputs: []state.Output{{Name: "out", Path: w, Digest: w}}, By: "ada", At: at}
 	case 15:
 		return state.HoldSet{Hold: state.Hold{Address: a, Who: "ada", Reason: w, At: at}}
 	case 16:
