@@ -82,7 +82,7 @@ func (m *maker) restorable() {
 			if !kept[h] || w.from[i] != "" {
 				continue
 			}
-			if job := w.record(i); job != nil && m.unchanged(w, i, job) {
+			if job := w.record(i); job != nil && (job.InFlight() || m.unchanged(w, i, job)) {
 				continue
 			}
 			if r := RestoreOf(m.st, w.p, i, h, there, used); r != nil {

@@ -155,7 +155,7 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 	case planner.HeldKind:
 		return cells.HeldAs(rec)
 	case planner.Restore:
-		return p.restoredAs(cell)
+		return p.restoredAs(cell, rec)
 	case planner.Altered:
 		return cells.Altered
 	case planner.Skipped:

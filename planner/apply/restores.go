@@ -55,6 +55,9 @@ func (e *engine) restoreResults() {
 // comeback prepares one cell, or says why it cannot have its result back.
 func (e *engine) comeback(p *phase, cell int32, used map[string]bool) (c comeback, at site.Spot, why string) {
 	i := int(cell)
+	if rec := e.st.Jobs[p.Address(i)]; e.byJob[p.Address(i)] != nil || rec != nil && rec.InFlight() {
+		return c, at, "a launch of it is under way"
+	}
 	r := planner.RestoreOf(e.st, p.Phase, i, p.plan.Result[i], func(string) bool { return true }, used)
 	if r == nil {
 		return c, at, "the state does not keep it any more"
@@ -127,8 +130,8 @@ func (e *engine) notRestored(p *phase, cell int32, why string) {
 }
 
 // restoredAs is where a cell that was to get its result back is now.
-func (p *phase) restoredAs(cell int32) cells.Status {
-	if p.lost[cell] {
+func (p *phase) restoredAs(cell int32, rec *state.Job) cells.Status {
+	if p.lost[cell] || rec == nil || rec.Status != state.Completed || rec.Result != p.resultText(cell, false) {
 		return cells.Held
 	}
 	return cells.Done
