@@ -156,6 +156,13 @@ func TestRules(t *testing.T) {
 				}
 			},
 			[]string{`memory: memory = "8GB" → memory = "10GB"`}, "3 of 6 launches ran out of memory", "cpu_hours 3 that the 3 killed launches took"},
+		"all ran out of memory before it was measured": {
+			resources(`memory = "200MiB"`), "", func(w *world) {
+				for i := range 6 {
+					w.did("train", i, with(func(d *deed) { d.usage.MaxRSS, d.class = 34<<20, "oom_host" }))
+				}
+			},
+			[]string{`memory: memory = "200MiB" → memory = "400MiB"`}, "6 of 6 launches ran out of memory", ""},
 		"a corner of the grid ran out of memory": {
 			resources(`memory = "8GB"`), "", corner,
 			[]string{"retry:  → retry {\n  on = [\"oom\"]\n  scale \"oom_host\" { memory = 1.5 }\n}"}, "1 of 20 launches ran out of memory, all where i=10", ""},

@@ -63,14 +63,40 @@ func (a *adviser) moreMemory(c *class, killed []launch, used float64) []Proposal
 	if c.asked == 0 && used == 0 {
 		return nil
 	}
-	value := sizeLike(max(used, c.asked)*aboveUse, a.sizeText(c.group, "memory", c.asked))
+	need, margin := enoughMemory(c, killed, used)
+	value := sizeLike(need, a.sizeText(c.group, "memory", c.asked))
 	t := tally{}
 	for _, l := range killed {
 		t.charged(c.shape(l.cell), a.pool(l), elapsed(l), one)
 		t.add(RunHours, place.Hours(elapsed(l)))
 	}
-	return []Proposal{{Phase: c.phase.Name, Kind: "memory", Title: "Ask for more memory", Jobs: c.who(), Edit: a.asked(c.group, "memory", quoted(value)), Why: why, Margin: memoryMargin,
+	return []Proposal{{Phase: c.phase.Name, Kind: "memory", Title: "Ask for more memory", Jobs: c.who(), Edit: a.asked(c.group, "memory", quoted(value)), Why: why, Margin: margin,
 		Saves: t.list("that the "+count(len(killed), "killed launch", "killed launches")+" took", false)}}
+}
+
+// nearlyAll is from what share of the memory that was given on the most that was
+// measured tells how much is needed; below it the peak was not seen.
+const nearlyAll = 0.75
+
+// enoughMemory is how much, in bytes, the jobs of a class need, of which some ran out
+// of memory: these needed more than they were given.
+func enoughMemory(c *class, killed []launch, used float64) (need float64, margin string) {
+	given := c.asked
+	for _, l := range killed {
+		given = max(given, float64(evidence.Given(c.phase, l.cell, l.at)))
+	}
+	for _, l := range c.launches {
+		if had := float64(evidence.Given(c.phase, l.cell, l.at)); l.completed && had > given && (need == 0 || had < need) {
+			need = had
+		}
+	}
+	switch {
+	case need > 0:
+		return need, "what sufficed for a launch that was given more"
+	case used < nearlyAll*given:
+		return 2 * given, "twice what was given, for the peak was not measured: how much they need is not known"
+	}
+	return max(used, given) * aboveUse, memoryMargin
 }
 
 // scaleMemory is the edit by which the next launch of a job that ran out of

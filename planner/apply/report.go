@@ -26,9 +26,25 @@ func (e *engine) standing() []standing.Phase {
 		s.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
 		s.Before, s.Gate, s.Waits = p.before, e.gateText(p), p.stalled.Why
 		s.Late, s.Overdue = p.late[lateness.Late], p.late[lateness.Overdue]
+		if s.Waiting > 0 {
+			s.RetryAt = e.lastRetry(p)
+		}
 		out[i] = s
 	}
 	return out
+}
+
+// lastRetry is when the last of a phase's jobs that wait for their retry may start.
+func (e *engine) lastRetry(p *phase) (at time.Time) {
+	for c, status := range p.At {
+		if status != cells.Waiting {
+			continue
+		}
+		if rec := e.st.Jobs[p.Phase.Address(c)]; rec != nil && rec.Retry.After(at) {
+			at = rec.Retry
+		}
+	}
+	return at
 }
 
 // lateEvery is how long a count of late jobs is shown before it is taken again.

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/state"
 )
 
@@ -72,6 +73,9 @@ func (h *Past) Evidence(verdicts map[string]state.Validation) *Evidence {
 			} else if at.Class != "" {
 				failed++
 				lost += d
+				if OutOfMemory(at.Class) {
+					ev.memory = max(ev.memory, Given(p, cell, at)+1)
+				}
 			}
 		}
 	}
@@ -128,6 +132,20 @@ func (ev *Evidence) used(at *state.Attempt, d time.Duration) {
 		ev.memory = max(ev.memory, u.MaxRSS)
 		ev.cores = max(ev.cores, u.CPU/Elapsed(at).Seconds())
 	}
+}
+
+// OutOfMemory reports whether a failure class says that a launch needed more host
+// memory than it was given.
+func OutOfMemory(class string) bool { return class == failure.OOMHost || class == failure.OOMSched }
+
+// Given is how much host memory, in bytes, an attempt of a cell's job had: what was
+// asked for it where a retry had more, else what the cell asks for.
+func Given(p *lang.Phase, cell int, at *state.Attempt) int64 {
+	if n, err := strconv.ParseInt(at.Scaled["memory"], 10, 64); err == nil && n > 0 {
+		return n
+	}
+	reqs := p.Requests(lang.Run)
+	return reqs[p.RequestOf(cell, lang.Run)].Shape.Memory
 }
 
 // Runtime is one launch of a job with a walltime.

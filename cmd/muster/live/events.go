@@ -95,22 +95,23 @@ func (e *Events) Outcome(code int, failed bool) {
 
 // A PhaseEvent is how far a phase is, in counts of jobs.
 type PhaseEvent struct {
-	Phase     string `json:"phase"`
-	Total     int    `json:"total"`
-	Done      int    `json:"done"`
-	Before    int    `json:"done_before"`
-	Running   int    `json:"running"`
-	Queued    int    `json:"queued"`
-	Verifying int    `json:"verifying"`
-	Unknown   int    `json:"unknown"`
-	Waiting   int    `json:"waiting"`
-	Pending   int    `json:"pending"`
-	Failed    int    `json:"failed"`
-	Held      int    `json:"held"`
-	Blocked   int    `json:"blocked"`
-	Cancelled int    `json:"cancelled"`
-	Late      int    `json:"late,omitempty"`    // of running: longer than twice what completed jobs took
-	Overdue   int    `json:"overdue,omitempty"` // longer than three times
+	Phase     string    `json:"phase"`
+	Total     int       `json:"total"`
+	Done      int       `json:"done"`
+	Before    int       `json:"done_before"`
+	Running   int       `json:"running"`
+	Queued    int       `json:"queued"`
+	Verifying int       `json:"verifying"`
+	Unknown   int       `json:"unknown"`
+	Waiting   int       `json:"waiting"`
+	RetryAt   time.Time `json:"retry_at,omitzero"` // when the last of those waiting may start
+	Pending   int       `json:"pending"`
+	Failed    int       `json:"failed"`
+	Held      int       `json:"held"`
+	Blocked   int       `json:"blocked"`
+	Cancelled int       `json:"cancelled"`
+	Late      int       `json:"late,omitempty"`    // of running: longer than twice what completed jobs took
+	Overdue   int       `json:"overdue,omitempty"` // longer than three times
 	// Unsubmitted jobs were given to a backend whose scheduler does not have them, or
 	// has not answered; HeldThere are held in its queue.
 	Unsubmitted int    `json:"unsubmitted,omitempty"`

@@ -50,7 +50,11 @@ func (m pace) text(p standing.Phase, at standing.Run) string {
 		return ""
 	}
 	each := elapsed / time.Duration(done)
-	return fmt.Sprintf("%s, %s left", rate(each), units.FormatDuration((each * time.Duration(open)).Round(time.Second)))
+	left := each * time.Duration(open)
+	if delay := p.RetryAt.Sub(at.At); delay > 0 { // what waits for its retry has its work still before it
+		left = max(left, delay+each*time.Duration(p.Waiting))
+	}
+	return fmt.Sprintf("%s, %s left", rate(each), units.FormatDuration(left.Round(time.Second)))
 }
 
 // rate is how often something happens, in the unit that makes it a number of

@@ -27,6 +27,8 @@ func TestPace(t *testing.T) {
 		{"only failed ones are left", standing.Phase{Total: 4, Done: 2, Failed: 1, Blocked: 1}, time.Minute, false, ""},
 		{"failed ones are not waited for", standing.Phase{Total: 4, Done: 2, Failed: 1, Running: 1}, time.Minute, false, "2/min, 30s left"},
 		{"nobody knows how long what cannot be asked will take", standing.Phase{Total: 5, Done: 2, Unknown: 2, Running: 1}, time.Minute, false, "2/min, 30s left"},
+		{"a retry that waits", standing.Phase{Total: 4, Done: 2, Waiting: 2, RetryAt: start.Add(3 * time.Minute)}, time.Minute, false, "2/min, 3m left"},
+		{"a retry that may start", standing.Phase{Total: 4, Done: 2, Waiting: 2, RetryAt: start}, time.Minute, false, "2/min, 1m left"},
 		{"the end", standing.Phase{Total: 4, Done: 2, Running: 2}, time.Minute, true, ""},
 		{"done", standing.Phase{Total: 4, Done: 4}, 90 * time.Second, true, "in 1m 30s"},
 	} {

@@ -20,18 +20,17 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A World is the world of a campaign whose backends are all simulated:
+// A World is the world of a campaign all of whose jobs go to simulated backends:
 // it is in this process, and lives by a clock of its own.
 type World struct {
 	Clock *clock.Virtual
 	Sim   *sim.Sim
 }
 
-// Of is the simulation of a campaign, nil when it declares a backend
+// Of is the simulation of a campaign, nil when a plan of it may use a backend
 // that is none. Its time goes on where the state's ended.
 func Of(c *lang.Campaign, st *state.State, now time.Time) *World {
-	declared := slices.DeleteFunc(slices.Clone(c.Backends), func(b *lang.Backend) bool { return b.Implied })
-	if len(declared) == 0 || slices.ContainsFunc(declared, func(b *lang.Backend) bool { return b.Type != sim.Type }) {
+	if real, any := uses(c); real || !any {
 		return nil
 	}
 	for _, j := range st.Jobs {
@@ -55,6 +54,37 @@ func Of(c *lang.Campaign, st *state.State, now time.Time) *World {
 		s.Present, s.Epoch, s.Launches, s.Lies = present[b.Name], epoch[b.Name], launches[b.Name], lies[b.Name]
 		return s, err
 	})}
+}
+
+// uses tells which backends the jobs of a campaign may go to: some that is not
+// simulated, and any that is declared. A phase without a place may go to all.
+func uses(c *lang.Campaign) (real, any bool) {
+	use := func(address string) {
+		any = true
+		real = real || !strings.HasPrefix(strings.TrimPrefix(address, "backend."), sim.Type+".")
+	}
+	declared := slices.DeleteFunc(slices.Clone(c.Backends), func(b *lang.Backend) bool { return b.Implied })
+	all := func() {
+		for _, b := range declared {
+			use(b.Address())
+		}
+	}
+	if len(c.Phases) == 0 {
+		all()
+	}
+	for _, p := range c.Phases {
+		places := append(slices.Clone(p.Candidates), p.Overflow...)
+		if p.Smoke != nil {
+			places = append(places, p.Smoke.Candidates...)
+		}
+		if len(p.Candidates) == 0 {
+			all()
+		}
+		for _, at := range places {
+			use(at)
+		}
+	}
+	return real, any
 }
 
 // Alone reports whether a plan uses nothing but simulated backends.

@@ -32,6 +32,18 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// A backend that no phase goes to decides nothing.
+func TestUnusedBackends(t *testing.T) {
+	c := &lang.Campaign{Backends: []*lang.Backend{{Type: "sim", Name: "x"}, {Type: "local", Name: "l"}}, Phases: []*lang.Phase{{Candidates: []string{"sim.x"}}}}
+	if Of(c, &state.State{}, now) == nil {
+		t.Error("nothing goes to local.l, and its clock counts")
+	}
+	c.Phases = append(c.Phases, &lang.Phase{})
+	if Of(c, &state.State{}, now) != nil {
+		t.Error("a phase without a place may go to local.l")
+	}
+}
+
 // Its time goes on where the state's ended, which may be after today.
 func TestTimeGoesOn(t *testing.T) {
 	ended := now.Add(40 * time.Hour)

@@ -29,8 +29,9 @@ type Phase struct {
 	Running   int
 	Queued    int // in a queue, and start by themselves
 	Verifying int
-	Unknown   int // their backend cannot be asked
-	Waiting   int // wait to be retried
+	Unknown   int       // their backend cannot be asked
+	Waiting   int       // wait to be retried
+	RetryAt   time.Time // when the last of these may start; zero where none waits for a time
 	Pending   int
 	Failed    int
 	Held      int
