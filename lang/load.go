@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/disk"
+	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/policy"
 	"github.com/muster-run/muster/lang/rerun"
@@ -133,6 +134,7 @@ func (l *loader) load() (*Campaign, diag.List) {
 	l.moves()
 	l.imports()
 	l.c.Digest, l.c.Files = l.digest.sum(), l.Files
+	l.Meter.Stop()
 	return l.finish()
 }
 
@@ -159,6 +161,7 @@ func (l *loader) finish() (*Campaign, diag.List) {
 	if !l.Lost {
 		ds.Append(l.Perhaps...)
 	}
+	ds = unread(ds)
 	slices.SortStableFunc(ds, func(a, b diag.Diagnostic) int {
 		if a.Subject == nil || b.Subject == nil {
 			return cmp.Compare(b2i(a.Subject == nil), b2i(b.Subject == nil))
@@ -205,6 +208,17 @@ func once(ds diag.List) diag.List {
 		defer func() { seen[key] = true }()
 		return seen[key]
 	})
+}
+
+// unread is the one diagnostic that a campaign which takes too much work to read has:
+// what else is wrong in it is not known.
+func unread(ds diag.List) diag.List {
+	for _, d := range ds {
+		if d.Summary == expr.TooMuchWork {
+			return diag.List{d}
+		}
+	}
+	return ds
 }
 
 func b2i(b bool) int {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,8 @@ type app struct {
 	now            func() time.Time
 	person         *human   // at the terminal; nil until providers may ask
 	waits          sync.Map // what was said to be waited for
+	ctx            context.Context
+	unread         bool // the campaign was not read to its end: somebody interrupted
 }
 
 func newApp(stdin, stdout, stderr *os.File) *app {
@@ -114,6 +117,9 @@ func (a *app) severity(s diag.Severity, text string) string {
 
 // report prints what was found and tells whether to go on.
 func (a *app) report(l diag.List) error {
+	if a.unread {
+		return errInterrupted
+	}
 	if len(l) > 0 {
 		a.fail(l)
 	}

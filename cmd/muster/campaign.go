@@ -61,7 +61,18 @@ func (a *app) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
 	set.Still = unknown
 	schemas, absent := set.Schemas()
 	o.Schemas = schemas
-	c, diags := lang.Load(o)
+	read, ok := unlessInterrupted(a.ctx, func() (r struct {
+		c  *lang.Campaign
+		ds diag.List
+	}) {
+		r.c, r.ds = lang.Load(o)
+		return r
+	})
+	if !ok {
+		a.unread = true
+		return nil, diag.List{{Summary: "Interrupted", Detail: "The campaign was not read to its end."}}
+	}
+	c, diags := read.c, read.ds
 	if c != nil {
 		a.sources = diag.HCLSources(c.Files)
 	}

@@ -42,7 +42,12 @@ func Main() int {
 func (a *app) main(args []string) int {
 	ctx, cancel := signals(a.stderr)
 	defer cancel()
-	code := a.exitCode(a.dispatch(ctx, args))
+	a.ctx = ctx
+	err := a.dispatch(ctx, args)
+	if a.unread {
+		err = errInterrupted
+	}
+	code := a.exitCode(err)
 	a.tellLeft()
 	if a.events != nil {
 		a.events.Outcome(int(code), code != command.Done && code != command.Changes)
@@ -101,6 +106,22 @@ func signals(stderr io.Writer) (context.Context, context.CancelFunc) {
 		}
 	}()
 	return ctx, func() { signal.Stop(ch); close(done); cancel(nil) }
+}
+
+// unlessInterrupted is the result of work that changes nothing. An interrupt does not
+// wait for the work: it ends with the process.
+func unlessInterrupted[T any](ctx context.Context, work func() T) (v T, ok bool) {
+	if ctx == nil {
+		return work(), true
+	}
+	done := make(chan T, 1)
+	go func() { done <- work() }()
+	select {
+	case v = <-done:
+		return v, true
+	case <-ctx.Done():
+		return v, false
+	}
 }
 
 var errInterrupted = errors.New("interrupted")

@@ -82,7 +82,11 @@ func (a *app) plan(ctx context.Context, p planFlags) (*work, error) {
 		return nil, err
 	}
 	if seen := early.Seen(s); seen != nil {
-		if k := q.Stand(ctx, c, seen, !a.warned); k != nil {
+		k, ok := unlessInterrupted(ctx, func() *kept.Standing { return q.Stand(ctx, c, seen, !a.warned) })
+		if !ok {
+			return nil, errInterrupted
+		}
+		if k != nil {
 			a.noteGone(ctx, s)
 			return &work{campaign: c, state: seen.State, plan: k.Plan, input: k.Input, diags: k.Diags, versions: k.Versions, shown: k.Forms}, nil
 		}
@@ -126,10 +130,17 @@ func (a *app) planWith(ctx context.Context, c *lang.Campaign, st *state.State, p
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
 	w.versions = seen.Versions
 	diags := append(strayed(ctx, c, st), seen.Diags...)
-	plan, more := planner.Make(w.input)
-	diags.Append(more...)
-	w.plan, w.diags = plan, diags
-	if ctx.Err() != nil {
+	input := w.input
+	made, ok := unlessInterrupted(ctx, func() (m struct {
+		plan *planner.Plan
+		ds   diag.List
+	}) {
+		m.plan, m.ds = planner.Make(input)
+		return m
+	})
+	diags.Append(made.ds...)
+	w.plan, w.diags = made.plan, diags
+	if !ok || ctx.Err() != nil {
 		w.close()
 		return nil, errInterrupted
 	}

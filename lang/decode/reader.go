@@ -27,6 +27,7 @@ import (
 type Reader struct {
 	*syntax.Source
 	Static  *hcl.EvalContext // var, local and functions
+	Meter   expr.Meter       // of all expressions
 	Perhaps diag.List
 }
 

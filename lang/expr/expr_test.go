@@ -26,7 +26,7 @@ func parse(t testing.TB, src string) hcl.Expression {
 
 func evaluated(t testing.TB, src string) cty.Value {
 	t.Helper()
-	v, ds := Eval(parse(t, src), &hcl.EvalContext{Functions: functions.All(disk.Disk{Base: t.TempDir()}, Eval)})
+	v, ds := Eval(parse(t, src), &hcl.EvalContext{Functions: functions.All(disk.Disk{Base: t.TempDir()}, Eval, nil)})
 	if ds.HasErrors() {
 		t.Fatalf("%s: %v", src, ds.Err())
 	}
@@ -65,7 +65,7 @@ func scope(t testing.TB, g *grid.Grid, params map[string]string) *Scope {
 	s := &Scope{
 		Grid: g,
 		Static: &hcl.EvalContext{
-			Functions: functions.All(disk.Disk{Base: t.TempDir()}, Eval),
+			Functions: functions.All(disk.Disk{Base: t.TempDir()}, Eval, nil),
 			Variables: map[string]cty.Value{
 				"var":   cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("abc"), "token": cty.StringVal("hunter2")}),
 				"local": cty.ObjectVal(map[string]cty.Value{"lr": cty.MustParseNumberVal("0.011"), "list": cty.TupleVal([]cty.Value{cty.StringVal("x"), cty.NumberIntVal(3)})}),

@@ -93,13 +93,14 @@ func (n *canonical) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // counted is evaluated once per iteration and keeps loops within bounds.
 type counted struct {
 	hclsyntax.Expression
-	of hclsyntax.Expression
+	of    hclsyntax.Expression
+	nodes int
 }
 
 func (n *counted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, ds := n.of.Value(ctx)
 	if f := frameOf(ctx); f != nil {
-		f.spend(v)
+		f.spend(n.nodes, v)
 	}
 	return v, ds
 }

@@ -102,7 +102,8 @@ func (r *rewriter) structure(e hclsyntax.Expression) hclsyntax.Expression {
 		return &c
 	case *hclsyntax.SplatExpr:
 		c := *n // Item is shared: Each refers to it
-		c.Source, c.Each = r.expr(n.Source, false), r.expr(n.Each, false)
+		each := r.expr(n.Each, false)
+		c.Source, c.Each = r.expr(n.Source, false), &counted{inside(each), each, nodes(each)}
 		return &c
 	case *hclsyntax.TupleConsExpr:
 		c := *n
@@ -138,10 +139,10 @@ func (r *rewriter) loop(n *hclsyntax.ForExpr) hclsyntax.Expression {
 		c.KeyExpr = r.keyed(n.KeyExpr)
 	}
 	val := r.expr(n.ValExpr, false)
-	c.ValExpr = &counted{inside(val), val}
+	c.ValExpr = &counted{inside(val), val, nodes(val)}
 	if n.CondExpr != nil {
 		cond := r.expr(n.CondExpr, false)
-		c.CondExpr = &counted{inside(cond), cond}
+		c.CondExpr = &counted{inside(cond), cond, nodes(cond)}
 	}
 	r.locals = r.locals[:bound]
 	return &c

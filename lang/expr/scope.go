@@ -64,6 +64,7 @@ const (
 type frame struct {
 	ctx    *hcl.EvalContext
 	scope  *Scope
+	meter  *Meter
 	cell   int
 	lookup Lookup
 	values []*grid.Value // by axis, instead of a cell's
@@ -77,7 +78,7 @@ const frameName = "muster frame"
 var frameType = cty.Capsule("frame", reflect.TypeFor[frame]())
 
 func newFrame(s *Scope, static *hcl.EvalContext) *frame {
-	f := &frame{scope: s}
+	f := &frame{scope: s, meter: meterOf(static)}
 	if static != nil {
 		f.ctx = static.NewChild()
 	} else {
@@ -111,13 +112,15 @@ func frameOf(ctx *hcl.EvalContext) *frame {
 	return nil
 }
 
-// tooMuch is the panic that ends an evaluation beyond its bounds; only guard
-// sees it.
+// tooMuch is the panic that ends an evaluation beyond its bounds, or, without a
+// word, those of its campaign; only eval sees it.
 type tooMuch struct{ what string }
 
-// spend counts one step and the text it made.
-func (f *frame) spend(v cty.Value) {
+// spend counts one step of so many nodes and the text it made.
+func (f *frame) spend(nodes int, v cty.Value) {
 	f.steps++
+	f.meter.spend(stepWork + nodes)
+	f.within()
 	if f.steps > maxSteps {
 		panic(tooMuch{fmt.Sprintf("more than %d steps", maxSteps)})
 	}
@@ -125,6 +128,13 @@ func (f *frame) spend(v cty.Value) {
 		if f.bytes += len(v.AsString()); f.bytes > maxBytes {
 			panic(tooMuch{fmt.Sprintf("more than %d MiB of text", maxBytes>>20)})
 		}
+	}
+}
+
+// within ends an evaluation when the campaign's meter is spent.
+func (f *frame) within() {
+	if f.meter.spent() {
+		panic(tooMuch{})
 	}
 }
 
@@ -136,14 +146,20 @@ func (f *frame) eval(e hcl.Expression) (v cty.Value, ds hcl.Diagnostics) {
 		if r == nil {
 			return
 		}
-		detail := "The operands do not fit the operation; a null may be among them."
-		if t, ok := r.(tooMuch); ok {
+		summary, detail := "The expression cannot be evaluated", "The operands do not fit the operation; a null may be among them."
+		if t, ok := r.(tooMuch); ok && t.what == "" {
+			summary = TooMuchWork
+			detail = "All expressions over all cells together are too much; this one came last. Shorten its loops, take what is the same for all cells into a local, or do the work in the jobs."
+		} else if ok {
 			detail = "It takes " + t.what + ". For many cells use a grid, which is never a list in memory."
 		}
 		v = cty.DynamicVal
-		ds = hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "The expression cannot be evaluated", Detail: detail, Subject: e.Range().Ptr()}}
+		ds = hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: e.Range().Ptr()}}
 	}()
-	return e.Value(f.ctx)
+	f.within()
+	v, ds = e.Value(f.ctx)
+	f.within() // functions count, too, and try and can pass over what they say
+	return v, ds
 }
 
 // Eval evaluates an expression outside any cell, for variables, locals and
@@ -230,6 +246,9 @@ func (s *Scope) roots() []string {
 	}
 	for ctx := s.Static; ctx != nil; ctx = ctx.Parent() {
 		for name := range ctx.Variables {
+			if name == meterName {
+				continue
+			}
 			names = append(names, name)
 		}
 	}

@@ -22,6 +22,7 @@ const (
 func (b *table) init() {
 	g := b.t.scope.grid()
 	p := b.t.scope.project(b.axes)
+	b.nodes = nodes(b.e)
 	if p.Len() <= smallTable || p.Len() <= largeTable && p.Len() <= g.Len()/cellsEach {
 		b.proj = p
 		b.vals = make([]cty.Value, p.Len())
@@ -33,6 +34,7 @@ func (b *table) init() {
 func (b *table) value(f *frame) (cty.Value, hcl.Diagnostics) {
 	b.once.Do(b.init)
 	if b.proj == nil || b.proj.Len() == 0 {
+		f.meter.spend(b.nodes)
 		return evalIn(f, b.e)
 	}
 	combo := b.proj.Of(f.cell)
@@ -42,6 +44,7 @@ func (b *table) value(f *frame) (cty.Value, hcl.Diagnostics) {
 	if v != cty.NilVal {
 		return v, ds
 	}
+	f.meter.spend(b.nodes)
 	v, ds = evalIn(f, b.e)
 	b.mu.Lock()
 	b.vals[combo] = v

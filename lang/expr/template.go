@@ -320,6 +320,7 @@ type table struct {
 	json bool // texts are JSON, inside another expression
 
 	once    sync.Once
+	nodes   int
 	texted  sync.Once
 	proj    *projection
 	mu      sync.Mutex

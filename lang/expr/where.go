@@ -60,12 +60,13 @@ func predicate(e hclsyntax.Expression, s *Scope) (grid.Predicate, diag.List) {
 	for _, a := range reads {
 		p.Axes = append(p.Axes, s.Grid.Axes[a].Name)
 	}
-	f := newFrame(s, s.Static)
+	f, size := newFrame(s, s.Static), nodes(x)
 	p.Keep = func(values []*grid.Value) (bool, diag.List) {
 		f.values, f.steps, f.bytes = make([]*grid.Value, len(s.Grid.Axes)), 0, 0
 		for k, a := range reads {
 			f.values[a] = values[k]
 		}
+		f.meter.spend(size)
 		v, hds := f.eval(x)
 		if !hds.HasErrors() {
 			var keep bool

@@ -15,7 +15,7 @@ import (
 // numbered wraps a function so that numbers it is given have the value, and
 // where it wants text the text, of the language's rule. A call whose result
 // would be too long is refused before it is made.
-func numbered(f function.Function, size func([]cty.Value) float64) function.Function {
+func numbered(f function.Function, size func([]cty.Value) float64, spend func(...cty.Value) error) function.Function {
 	params := slices.Clone(f.Params())
 	want := make([]cty.Type, len(params))
 	for i := range params {
@@ -63,9 +63,17 @@ func numbered(f function.Function, size func([]cty.Value) float64) function.Func
 			if size != nil && size(args) > maxText {
 				return cty.NilVal, errTooLong
 			}
+			if spend != nil {
+				if err := spend(args...); err != nil {
+					return cty.NilVal, err
+				}
+			}
 			v, err := f.Call(args)
 			if errors.As(err, new(function.PanicError)) {
 				return cty.NilVal, errNoResult
+			}
+			if err == nil && spend != nil {
+				err = spend(v)
 			}
 			return v, err
 		},

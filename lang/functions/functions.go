@@ -29,25 +29,25 @@ type entry struct {
 type Evaluator func(hcl.Expression, *hcl.EvalContext) (cty.Value, diag.List)
 
 // All are the language's functions by name; eval is for what template files
-// hold. None depends on the time, on chance or on anything but its arguments
+// hold, and spend is called with what a function takes or gives; nil counts nothing. None depends on the time, on chance or on anything but its arguments
 // and files. The result is new and the caller's own.
-func All(d disk.Disk, eval Evaluator) map[string]function.Function {
+func All(d disk.Disk, eval Evaluator, spend func(...cty.Value) error) map[string]function.Function {
 	m := map[string]function.Function{}
-	for _, f := range catalogue(d, eval) {
+	for _, f := range catalogue(d, eval, spend) {
 		if f.raw {
 			m[f.Name] = f.impl
 		} else {
-			m[f.Name] = numbered(f.impl, f.size)
+			m[f.Name] = numbered(f.impl, f.size, spend)
 		}
 	}
 	return m
 }
 
-func catalogue(d disk.Disk, eval Evaluator) []entry {
+func catalogue(d disk.Disk, eval Evaluator, spend func(...cty.Value) error) []entry {
 	list := slices.Concat(standard(), sequences(), collections(), quantities(), textFunctions(), encodings(), fileFunctions(d))
 	return append(list,
 		entry{Name: "templatefile", Doc: "the template in a file, with the given variables", impl: templateFile(d, eval, sync.OnceValue(func() map[string]function.Function {
-			inner := All(d, eval)
+			inner := All(d, eval, spend)
 			delete(inner, "templatefile") // no recursion
 			return inner
 		}))},

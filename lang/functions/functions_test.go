@@ -27,7 +27,7 @@ func TestFunctions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx := &hcl.EvalContext{Functions: All(disk.Disk{Base: dir}, expr.Eval)}
+	ctx := &hcl.EvalContext{Functions: All(disk.Disk{Base: dir}, expr.Eval, nil)}
 	for src, want := range map[string]string{
 		`linspace(0, 1, 5)`:                       `[0,0.25,0.5,0.75,1]`,
 		`linspace(0.1, 0.7, 7)`:                   `[0.1,0.2,0.3,0.4,0.5,0.6,0.7]`,
@@ -128,7 +128,7 @@ func TestFunctions(t *testing.T) {
 // that can show it.
 func TestOneNumberEverywhere(t *testing.T) {
 	t.Parallel()
-	ctx := &hcl.EvalContext{Functions: All(disk.Disk{Base: "."}, expr.Eval)}
+	ctx := &hcl.EvalContext{Functions: All(disk.Disk{Base: "."}, expr.Eval, nil)}
 	rapid.Check(t, func(rt *rapid.T) {
 		spelling := []string{"0.011", "11*0.001", "1.1e-2", "0.0011*10"}
 		f := rapid.SampledFrom([]string{`"x${@}"`, `tostring(@)`, `jsonencode([@])`, `join("", [@])`, `format("%v", @)`, `upper(@)`, `md5(@)`, `sha256("a${@}")`,
@@ -161,7 +161,7 @@ func TestEveryFunctionIsDocumented(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)\\(").FindAllStringSubmatch(string(page), -1) {
 		listed[m[1]] = true
 	}
-	for _, f := range catalogue(disk.Disk{Base: "."}, nil) {
+	for _, f := range catalogue(disk.Disk{Base: "."}, nil, nil) {
 		if !strings.Contains(string(page), "| `"+signature(f)+"` | "+f.Doc+" |") {
 			t.Errorf("docs/reference/functions.md lacks: | `%s` | %s |", signature(f), f.Doc)
 		}

@@ -94,7 +94,9 @@ func Read(r *decode.Reader, top *syntax.Block, given Given) []Variable {
 
 // variables gives the variables their values: the last wins.
 func (l *reader) variables() {
-	l.Static = &hcl.EvalContext{Functions: functions.All(disk.Disk{Base: l.given.Dir, Reads: l.given.Reads, Roots: disk.Roots(l.given.Environ)}, expr.Eval), Variables: map[string]cty.Value{}}
+	l.Static = l.Meter.Context().NewChild()
+	l.Static.Functions = functions.All(disk.Disk{Base: l.given.Dir, Reads: l.given.Reads, Roots: disk.Roots(l.given.Environ)}, l.Meter.Eval, l.Meter.Spend)
+	l.Static.Variables = map[string]cty.Value{}
 	for _, b := range l.top.All("variable") {
 		l.declare(b)
 	}
