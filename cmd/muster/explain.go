@@ -6,6 +6,8 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/cmd/muster/preview"
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/explain"
 )
@@ -15,12 +17,13 @@ func explainCommand(a *app) *command.Command {
 		Name: "explain", Args: "ADDR", Short: "one job: what it would do and why, every candidate, what it waits for", MinArgs: 1, MaxArgs: 1,
 		Long: `Shows everything a plan knows of one job: what would be done with it and why, what determines its result, every candidate
 place with its figures and why it won or lost, and what the job waits for.`,
-		Examples: []command.Example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}},
+		Examples: []command.Example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}, {"muster explain -command seed=42 > job.sh", "what would run, ready to paste"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var p planFlags
 			p.varFlags.register(fs)
 			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends; -refresh=false believes the state")
 			asJSON := fs.Bool("json", false, "print as JSON")
+			command := fs.Bool("command", false, "print what would run, as a script for /bin/sh: directory, environment, setup and command; secrets by name")
 			return func(ctx context.Context, args []string) error {
 				p.about = args
 				w, err := a.plan(ctx, p)
@@ -32,6 +35,9 @@ place with its figures and why it won or lost, and what the job waits for.`,
 				if err != nil {
 					return err
 				}
+				if *command {
+					return a.printCommand(w, x)
+				}
 				if *asJSON {
 					return a.encode(page.ExplanationOf(x))
 				}
@@ -42,6 +48,20 @@ place with its figures and why it won or lost, and what the job waits for.`,
 		},
 		Complete: a.jobAddresses,
 	}
+}
+
+// printCommand prints what a job runs.
+func (a *app) printCommand(w *work, x explain.Job) error {
+	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools}
+	text, diags := v.Command(w.plan.Phase(x.Phase), x.Cell, x.Decision)
+	if err := a.report(diags); err != nil {
+		return err
+	}
+	if a.out.TTY {
+		text = term.Clean(text)
+	}
+	a.printf("%s", text)
+	return nil
 }
 
 func (a *app) explain(w *work, arg string) (explain.Job, error) {

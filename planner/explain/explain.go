@@ -17,6 +17,8 @@ import (
 // A Job is everything a plan can say of one job.
 type Job struct {
 	Address   string
+	Phase     string
+	Cell      int
 	Label     string
 	Kind      planner.Kind
 	Detail    planner.Detail
@@ -54,7 +56,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 		return Job{}, fmt.Errorf("the plan has no job %d of phase %q", cell, phase)
 	}
 	x := Job{
-		Address: pp.Phase.Address(cell), Label: pp.Phase.Label(cell), Kind: pp.Kind[cell], Detail: pp.Detail(cell),
+		Address: pp.Phase.Address(cell), Phase: phase, Cell: cell, Label: pp.Phase.Label(cell), Kind: pp.Kind[cell], Detail: pp.Detail(cell),
 		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: pp.Phase.Fields(cell, lang.Run),
 		Decision: pp.Decision(cell), Pilot: slices.Contains(pp.Pilot, cell),
 	}

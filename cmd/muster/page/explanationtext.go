@@ -98,7 +98,8 @@ func wayOn(x explain.Job, width int) string {
 	case x.Kind != planner.HeldKind:
 		return ""
 	case j != nil && (j.Status == state.Failed || j.Status == state.Held):
-		return fmt.Sprintf("\n  When its cause is mended: muster resume '%s', then muster apply\n", term.CleanLine(x.Address))
+		address := term.CleanLine(x.Address)
+		return fmt.Sprintf("\n  What it runs, ready to paste: muster explain -command '%s'\n  When its cause is mended: muster resume '%s', then muster apply\n", address, address)
 	case x.Held:
 		phase, _, _ := strings.Cut(strings.TrimPrefix(x.Address, "phase."), "[")
 		return "\n" + wrapped("  ", "  ", fmt.Sprintf("When its cause is mended: muster resume, then muster apply. Where it may pass on your word: muster override -reason=TEXT %s", phase), width)

@@ -197,7 +197,7 @@ func inputPaths(p *lang.Phase, i int, name, workdir string) []string {
 func scriptText(r lang.Rendered) string {
 	var b strings.Builder
 	if r.Dir != "" {
-		b.WriteString("cd " + folder(r.Dir) + "\n")
+		b.WriteString("cd " + shellFolder(r.Dir) + "\n")
 	}
 	for _, e := range r.Env {
 		b.WriteString("export " + e.Name + "=" + quoted(e.Value) + "\n")
@@ -216,8 +216,8 @@ func scriptText(r lang.Rendered) string {
 	return term.Clean(b.String())
 }
 
-// folder is a path as a POSIX shell takes it, whose ~ is a home.
-func folder(dir string) string {
+// shellFolder is a path as a POSIX shell takes it, whose ~ is a home.
+func shellFolder(dir string) string {
 	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 		return "~/" + shell.Quote(rest)
 	}
