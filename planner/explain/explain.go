@@ -57,7 +57,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	}
 	x := Job{
 		Address: pp.Phase.Address(cell), Phase: phase, Cell: cell, Label: pp.Phase.Label(cell), Kind: pp.Kind[cell], Detail: pp.Detail(cell),
-		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: pp.Phase.Fields(cell, lang.Run),
+		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: determinants(p, pp, cell, in.State),
 		Decision: pp.Decision(cell), Pilot: slices.Contains(pp.Pilot, cell),
 	}
 	x.Goes = x.Kind.Starts() || x.Kind == planner.Blocked

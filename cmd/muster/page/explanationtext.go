@@ -83,11 +83,23 @@ func ExplanationText(x explain.Job, standing string, width int) string {
 	explainPlace(&b, x, width)
 	explainWaits(&b, x, width)
 	b.WriteString("\n  What determines its result  (" + x.Result.String() + ")\n")
-	t := term.Table{Indent: "    "}
+	names := 0
 	for _, f := range x.Fields {
-		t.Row(f.Name, term.Fit(term.CleanLine(f.Text), width-30))
+		names = max(names, term.Width(f.Name))
 	}
-	b.WriteString(t.String())
+	last := ""
+	for _, f := range x.Fields {
+		name := f.Name
+		if name == last { // one more file of an input
+			name = ""
+		}
+		last = f.Name
+		// As it is, line by line: it is meant to be read whole and copied.
+		for line := range strings.Lines(strings.TrimRight(f.Text, "\n") + "\n") {
+			b.WriteString(strings.TrimRight("    "+name+strings.Repeat(" ", names-term.Width(name)+2)+term.CleanLine(strings.TrimSuffix(line, "\n")), " ") + "\n")
+			name = ""
+		}
+	}
 	return b.String()
 }
 

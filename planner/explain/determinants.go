@@ -1,0 +1,55 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/change"
+	"github.com/muster-run/muster/state"
+)
+
+// determinants are all that a result hash is taken over: what the campaign says,
+// the source, and what the job reads, a field for each file.
+func determinants(p *planner.Plan, pp *planner.PhasePlan, cell int, st *state.State) []lang.Field {
+	out := pp.Phase.Fields(cell, lang.Run)
+	if s := pp.Source; pp.Phase.Source != nil {
+		text := fmt.Sprintf("%s, %s in %s", s.Digest, units.Count(s.Files, "file"), pp.Phase.Source.Dir)
+		if s.Commit != "" {
+			text += ", commit " + change.Short(s.Commit)
+			if s.Dirty {
+				text += " with changes"
+			}
+		}
+		out = append(out, lang.Field{Name: "source", Text: text})
+	}
+	for _, in := range pp.Phase.Inputs {
+		from := p.Phase(in.From.Name)
+		if from == nil {
+			continue
+		}
+		for _, m := range in.Members(in.GroupOf(cell)) {
+			address := from.Phase.Address(m)
+			text := address + ", result " + from.Result[m].String()
+			if st != nil && st.Job(address) != nil {
+				for _, o := range st.Job(address).Outputs {
+					if o.Name == in.Output && o.Digest != "" {
+						text = fmt.Sprintf("%s %s, of %s, result %s", o.Path, change.Short(o.Digest), address, from.Result[m])
+					}
+				}
+			}
+			out = append(out, lang.Field{Name: "input." + in.Name, Text: text})
+		}
+	}
+	for _, in := range pp.Phase.Raw {
+		for _, f := range pp.RawFiles(in, cell) {
+			digest := "not digested yet"
+			if f.Digest != "" {
+				digest = f.Digest
+			}
+			out = append(out, lang.Field{Name: "input." + in.Name, Text: f.Path + " " + digest})
+		}
+	}
+	return out
+}
