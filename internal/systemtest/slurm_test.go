@@ -33,6 +33,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"back under a new id", slurmReturns},
 		{"room for a few", slurmRoom},
 		{"runaway chain", slurmRunaway},
+		{"ceiling of equal errors", slurmCeiling},
 		{"stopped with muster off", slurmStops},
 		{"own sbatch", slurmOwnSbatch},
 		{"one mail", slurmMail},
@@ -49,7 +50,6 @@ func TestSystemSlurm(t *testing.T) {
 // runs in another process beside TestSystemSlurm.
 func TestSystemSlurmTimers(t *testing.T) {
 	runOnSlurm(t, []slurmPart{
-		{"ceiling of equal errors", slurmCeiling},
 		{"walltime", slurmSegments},
 		{"chained to the end", slurmChainedToTheEnd},
 		// What ends or stops the controller comes last.

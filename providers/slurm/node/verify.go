@@ -31,7 +31,7 @@ func (s *start) verify() verify.Result {
 			select {
 			case sg := <-s.signals:
 				if n, ok := sg.(syscall.Signal); ok && (n == unix.SIGTERM || n == unix.SIGINT || n == unix.SIGHUP) {
-					stop(errors.New("Slurm ended its job before it was verified"))
+					stop(errors.New("the job was ended by Slurm before its outputs were verified"))
 					heard <- true
 					return
 				}
