@@ -63,7 +63,8 @@ func (a *adviser) pool(l launch) offer.Pool {
 func (t *tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) place.Known {
 	amounts, known := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, d)
 	for unit, v := range amounts {
-		if p.WholeNode && (unit == place.CPUHours || unit == place.GPUHours) {
+		byNode := p.WholeNode || s.Nodes > 1 || p.Price.SUPerNodeHour != ""
+		if p.WholeNode && (unit == place.CPUHours || unit == place.GPUHours) || unit == place.NodeHours && !byNode {
 			continue
 		}
 		t.add(unit, v.Mul(times))

@@ -12,7 +12,6 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
 
@@ -64,10 +63,6 @@ func (c Case) Check(b lang.Budget) Check {
 	out := Check{Name: b.Name, Limits: maps.Clone(b.Limits), Spent: state.Amounts{}, Deadline: b.Deadline}
 	lines := c.Forecast.ByScope[b.Name]
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
-		if where := c.uncounted(b, unit); where != "" {
-			c.fails(&out, fmt.Sprintf("node-hours are counted where whole nodes are charged or a job asks for several nodes, and %s does neither, so the limit of %s cannot hold; limit cpu_hours or gpu_hours instead", where, amount.Words(unit, b.Limits[unit])))
-			continue
-		}
 		spent, unknown, unpriced := Spent(c.Ledger, b, unit)
 		out.Spent[unit] = spent.String()
 		if unknown > 0 {
@@ -82,22 +77,6 @@ func (c Case) Check(b lang.Budget) Check {
 		c.fails(&out, fmt.Sprintf("the p90 end is %s, after the deadline %s", c.End.UTC().Format(minute), b.Deadline.UTC().Format(minute)))
 	}
 	return out
-}
-
-// uncounted is work that takes none of a unit which a budget limits, though it takes
-// nodes: there the limit would never be reached. "" where there is none.
-func (c Case) uncounted(b lang.Budget, unit string) string {
-	if unit != place.NodeHours || c.Works == nil {
-		return ""
-	}
-	for _, w := range c.Works() {
-		for _, j := range w.Jobs {
-			if j.N > 0 && j.Each[unit].IsZero() && !j.Each[place.CPUHours].IsZero() && b.Counts(w.Phase, j.Backend) {
-				return fmt.Sprintf("phase.%s on %s", w.Phase, j.Backend)
-			}
-		}
-	}
-	return ""
 }
 
 // fails says that a budget does not hold. A plan that starts nothing is told so

@@ -106,23 +106,3 @@ func TestUnknownCostsHoldNoBudget(t *testing.T) {
 		t.Errorf("of a plan that starts nothing: %q", asks)
 	}
 }
-
-// TestNodeHoursThatNobodyCounts: a limit of node-hours is refused where work takes
-// none that are counted, also beside work that does.
-func TestNodeHoursThatNobodyCounts(t *testing.T) {
-	t.Parallel()
-	hours := decimal.NewFromInt(1)
-	counted := Jobs{Backend: "slurm.c", N: 3, Each: map[string]decimal.Decimal{"cpu_hours": hours, "node_hours": hours}}
-	not := Jobs{Backend: "local.l", N: 10, Each: map[string]decimal.Decimal{"cpu_hours": hours}}
-	for name, c := range map[string]struct {
-		jobs []Jobs
-		to   []string
-		want bool
-	}{"counted": {[]Jobs{counted}, nil, false}, "not counted": {[]Jobs{not}, nil, true}, "some": {[]Jobs{counted, not}, nil, true}, "of another backend": {[]Jobs{counted, not}, []string{"backend.slurm.c"}, false}} {
-		f := forecast.Forecast{}
-		check := Case{Forecast: &f, Works: func() []Work { return []Work{{Phase: "a", Jobs: c.jobs}} }}.Check(lang.Budget{Name: "b", Limits: map[string]string{"node_hours": "1"}, AppliesTo: c.to})
-		if got := len(check.Broken) > 0; got != c.want {
-			t.Errorf("%s: %v", name, check.Broken)
-		}
-	}
-}

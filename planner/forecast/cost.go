@@ -31,7 +31,7 @@ type sum struct {
 type sums map[string]*sum
 
 // addCosts fills Lines, ByPhase, ByBackend, ByPool, ByScope and Work. Lists for people leave
-// out CPU-hours beside GPU-hours; a scope has every unit, for a budget may
+// out node-hours, and CPU-hours beside GPU-hours; a scope has every unit, for a budget may
 // limit any.
 func (f *Forecast) addCosts(in Input) {
 	total, phases, backends, pools, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
@@ -298,7 +298,7 @@ func (s sums) lines(all bool) []Line {
 		if v == nil && u == place.USD {
 			v = &sum{}
 		}
-		if v == nil || u == place.CPUHours && s[place.GPUHours] != nil && !all {
+		if v == nil || !all && (u == place.NodeHours || u == place.CPUHours && s[place.GPUHours] != nil) {
 			continue
 		}
 		out = append(out, Line{Unit: u, Expected: v.figure(expected), P90: v.figure(p90), AtMost: v.figure(atMost)})

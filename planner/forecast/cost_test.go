@@ -85,7 +85,7 @@ func TestCosts(t *testing.T) {
 		{"hold after each segment", []Group{mod(priced("vastai.cloud", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Hold, g.Decision.Segments, g.Shapes = h, 2, cut(g, h, h) })}, 1, []string{"usd 3* 4* 4", "cpu_hours 4* 8* 8"}},
 		{"billed while queued", []Group{mod(priced("x.y", fourCores, queued, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 4* 5* 5", "cpu_hours 4* 8* 8"}},
 		{"billed while queued for nobody knows how long", []Group{mod(priced("x.y", fourCores, offer.Price{USDPerHour: "1", SUPerNodeHour: "1", BillsWhileQueued: true}, 2*h, 1), func(g *Group) { g.Decision.Wait = -1 })}, 1,
-			[]string{"usd ? ? ?", "service_units ? ? ?", "cpu_hours 4* 8* 8", "node_hours 1* 2* 2"}},
+			[]string{"usd ? ? ?", "service_units ? ? ?", "cpu_hours 4* 8* 8"}},
 		{"not billed while queued", []Group{mod(priced("x.y", fourCores, hourly, 2*h, 1), func(g *Group) { g.Decision.Wait = 3 * h })}, 1, []string{"usd 1* 2* 2", "cpu_hours 4* 8* 8"}},
 		{"segments are billed one by one", []Group{mod(priced("x.y", fourCores, wholeHours, 50*h, 1), func(g *Group) { g.Decision.Segments, g.Shapes = 3, cut(g, 17*h, 17*h, 17*h) })}, 1, []string{"usd 27* 51* 51", "cpu_hours 108* 204* 204"}},
 		{"at most on the dearest candidate", []Group{mod(priced("ssh.lab", oneGPU, free, h, 1), func(g *Group) {
@@ -205,9 +205,9 @@ func TestScopes(t *testing.T) {
 	}
 	f := Make(in)
 	want := map[string][]string{
-		"all":   {"usd 0 0 0", "gpu_hours 1* 2* 2", "cpu_hours 12* 24* 24"},
-		"a":     {"usd 0 0 0", "gpu_hours 1* 2* 2", "cpu_hours 8* 16* 16"},
-		"local": {"usd 0 0 0", "cpu_hours 4* 8* 8"},
+		"all":   {"usd 0 0 0", "gpu_hours 1* 2* 2", "cpu_hours 12* 24* 24", "node_hours 2* 4* 4"},
+		"a":     {"usd 0 0 0", "gpu_hours 1* 2* 2", "cpu_hours 8* 16* 16", "node_hours 1* 2* 2"},
+		"local": {"usd 0 0 0", "cpu_hours 4* 8* 8", "node_hours 1* 2* 2"},
 	}
 	got := map[string][]string{}
 	for name, lines := range f.ByScope {

@@ -42,7 +42,7 @@ func LineOf(lines []Line, unit string) Line {
 // A Forecast is the cost and walltime of a plan.
 type Forecast struct {
 	Lines     []Line
-	Beside    []Line // counted, and not in Lines: CPU-hours beside GPU-hours, for which nobody asked
+	Beside    []Line // counted, and not in Lines as nobody asked: node-hours, and CPU-hours beside GPU-hours
 	Walltime  Span
 	Phases    []PhaseSpan
 	Critical  []string // phases, first to last

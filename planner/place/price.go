@@ -42,12 +42,9 @@ func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amount
 	s = p.Given(s)
 	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))
 	gpus, cpus := decimal.NewFromInt(int64(s.GPUs)), decimal.NewFromInt(int64(max(s.CPUs, 1)))
-	out := map[string]decimal.Decimal{CPUHours: forHours(cpus)}
+	out := map[string]decimal.Decimal{CPUHours: forHours(cpus), NodeHours: forHours(nodes)}
 	if s.GPUs > 0 {
 		out[GPUHours] = forHours(gpus)
-	}
-	if wholeNode || s.Nodes > 1 || p.SUPerNodeHour != "" {
-		out[NodeHours] = forHours(nodes)
 	}
 	known = Known{USD: p.Known, ServiceUnits: !p.UnknownSU}
 	if p.BillsWhileQueued && !p.Known { // the rates are known, of a time that is not

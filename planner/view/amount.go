@@ -1,9 +1,14 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
 )
 
 // unitWords are the units as they follow a number.
@@ -22,13 +27,19 @@ func Amount(unit, text string) string {
 	return quantity(unit, text)
 }
 
-// Amounts are quantities in words, money first; "" where all are zero.
-func Amounts(amounts map[string]string) string {
+// Amounts are quantities in words, money first; "" where all are zero. Node-hours are
+// among them only where also names them.
+func Amounts(amounts map[string]string, also ...string) string {
 	var parts []string
 	for _, unit := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
-		if text := Amount(unit, amounts[unit]); text != "" {
+		if text := Amount(unit, amounts[unit]); text != "" && (unit != place.NodeHours || slices.Contains(also, unit)) {
 			parts = append(parts, text)
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Ceiling is what a plan may spend at most, in the units that somebody asks for.
+func Ceiling(p *planner.Plan) string {
+	return Amounts(p.Ceiling, forecast.LineOf(p.Forecast.Lines, place.NodeHours).Unit)
 }

@@ -292,7 +292,7 @@ func markdownAllows(b *strings.Builder, p *planner.Plan) {
 	}
 	var most []string
 	for _, u := range unitNames {
-		if text := Amount(u.unit, p.Ceiling[u.unit]); text != "" {
+		if text := Amount(u.unit, p.Ceiling[u.unit]); text != "" && (u.unit != "node_hours" || forecast.LineOf(p.Forecast.Lines, u.unit).Unit != "") {
 			most = append(most, text)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Question is what a person is asked; only the word yes is a yes.
 func Question(p *planner.Plan) string {
 	what := "Do this?"
-	if text := view.Amounts(p.Ceiling); text != "" {
+	if text := view.Ceiling(p); text != "" {
 		what = fmt.Sprintf("Do this, spending at most %s?", text)
 	}
 	if names := p.Unbounded(); len(names) > 0 {

@@ -74,14 +74,14 @@ func (b *billing) add(at *state.Attempt, walltime time.Duration, now time.Time) 
 }
 
 // rateText is what is taken in an hour: "$0.70/h, 2 GPUs".
-func rateText(perHour state.Amounts) string {
+func rateText(perHour state.Amounts, asked []string) string {
 	var parts []string
 	for _, u := range []struct{ unit, one, many string }{
 		{"usd", "/h", "/h"}, {"service_units", "/h", "/h"}, {"gpu_hours", " GPU", " GPUs"}, {"cpu_hours", " core", " cores"}, {"node_hours", " node", " nodes"},
 	} {
 		d := amount.Of(perHour[u.unit]).Round(2)
 		switch {
-		case d.IsZero():
+		case d.IsZero() || u.unit == "node_hours" && !slices.Contains(asked, u.unit):
 		case u.unit == "usd" || u.unit == "service_units":
 			parts = append(parts, amount.Words(u.unit, d.String())+u.one)
 		case d.Equal(decimal.NewFromInt(1)):

@@ -42,6 +42,7 @@ type Cost struct {
 	Estimated int `json:"estimated"` // entries by rates that are a guess
 
 	zone    *time.Location
+	asked   []string        // units that a budget or the policy limits
 	more    map[string]bool // rows, and units in which they took more than is known
 	guessed map[string]bool // rows, and units of which a part is by rates that are a guess
 }
@@ -98,6 +99,7 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r.InFlight = len(st.InFlight())
 	r.Billed = billingNow(c, st, now)
 	r.Planned = plannedOf(c, st)
+	r.asked = asked(c)
 	return r
 }
 
@@ -166,7 +168,7 @@ const shownApprovals = 5
 
 // writeApprovals says who approved what costs more than this machine's hours.
 func (r Cost) writeApprovals(b *strings.Builder, width int) {
-	list := slices.DeleteFunc(slices.Clone(r.Approvals), func(p state.Approval) bool { return view.Amounts(p.Ceiling) == "" || onlyHours(p.Ceiling) })
+	list := slices.DeleteFunc(slices.Clone(r.Approvals), func(p state.Approval) bool { return view.Amounts(p.Ceiling, r.asked...) == "" || onlyHours(p.Ceiling) })
 	if n := len(list) - shownApprovals; n > 0 {
 		list = list[n:]
 	}
@@ -175,13 +177,13 @@ func (r Cost) writeApprovals(b *strings.Builder, width int) {
 			fmt.Fprintf(b, "\n")
 		}
 		outcome := cmp.Or(p.Outcome, "begun, not finished")
-		b.WriteString(wrapped("  ", "    ", fmt.Sprintf("Approved by %s on %s: at most %s; %s", p.Who, r.in(p.Begun).Format("2006-01-02 15:04 MST"), view.Amounts(p.Ceiling), outcome), width))
+		b.WriteString(wrapped("  ", "    ", fmt.Sprintf("Approved by %s on %s: at most %s; %s", p.Who, r.in(p.Begun).Format("2006-01-02 15:04 MST"), view.Amounts(p.Ceiling, r.asked...), outcome), width))
 	}
 }
 
 func onlyHours(ceiling state.Amounts) bool {
 	for unit := range ceiling {
-		if unit != "cpu_hours" {
+		if unit != "cpu_hours" && unit != "node_hours" {
 			return false
 		}
 	}
@@ -215,13 +217,22 @@ func (r Cost) writeBilled(b *strings.Builder, width int) {
 		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day)
 	}
 	for _, run := range r.Billed {
-		rate := rateText(run.PerHour)
+		rate := rateText(run.PerHour, r.asked)
 		if run.Unsaid > 0 {
 			rate = fmt.Sprintf("%s, and %s without a walltime at a rate that is not known", rate, units.Count(run.Unsaid, "job"))
 		}
-		t.Row(strings.TrimSuffix(run.Backend+", "+run.Pool, ", "), units.Count(run.Jobs, "job"), rate, when(run.Since), "about "+cmp.Or(view.Amounts(run.SoFar), "nothing")+" so far")
+		t.Row(strings.TrimSuffix(run.Backend+", "+run.Pool, ", "), units.Count(run.Jobs, "job"), rate, when(run.Since), "about "+cmp.Or(view.Amounts(run.SoFar, r.asked...), "nothing")+" so far")
 	}
 	b.WriteString(t.String())
+}
+
+// asked are the units that a budget or the policy limits.
+func asked(c *lang.Campaign) []string {
+	out := slices.Collect(maps.Keys(c.Policy.ApproveAbove))
+	for _, b := range c.Budgets {
+		out = slices.AppendSeq(out, maps.Keys(b.Limits))
+	}
+	return out
 }
 
 func orZero(unit, text string) string { return cmp.Or(view.Amount(unit, text), "nothing") }
@@ -229,7 +240,7 @@ func orZero(unit, text string) string { return cmp.Or(view.Amount(unit, text), "
 func (r Cost) unitsOf() []string {
 	var out []string
 	for _, u := range costUnits {
-		if view.Amount(u, r.Total[u]) != "" || r.Unpriced[u] > 0 {
+		if view.Amount(u, r.Total[u]) != "" && (u != "node_hours" || slices.Contains(r.asked, u)) || r.Unpriced[u] > 0 {
 			out = append(out, u)
 		}
 	}

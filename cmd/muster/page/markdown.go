@@ -24,7 +24,7 @@ func (r Report) Markdown() string {
 	if !r.Began.IsZero() {
 		fmt.Fprintf(&b, "From %s to %s: %s.\n", r.Began.Local().Format(time.DateTime), r.Ended.Local().Format("2006-01-02 15:04:05 MST"), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
 	}
-	if text := view.Amounts(r.Spent); text != "" {
+	if text := view.Amounts(r.Spent, r.asked...); text != "" {
 		fmt.Fprintf(&b, "Spent: %s%s.\n", text, r.unpriced())
 	}
 	if text := emptyText(r.Empty); text != "" {

@@ -30,6 +30,8 @@ type Planned struct {
 	Walltime  *plannedLength `json:"walltime,omitempty"`
 	// Without is how many attempts are in no row: no forecast was kept of their approval.
 	Without int `json:"without"`
+
+	asked []string // as in Cost
 }
 
 // A plannedRow is one unit, of all phases together where Phase is "". Amounts are
@@ -55,7 +57,7 @@ type plannedLength struct {
 
 // plannedOf is nil where no forecast was kept.
 func plannedOf(c *lang.Campaign, st *state.State) *Planned {
-	out, billed, sums := &Planned{Rows: []plannedRow{}}, billedJobs(st), plannedSums{}
+	out, billed, sums := &Planned{Rows: []plannedRow{}, asked: asked(c)}, billedJobs(st), plannedSums{}
 	renamed := renamedPhases(c, st)
 	kept := map[string]bool{}
 	for i := range st.Approvals {
@@ -290,6 +292,9 @@ func (p *Planned) cells(indent string) [][]string {
 
 // lists reports whether something of a unit was planned or came.
 func (p *Planned) lists(unit string) bool {
+	if unit == "node_hours" && !slices.Contains(p.asked, unit) {
+		return false
+	}
 	for _, r := range p.Rows {
 		if r.Unit == unit && r.Phase == "" {
 			return r.Plan == "" || amount.Of(r.Plan).IsPositive() || amount.Of(r.Actual).IsPositive()

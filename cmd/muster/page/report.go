@@ -30,7 +30,10 @@ type Report struct {
 	Planned       *Planned        `json:"planned,omitempty"` // as in Cost
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
 	Began         time.Time       `json:"began,omitzero"`
-	Ended         time.Time       `json:"ended,omitzero"`
+
+	asked []string // as in Cost
+
+	Ended time.Time `json:"ended,omitzero"`
 }
 
 type phaseReport struct {
@@ -78,6 +81,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 	r.Results = OutputsOf(c, st, s).Results
 	r.History = historyOf(c, st, s)
 	r.Planned = plannedOf(c, st)
+	r.asked = asked(c)
 	r.Empty = emptyOutputs(c, s, st.Job)
 	for _, e := range st.Ledger {
 		r.Spent.Add(e.Spent)

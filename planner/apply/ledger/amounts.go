@@ -23,6 +23,7 @@ const (
 	serviceUnits = 1
 	gpuHours     = 2
 	cpuHours     = 3
+	nodeHours    = 4
 )
 
 // Amounts are quantities by unit, in ninths of a billionth, and cheap enough to

@@ -87,6 +87,9 @@ func alike(a, b offer.Shape) bool {
 func (t *Tab) Dearer(now Tariff, s offer.Shape) bool {
 	most := Parse(now.Ceiling(s))
 	for u := range most {
+		if u == nodeHours && t.Each[u] == 0 { // launched before they were counted
+			continue
+		}
 		if most[u] > t.Each[u] {
 			return true
 		}

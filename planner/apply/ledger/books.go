@@ -113,17 +113,17 @@ func capped(spent, ceiling Amounts) Amounts {
 
 // lost is what of a launch counts against an approval whose machine failed, and
 // not the job: where nothing is charged, core-hours are no reason not to launch it
-// once more. Budgets count them.
+// once more. Neither are node-hours. Budgets count them.
 func lost(class string, spent, most Amounts) Amounts {
 	if failure.Infrastructure(class) && most.free() {
-		spent[cpuHours] = 0
+		spent[cpuHours], spent[nodeHours] = 0, 0
 	}
 	return spent
 }
 
-// free reports whether nothing but core-hours is counted.
+// free reports whether nothing but core-hours and node-hours is counted.
 func (a Amounts) free() bool {
-	a[cpuHours] = 0
+	a[cpuHours], a[nodeHours] = 0, 0
 	return a == Amounts{}
 }
 

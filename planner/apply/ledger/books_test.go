@@ -139,7 +139,7 @@ func TestGivenCoresCount(t *testing.T) {
 	t.Parallel()
 	tariff := Tariff{Price: offer.Price{Known: true, CPUs: 8, GPUs: 2}}
 	got, known := tariff.Cost(offer.Shape{CPUs: 1}, 90*time.Minute)
-	if want := Parse(map[string]string{"gpu_hours": "3", "cpu_hours": "12"}); got != want || !known.All() {
+	if want := Parse(map[string]string{"gpu_hours": "3", "cpu_hours": "12", "node_hours": "1.5"}); got != want || !known.All() {
 		t.Errorf("%v, want %v", got.Text(), want.Text())
 	}
 }
@@ -271,7 +271,7 @@ func TestRentalsArePaidAroundTheirJobs(t *testing.T) {
 	if got := tariff.Ceiling(s)["usd"]; got != "9" {
 		t.Errorf("at most $%s, not 9", got)
 	}
-	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "6", "cpu_hours": "0.5"}) || !known.All() {
+	if spent, known := tariff.Cost(s, 30*time.Minute); spent != Parse(map[string]string{"usd": "6", "cpu_hours": "0.5", "node_hours": "0.5"}) || !known.All() {
 		t.Errorf("half an hour costs %v", spent.Text())
 	}
 }

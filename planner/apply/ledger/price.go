@@ -50,11 +50,12 @@ func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, k
 // Cost is what a launch takes, reckoned from how long it runs, and in which units
 // that is known.
 func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known place.Known) {
-	if p := t.Price; !t.Charges() && !t.WholeNode && s.Nodes <= 1 && p.Granularity == 0 && p.Minimum == 0 {
+	if p := t.Price; !t.Charges() && p.Granularity == 0 && p.Minimum == 0 {
 		// Only hours: the common case, and exact in integers.
 		s = t.Price.Given(s)
 		a[cpuHours] = hours(int64(max(s.CPUs, 1)), elapsed)
 		a[gpuHours] = hours(int64(s.GPUs), elapsed)
+		a[nodeHours] = hours(int64(max(s.Nodes, 1)), elapsed)
 		return a, place.Known{USD: t.Price.Known || t.Price.BillsWhileQueued, ServiceUnits: !t.Price.UnknownSU}
 	}
 	cost, known := place.Charged(s, t.Price, t.WholeNode, elapsed, t.Around, t.Hold)
