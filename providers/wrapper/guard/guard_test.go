@@ -116,6 +116,24 @@ func TestClearLinks(t *testing.T) {
 	}
 }
 
+// A rename makes folders, never goes over another file, and leaves out what is not there.
+func TestRename(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "aside/a", "one")
+	write(t, dir, "out/b", "two")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(Rename(at("aside/a"), at("new/a")), Rename(at("none"), at("out/b"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := Rename(at("new/a"), at("out/b")); !errors.Is(err, os.ErrExist) {
+		t.Errorf("over another file: %v", err)
+	}
+	if read(dir, "new/a") != "one" || read(dir, "out/b") != "two" {
+		t.Error("the files are not where they belong")
+	}
+}
+
 // A second file of one path, moved to one folder, stands beside the first.
 func TestMoveNeverOver(t *testing.T) {
 	t.Parallel()
