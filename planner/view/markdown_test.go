@@ -29,7 +29,11 @@ func TestMarkdownForAStranger(t *testing.T) {
 			"in nine cases of ten within 3h 10m, which is 2026-10-01 12:10 UTC if applied when it was planned (2026-10-01 09:00 UTC)",
 			"- **no history**: some jobs have never run", "**What a yes allows:** this plan, and no more than 9.2 CPU-hours",
 		}, nil},
-		"history, and nothing to fear": {func(p *planner.Plan) { p.Forecast.Basis = []string{"train: mean of 10 runs"} }, []string{"**What could go wrong:** nothing that muster knows of"}, []string{"no history"}},
+		"what stops after the smokes": {func(p *planner.Plan) {
+			p.Forecast.Basis = []string{"train: mean of 10 runs", "a: not comparable: epochs 400 → 40,000"}
+		},
+			[]string{"**smokes**: what follows them waits for muster", "**other work**: a: not comparable"}, []string{"**failures**"}},
+		"history, and nothing to fear": {func(p *planner.Plan) { p.Forecast.Basis, p.Notes = []string{"train: mean of 10 runs"}, nil }, []string{"**What could go wrong:** nothing that muster knows of"}, []string{"no history"}},
 		"an error": {func(p *planner.Plan) {
 			p.Diags = diag.List{{Summary: "no place fits", Detail: "Every candidate was looked at:\n\n  x: no", In: `phase "train"`}}
 		}, []string{"- **error** in `phase \"train\"`: no place fits. Every candidate was looked at:<br>x: no", "**What a yes allows:** nothing. A plan with errors cannot be applied"}, []string{"␊"}},

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	money "github.com/muster-run/muster/planner/amount"
 	"maps"
 	"slices"
 	"strings"
@@ -180,13 +181,37 @@ func markdownRisks(b *strings.Builder, p *planner.Plan) {
 		fmt.Fprintf(&list, "- %s\n", text)
 	}
 	markdownSaid(&list, p, diag.Warning)
+	inside := markdownInside(p)
 	if list.Len() == 0 {
 		if p.Counts.Changes() {
+			b.WriteString(inside)
 			b.WriteString("**What could go wrong:** nothing that muster knows of, beyond what is assumed below.\n\n")
 		}
 		return
 	}
-	fmt.Fprintf(b, "**What could go wrong**\n\n%s\n", list.String())
+	fmt.Fprintf(b, "**What could go wrong**\n\n%s\n%s", list.String(), inside)
+}
+
+// markdownInside says how far inside each budget the plan is at p90; "" where none
+// holds, or its figures are not known.
+func markdownInside(p *planner.Plan) string {
+	var parts []string
+	for _, c := range p.Budgets {
+		for _, unit := range slices.Sorted(maps.Keys(c.Limits)) {
+			l := forecast.LineOf(p.Forecast.ByScope[c.Name], unit)
+			if len(c.Broken) > 0 || l.Unit == "" || l.P90.Mark == forecast.Unknown {
+				continue
+			}
+			limit := money.Of(c.Limits[unit])
+			if room := limit.Sub(money.Of(c.Spent[unit])).Sub(money.Of(l.P90.Text)); room.Sign() >= 0 {
+				parts = append(parts, fmt.Sprintf("%s of budget %s (%s)", Amount(unit, room.String()), code(c.Name), Amount(unit, limit.String())))
+			}
+		}
+	}
+	if len(parts) == 0 || !p.Counts.Changes() {
+		return ""
+	}
+	return "At p90 the plan leaves " + strings.Join(parts[:min(len(parts), shownBudgets)], ", ") + ".\n\n"
 }
 
 // markdownDoubts are what the plan itself is unsure of.
@@ -195,6 +220,12 @@ func markdownDoubts(p *planner.Plan) []string {
 	if !p.RefreshOnly && !p.Destroy && p.Counts.Changes() {
 		if slices.Contains(p.Forecast.Basis, forecast.NoHistory) {
 			out = append(out, "**no history**: some jobs have never run, and their times and costs are taken from the walltimes that were asked for, not from what they need")
+			out = append(out, "**failures** are not in p90 where nothing has run: it counts one attempt each")
+		}
+		for _, text := range p.Forecast.Basis {
+			if strings.Contains(text, "not comparable: ") {
+				out = append(out, "**other work**: "+escape(clip(text, 300)))
+			}
 		}
 		for _, u := range unitNames {
 			if l, ok := lineOf(p.Forecast.Lines, u.unit); ok && p.Forecast.LeftOut == 0 && l.AtMost.Mark == forecast.Unknown {
@@ -204,6 +235,9 @@ func markdownDoubts(p *planner.Plan) []string {
 	}
 	if p.Counts.Changes() { // else there may be no more than a glance of the records
 		out = append(out, markdownFailures(p)...)
+	}
+	if p.Counts.Changes() && !p.Destroy && !p.RefreshOnly {
+		out = append(out, markdownUnattended(p)...)
 	}
 	for i, text := range p.Dangers {
 		if i == markdownRows/4 {
@@ -241,6 +275,33 @@ func markdownDoubts(p *planner.Plan) []string {
 	} {
 		if c.n > 0 {
 			out = append(out, "**"+jobs(c.n, "", "")+"** "+c.what+c.why)
+		}
+	}
+	return out
+}
+
+// markdownUnattended is what of a plan is guessed of its transfers, and what stops it
+// while nobody looks.
+func markdownUnattended(p *planner.Plan) (out []string) {
+	unsized := 0
+	for _, t := range p.Transfers {
+		if t.Bytes < 0 || t.Cost != nil && t.Cost.Guessed {
+			unsized += t.Files
+		}
+	}
+	if unsized > 0 {
+		out = append(out, "**transfers**: the size of "+plural(unsized, "file")+" that move is known after their producers, and how long they take is guessed")
+	}
+	smokes := false
+	for _, pp := range p.Phases {
+		smokes = smokes || pp.Smoke != nil && len(pp.Smoke.Run) > 0
+	}
+	if !smokes {
+		return out
+	}
+	for _, note := range p.Notes {
+		if strings.HasPrefix(note, "If you close muster now") && strings.Contains(note, "for your next") {
+			out = append(out, "**smokes**: what follows them waits for muster. "+escape(clip(note, 300)))
 		}
 	}
 	return out
