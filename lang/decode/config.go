@@ -149,5 +149,17 @@ func (r *Reader) typed(e hcl.Expression, a offer.Attr, v cty.Value) (any, bool) 
 			return nil, false
 		}
 	}
+	if a.Check != nil {
+		texts, _ := out.([]string)
+		if s, ok := out.(string); ok {
+			texts = []string{s}
+		}
+		for _, s := range texts {
+			if err := a.Check(s); err != nil {
+				r.Wrong(e, a.Name, "%s", wording.Sentence(err))
+				return nil, false
+			}
+		}
+	}
 	return out, true
 }

@@ -34,6 +34,10 @@ type Attr struct {
 	Doc     string // one sentence with unit and range
 	// OneOf lists the legal values of a string attribute; empty = any.
 	OneOf []string
+	// Check refuses values of a string attribute, or elements of a list, that
+	// need no backend to be known as wrong; nil = any. It does not travel to
+	// other processes, whose Configure refuses the same values.
+	Check func(string) error `json:"-"`
 }
 
 // A NestedBlock is a block inside a block, at most one unless Many.

@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,9 +63,9 @@ func (c config) check(b providers.Backend) error {
 	}
 	for i, name := range c.names() {
 		t := c.target(name)
-		for _, err := range []error{sshx.CheckHost(t.Host), sshx.CheckUser(t.User), sshx.CheckControlPath(t.ControlPath)} {
-			if e := (*sshx.Error)(nil); errors.As(err, &e) {
-				return wrong("%s is %s", e.Detail, e.Summary)
+		for _, err := range []error{named(sshx.CheckHost)(t.Host), named(sshx.CheckUser)(t.User), named(sshx.CheckControlPath)(t.ControlPath)} {
+			if err != nil {
+				return wrong("%v", err)
 			}
 		}
 		if slices.Contains(c.names()[:i], name) {

@@ -1,6 +1,12 @@
 package ssh
 
-import "github.com/muster-run/muster/providers/offer"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/muster-run/muster/internal/sshx"
+	"github.com/muster-run/muster/providers/offer"
+)
 
 // Schema says what `backend "ssh"` and `options "ssh"` may hold.
 func Schema() offer.Schema {
@@ -22,18 +28,18 @@ func Schema() offer.Schema {
 // What is not stated comes from ~/.ssh/config.
 func Connection() []offer.Attr {
 	return []offer.Attr{
-		{Name: "host", Type: offer.String, Doc: "Name or address of the host, or an alias of ~/.ssh/config."},
-		{Name: "user", Type: offer.String, Doc: "User on the host; by default ~/.ssh/config's, then yours here."},
+		{Name: "host", Type: offer.String, Check: named(sshx.CheckHost), Doc: "Name or address of the host, or an alias of ~/.ssh/config."},
+		{Name: "user", Type: offer.String, Check: named(sshx.CheckUser), Doc: "User on the host; by default ~/.ssh/config's, then yours here."},
 		{Name: "port", Type: offer.Number, Default: "22", Doc: "Port of the host's ssh server, 1 to 65535."},
 		{Name: "identity_file", Type: offer.String, Doc: "Private key to use; by default the agent's and ~/.ssh/config's."},
-		{Name: "control_path", Type: offer.String, Doc: "Control socket of an ssh connection that you have open; by default ControlPath of ssh's configuration. Absolute, or beginning with ~/."},
+		{Name: "control_path", Type: offer.String, Check: named(sshx.CheckControlPath), Doc: "Control socket of an ssh connection that you have open; by default ControlPath of ssh's configuration. Absolute, or beginning with ~/."},
 		{Name: "accept_new", Type: offer.Bool, Default: "false", Doc: "Accept the key of a host that is not yet in known_hosts; a changed key is always refused."},
 	}
 }
 
 func place() []offer.Attr {
 	return []offer.Attr{
-		{Name: "hosts", Type: offer.StringList, Doc: "Several hosts as one backend, instead of `host`; each is a pool of its own."},
+		{Name: "hosts", Type: offer.StringList, Check: named(sshx.CheckHost), Doc: "Several hosts as one backend, instead of `host`; each is a pool of its own."},
 		{Name: "cpus", Type: offer.Number, Doc: "Cores of a host to give out; at least 1. A GPU job that asks for no more than one takes none of them. Default: all of the machine's."},
 		{Name: "memory", Type: offer.Size, Doc: "Memory of a host to give out to jobs that ask for some. Default: all of the machine's."},
 		{Name: "slots", Type: offer.Number, Doc: "Most jobs at once on a host, over all campaigns of this user; at least 1. Default: one a core, one a GPU."},
@@ -42,5 +48,16 @@ func place() []offer.Attr {
 		{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
 		{Name: "spool", Type: offer.String, Doc: "Directory of the queue on the host, on a local disk there: absolute, or beginning with ~/. Default: one for this user and machine."},
 		{Name: "install_dir", Type: offer.String, Doc: "Folder on the host for muster's own binary, one file for each version; by default muster/bin below $XDG_CACHE_HOME."},
+	}
+}
+
+// named is a check of sshx whose error is one sentence about the value.
+func named(check func(string) error) func(string) error {
+	return func(value string) error {
+		err := check(value)
+		if e := (*sshx.Error)(nil); errors.As(err, &e) {
+			return fmt.Errorf("%s is %s", e.Detail, e.Summary)
+		}
+		return err
 	}
 }
