@@ -142,16 +142,30 @@ func TestPreflight(t *testing.T) {
 		!strings.Contains(found[0].Detail, "name a directory on a local disk as spool in the block of backend.ssh.lab") {
 		t.Errorf("a spool under a file: %+v", found)
 	}
-	shared := filepath.Join(dir, "shared")
+	shared, link := filepath.Join(dir, "shared"), filepath.Join(dir, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
 	os.Mkdir(shared, 0o755)
 	os.Chmod(shared, 0o755) // whatever the umask
-	for spool, want := range map[string]string{filepath.Join(dir, "to", "be", "made"): "", ro: "is not a directory", shared: "chmod 0700 " + shared} {
+	for spool, want := range map[string]string{filepath.Join(dir, "to", "be", "made"): "", ro: "is not a directory", shared: "chmod 0700 " + shared, link: "is a link"} {
 		if got := unusable(spool); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("spool %s: %q, want %q", spool, got, want)
 		}
 	}
 	if entries, _ := os.ReadDir(filepath.Join(dir, "a")); entries != nil {
 		t.Error("preflight made a folder")
+	}
+}
+
+// TestNoDefaultSpool: what is wrong with the default spool is found before jobs are
+// submitted.
+func TestNoDefaultSpool(t *testing.T) {
+	t.Setenv("MUSTER_SPOOL", "/\xff")
+	found := Preflight(t.Context(), Site{Place: Place{Backend: "local.local", Workdir: t.TempDir()}}, []providers.Check{{}})
+	if len(found) != 1 || found[0].Summary != "The queue's spool cannot be used" || !strings.Contains(found[0].Detail, "is not UTF-8") ||
+		!strings.Contains(found[0].Detail, "export MUSTER_SPOOL=$HOME/.muster-queue") {
+		t.Errorf("%+v", found)
 	}
 }
 

@@ -37,12 +37,16 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 	if dir == "" {
 		dir, err = spool.Dir()
 	}
-	if err == nil {
-		if why := unusable(dir); why != "" {
-			tell(-1, false, "The queue's spool cannot be used", "%s. Mend that, or name a directory on a local disk as spool in the block of backend.%s", why, s.Place.Backend)
-		} else if why := room.Full(dir); why != "" {
-			out = append(out, room.Paused(-1, dir, why))
-		}
+	why := ""
+	if err != nil {
+		why = strings.TrimPrefix(err.Error(), "spool: ")
+	} else {
+		why = unusable(dir)
+	}
+	if why != "" {
+		tell(-1, false, "The queue's spool cannot be used", "%s. %s", why, spool.Elsewhere(s.Place.Backend))
+	} else if why := room.Full(dir); why != "" {
+		out = append(out, room.Paused(-1, dir, why))
 	}
 	tried := s.try(ctx, checks)
 	for i, c := range checks {

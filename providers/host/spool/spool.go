@@ -142,9 +142,31 @@ func Private(dir string) error {
 		return fmt.Errorf("lstat %s: %w", dir, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() || st.Mode&0o077 != 0 {
-		return fmt.Errorf("%s is not a directory of this user alone; if it is yours: chmod 0700 %[1]s", dir)
+		return fmt.Errorf("%s %s", dir, notPrivate(dir, st))
 	}
 	return nil
+}
+
+// notPrivate is why a folder is not one of this user alone, and what to do.
+func notPrivate(dir string, st unix.Stat_t) string {
+	switch {
+	case int(st.Uid) != os.Getuid():
+		return fmt.Sprintf("belongs to another user (uid %d)", st.Uid)
+	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return "is a link, and must be a directory of this user alone"
+	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
+		return "is not a directory"
+	}
+	return fmt.Sprintf("is open to other users (mode %04o); if it is yours: chmod 0700 %s", st.Mode&0o7777, dir)
+}
+
+// Elsewhere says how a user names another spool for a backend such as local.local.
+func Elsewhere(backend string) string {
+	block := fmt.Sprintf("name a directory on a local disk as spool in the block of backend.%s", backend)
+	if strings.HasPrefix(backend, "local.") {
+		return fmt.Sprintf("Put that right, or name another directory on a local disk, for every muster command alike: export %s=$HOME/.muster-queue. Or %s.", Env, block)
+	}
+	return "Put that right, or " + block + "."
 }
 
 // maxSocketPath leaves room below the 108 bytes of sockaddr_un. unix(7).
