@@ -32,6 +32,18 @@ const (
 // unclosed stands for a detail that names the line of the open bracket.
 const unclosed = "unclosed"
 
+// What is said of quotes.
+const (
+	quoteInText    = "A quote within a text"
+	quoteInTextHow = `The text ends at the second quote. Write \" for a quote that belongs to it, or the text as a heredoc: <<-EOT, the lines, and EOT on a line of its own.`
+	singleQuote    = "A text stands in double quotes"
+	curlyQuote     = "A text stands in straight quotes"
+)
+
+// quoteWithin is a line on which a text goes on, without a space, behind the quote
+// that ends it.
+var quoteWithin = regexp.MustCompile(`=\s*"([^"\\]|\\.)*"[^"\s,;\]):?}=!<>&|+*/%.-]`)
+
 var slips = []slip{
 	{of: wantsItem, line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s*:\s*(.*)`), summary: "An attribute has an equals sign", detail: "Write $1 = … in the place of the colon."},
 	{of: wantsItem, at: regexp.MustCompile(`^(--|;|%|/)`), summary: "This is neither an attribute nor a block", detail: "A comment begins with # or //."},
@@ -39,6 +51,7 @@ var slips = []slip{
 	{of: "Invalid block definition", line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s+("[^"]*"|\d\S*)\s*$`), summary: "The equals sign is missing", detail: "If $1 is an attribute, write $1 = …; if it is a block, its brace opens on the same line: $1 … {."},
 	{of: wantsValue, at: regexp.MustCompile(`^<`), line: regexp.MustCompile(`<<`), summary: "This opens no heredoc", detail: "Write <<EOT or <<-EOT without a space or quotes, and end the line there."},
 	{of: wantsValue, at: regexp.MustCompile(`^\r?\n`), summary: "The value is missing", detail: "Write it behind the equals sign, on the same line; a text stands in quotes."},
+	{of: wantsNewline, line: quoteWithin, summary: quoteInText, detail: quoteInTextHow},
 	{of: wantsNewline, at: regexp.MustCompile(`^=`), summary: "One equals sign too many", detail: "To compare, write ==; to set another attribute, begin a new line."},
 	{of: wantsNewline, at: regexp.MustCompile(`^and\b`), summary: "There is no operator and", detail: "Write && for and, || for or, ! for not."},
 	{of: wantsNewline, at: regexp.MustCompile(`^or\b`), summary: "There is no operator or", detail: "Write && for and, || for or, ! for not."},
@@ -52,7 +65,13 @@ var slips = []slip{
 	{of: "Invalid character", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Extra characters after interpolation expression", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Invalid template control keyword", before: regexp.MustCompile(`%\{~?$`), at: regexp.MustCompile(`^([^\s}"]*\})`), summary: "This is no directive of muster's", detail: "%{ … } is a directive of muster, if or for. For these characters themselves write %%{$1."},
-	{of: "Invalid escape sequence", at: regexp.MustCompile(`^(\\.)`), summary: "A backslash stands twice", detail: `In quotes, write \$1 for $1.`},
+	{of: "Invalid escape sequence", at: regexp.MustCompile(`^(\\.)`), summary: "A backslash in quotes is written twice", detail: `Write \$1 for $1.`},
+	{of: "Invalid character", line: quoteWithin, summary: quoteInText, detail: quoteInTextHow},
+	{of: "Invalid character", at: regexp.MustCompile(`^['‘’]`), summary: singleQuote, detail: `Write "…" in the place of '…'.`},
+	{of: "Invalid character", at: regexp.MustCompile(`^[“”„«»]`), summary: curlyQuote, detail: `Write "…" with straight quotes; word processors and chats turn them.`},
+	{of: "Invalid character", at: regexp.MustCompile(`^;`), summary: "A semicolon ends nothing here", detail: "Each attribute has a line of its own, without one."},
+	{of: "Unclosed configuration block", summary: "A closing brace is missing", detail: "The block that opens here has no } before the end of the file. A brace may be missing in a block within it, too."},
+	{of: "Invalid block definition", line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*(\s+"[^"]*")*)\s*=\s*\{`), summary: "A block has no equals sign", detail: "Write $1 { without it."},
 }
 
 // reworded is the slip that an error of syntax is, if its text shows which.
@@ -143,7 +162,7 @@ func oneSlipALine(ds diag.List, src []byte) diag.List {
 var misopened = regexp.MustCompile(`^<<-?[ \t]*["']?([A-Za-z_]\w*)`)
 
 func strongest(summary string) bool {
-	return summary == "Invalid character" || summary == "Unclosed template interpolation sequence"
+	return summary == "Invalid character" || summary == quoteInText || summary == singleQuote || summary == curlyQuote || summary == "Unclosed template interpolation sequence"
 }
 
 // endOfText is the line that ends a heredoc which begins wrongly; 0 when none

@@ -15,10 +15,10 @@ func TestSlips(t *testing.T) {
 	}{
 		"colon":                             {`command: "x"`, `4: An attribute has an equals sign: Write command = …`},
 		"no equals sign":                    {`command "x"`, `4: The equals sign is missing: write command = …`},
-		"single quotes":                     {`command = 'x y'`, `4: Invalid character: Single quotes are not valid`},
-		"curly quotes":                      {`command = “x y”`, `4: Invalid character: Curly quotes`},
+		"single quotes":                     {`command = 'x y'`, `4: A text stands in double quotes: Write "…"`},
+		"curly quotes":                      {`command = “x y”`, `4: A text stands in straight quotes: Write "…"`},
 		"comment":                           {"command = \"x\"\n-- why", `5: This is neither an attribute nor a block: A comment begins with # or //.`},
-		"semicolon":                         {`command = "x";`, `4: Invalid character: The ";" character is not valid`},
+		"semicolon":                         {`command = "x";`, `4: A semicolon ends nothing here: Each attribute`},
 		"brace below":                       {"command = \"x\"\nresources\n{\n}", `5: A brace stands on the line of its block: Write resources { on one line.`},
 		"comparison":                        {`command = a = b`, `4: One equals sign too many: To compare, write ==`},
 		"one-line compare":                  {`input "x" { from = a = b }`, `4: One equals sign too many: To compare, write ==`},
@@ -63,7 +63,8 @@ func TestSlips(t *testing.T) {
 		"shell wait in a heredoc":           {"command = <<-EOT\n  sleep 1 &\n  wait ${!}\nEOT", `6: This is the shell's: For the shell's own write $${!};`},
 		"curl's format":                     {`command = "curl -w '%{http_code}' x"`, `4: This is no directive of muster's: write %%{http_code}.`},
 		"directive":                         {`command = "a %{iff x}b%{endif}"`, `4: Invalid template control keyword: Did you mean "if"?`},
-		"escape":                            {`command = "grep '\d' f"`, `4: A backslash stands twice: In quotes, write \\d for \d.`},
+		"escape":                            {`command = "grep '\d' f"`, `4: A backslash in quotes is written twice: Write \\d for \d.`},
+		"a quote within a text":             {`command = "python -c "print('x')""`, `4: A quote within a text: The text ends at the second quote.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

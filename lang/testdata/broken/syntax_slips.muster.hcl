@@ -4,7 +4,7 @@ phase "a" {
 phase "b" {
   job { command = x }
 }
-phase "c" = { # ERROR: The equals sign "=" indicates an argument definition, and must not be
+phase "c" = { # ERROR: A block has no equals sign
 }
 phase c {
   job { command = "x" }
