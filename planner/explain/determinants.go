@@ -15,7 +15,7 @@ import (
 func determinants(p *planner.Plan, pp *planner.PhasePlan, cell int, st *state.State) []lang.Field {
 	out := pp.Phase.Fields(cell, lang.Run)
 	if s := pp.Source; pp.Phase.Source != nil {
-		text := fmt.Sprintf("%s, %s in %s", s.Digest, units.Count(s.Files, "file"), pp.Phase.Source.Dir)
+		text := fmt.Sprintf("%s, %s", s.Digest, units.Count(s.Files, "file"))
 		if s.Commit != "" {
 			text += ", commit " + change.Short(s.Commit)
 			if s.Dirty {

@@ -66,7 +66,7 @@ func TestSystemAloneFullWorkdir(t *testing.T) {
 	w.submit(first, second)
 	w.until("a start", func() bool { return w.seen[first.Token].Status == offer.Running })
 	fill(t, w.path("fill"))
-	why := "nothing starts on the volume of " + w.place.Workdir + ": the disk is full"
+	why := "nothing starts: the volume of " + w.place.Workdir + ": the disk is full"
 	w.poll("the reason", func() bool { return w.find(second).Reason == why })
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)

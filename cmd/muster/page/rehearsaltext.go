@@ -42,6 +42,9 @@ func rehearsedFigures(p *planner.Plan, runs []rehearse.Run) []rehearsedFigure {
 			continue // as in a plan
 		}
 		line := forecast.LineOf(p.Forecast.Lines, u)
+		if u == "node_hours" && line.Unit == "" {
+			continue // nobody asked
+		}
 		shown := func(v float64) string { return shownAmount(u, strconv.FormatFloat(v, 'f', 6, 64)) }
 		f := rehearsedFigure{name: rehearsedUnits[u], unit: u, spread: rehearse.SpreadOf(runs, rehearse.Spent(u)), show: shown}
 		for i, fig := range []forecast.Figure{line.Expected, line.P90, line.AtMost} {

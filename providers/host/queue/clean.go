@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,6 +45,12 @@ func (q *queue) clean(ctx context.Context, p machine.Place) ([]string, error) {
 		return nil, err
 	}
 	os.Truncate(q.spool+"/queue.err", 0)
+	signs := filepath.Join(p.Workdir, providers.CampaignsDir)
+	if sign := filepath.Join(signs, p.Lineage+".json"); p.Lineage != "" && os.Remove(sign) == nil {
+		a.removed = append(a.removed, sign)
+		_ = os.Remove(signs) // both, unless something else is in them
+		_ = os.Remove(filepath.Dir(signs))
+	}
 	return a.removed, nil
 }
 
