@@ -82,7 +82,11 @@ func TestPlanOfAnAppliedPlanIsEmpty(t *testing.T) {
 		p := planned(t, input(c, st))
 		apply(st, p)
 		again := planned(t, input(c, st))
-		if again.Counts.Changes() {
+		left := again.Counts
+		if p.Counts.Rerun > 0 && p.Counts.Blocked > 0 {
+			left.Restore = 0 // a result that a re-run replaced may be that of a job which is blocked
+		}
+		if left.Changes() {
 			rt.Fatalf("after applying %+v there is still %+v", p.Counts, again.Counts)
 		}
 	})
