@@ -35,6 +35,7 @@ type campaign struct {
 	jobs    map[string]*job // by token
 	log     *events.Log     // all that was told, in order
 	records node.Records    // that were read
+	parked  map[string]bool // tokens of jobs that are held one by one
 	stopped map[string]bool // phases, as far as it was told; see stops
 	held    bool
 	pace    cluster.Pace
@@ -113,6 +114,11 @@ func (c *campaign) load() error {
 		}
 	}
 	c.held = exists(c.path("hold"))
+	c.parked = map[string]bool{}
+	parked, _ := os.ReadDir(c.path("holds")) // older spools have none
+	for _, e := range parked {
+		c.parked[e.Name()] = true
+	}
 	c.loadHeirs()
 	if err := c.log.Load(); err != nil {
 		return err

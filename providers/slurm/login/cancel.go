@@ -221,9 +221,13 @@ func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string
 			return err
 		}
 	}
+	if err := c.park(tokens, hold); err != nil {
+		return err
+	}
 	var list []*job
 	for _, j := range c.unfinished() {
-		wanted := len(tokens) == 0 || slices.Contains(tokens, j.token)
+		// What is held by token stays held when everything else goes on.
+		wanted := len(tokens) == 0 && (hold || !c.parked[j.token]) || slices.Contains(tokens, j.token)
 		if wanted && j.last.Status != offer.Running && (hold || j.batch.held == "") {
 			list = append(list, j)
 		}
@@ -244,12 +248,65 @@ func (s *Slurm) hold(ctx context.Context, b *backend, hold bool, tokens []string
 	if !hold && len(tokens) > 0 {
 		c.comeForward(ctx, list)
 	}
-	if !hold && len(tokens) == 0 {
+	if !hold {
 		for _, failed := range s.handOver(ctx, b) {
 			return failed
 		}
 	}
 	return nil
+}
+
+// park notes that jobs are held by token, or are not any more. Slurm holds those
+// that it has; the others are not submitted.
+func (c *campaign) park(tokens []string, hold bool) error {
+	if len(tokens) == 0 {
+		return nil
+	}
+	if err := c.make(); err != nil {
+		return err
+	}
+	for _, token := range tokens {
+		j := c.jobs[token]
+		switch {
+		case hold && j != nil && !j.ended:
+			if err := os.WriteFile(c.path("holds", token), nil, 0o600); err != nil {
+				return err
+			}
+			c.parked[token] = true
+		case !hold && c.parked[token]:
+			if err := os.Remove(c.path("holds", token)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			delete(c.parked, token)
+		}
+	}
+	return nil
+}
+
+// unparked takes the jobs that are not held by token out of a batch that has some
+// which are, so that they are submitted without them; nil where that changes nothing.
+func (c *campaign) unparked(k *batch) (*batch, error) {
+	var free []int
+	for i, j := range k.jobs {
+		if !c.parked[j.token] {
+			free = append(free, i)
+		}
+	}
+	if len(free) == 0 || len(free) == len(k.jobs) || !k.tried.IsZero() {
+		return nil, nil
+	}
+	slices.Sort(free)
+	return c.split(k, free)
+}
+
+// anyParked reports whether a job of a batch is held by token.
+func (c *campaign) anyParked(k *batch) bool {
+	for _, j := range k.jobs {
+		if c.parked[j.token] {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *campaign) noteHold(hold bool) error {

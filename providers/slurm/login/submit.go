@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/arrays"
+	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/node"
 	sbatch "github.com/muster-run/muster/providers/slurm/script"
 	"github.com/muster-run/muster/providers/wrapper"
@@ -228,6 +230,16 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 	follow := c.followed(todo)
 	for i := 0; i < len(todo); i++ {
 		k := todo[i]
+		part, err := c.unparked(k)
+		if err != nil {
+			failed[k] = asError(err)
+			break
+		}
+		if part != nil {
+			todo = slices.Insert(todo, i, part)
+			follow[part] = follow[k]
+			k = part
+		}
 		if c.unready(k) {
 			continue
 		}
@@ -265,7 +277,11 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 			c.refused(k, pe)
 		}
 	}
-	if err := asError(c.letGo(ctx)); err != nil {
+	err := c.letGo(ctx)
+	if err == nil {
+		err = c.holdParked(ctx, todo)
+	}
+	if err := asError(err); err != nil {
 		for _, k := range todo {
 			if k.id != "" && k.held != "" && !c.held {
 				failed[k] = err
@@ -273,6 +289,27 @@ func (s *Slurm) handOver(ctx context.Context, b *backend) map[*batch]*providers.
 		}
 	}
 	return failed
+}
+
+// holdParked holds jobs of batches that Slurm has by now, and that were held by
+// token while it was not known whether it has them.
+func (c *campaign) holdParked(ctx context.Context, batches []*batch) error {
+	var list []*job
+	for _, k := range batches {
+		for _, j := range k.jobs {
+			if k.id != "" && c.parked[j.token] && !j.ended && j.last.Status != offer.Running {
+				list = append(list, j)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	err := c.cluster.Scontrol(ctx, "hold", strings.Join(cancelIDs(list), ","))
+	if cluster.Gone(err) || cluster.Unchangeable(err) {
+		return nil
+	}
+	return err
 }
 
 // asError is an error as a diagnostic.
@@ -289,6 +326,9 @@ func asError(err error) *providers.Error {
 func (c *campaign) unready(k *batch) bool {
 	if node.Spool(c.spool).Stopped(k.Phase) != "" {
 		return true // what its wrapper would refuse need not be sent
+	}
+	if k.tried.IsZero() && c.anyParked(k) {
+		return true
 	}
 	if p := c.before(k); p != nil && p.id == "" {
 		return true

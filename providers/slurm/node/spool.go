@@ -43,7 +43,7 @@ func (s Spool) path(parts ...string) string {
 }
 
 // Dirs are the folders of a spool.
-var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "heirs", "out", "stalls"}
+var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "heirs", "out", "stalls", "holds"}
 
 // A Begin is what a start wrote down of itself.
 type Begin struct {
