@@ -39,7 +39,13 @@ func newBars(w io.Writer, style term.Style, p *planner.Plan) *bars {
 	b := &bars{w: w, style: style, paces: paces{}}
 	for _, pp := range p.Phases {
 		b.name = min(max(b.name, term.Width(pp.Phase.Name)), mostName)
-		b.last.Phases = append(b.last.Phases, standing.Phase{Phase: pp.Phase.Name, Total: len(pp.Kind)})
+		selected := 0
+		for _, k := range pp.Kind {
+			if k != planner.Skipped {
+				selected++
+			}
+		}
+		b.last.Phases = append(b.last.Phases, standing.Phase{Phase: pp.Phase.Name, Total: selected})
 	}
 	b.draw()
 	return b
@@ -58,8 +64,8 @@ func (b *bars) draw() {
 	b.pw.SetTerminalWidth(b.width - 1) // a line that fills the last column wraps on some terminals
 	b.pw.SetStyle(barStyle(b.style, b.bar() > 0))
 	for _, ph := range b.last.Phases {
-		if ph.Done == ph.Total && ph.Total > 0 {
-			continue // its last line stands above
+		if ph.Done == ph.Total {
+			continue // its last line is above, or none of it is selected
 		}
 		t := &progress.Tracker{Message: b.text(ph), Total: int64(ph.Total)}
 		t.SetValue(int64(ph.Done))

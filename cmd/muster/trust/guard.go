@@ -169,7 +169,7 @@ func (g *Guard) Key(make bool) []byte {
 
 // Left out is what people are told of items that were refused.
 func LeftOut(items []Item) string {
-	return "Left out: " + Summary(items) + ", not trusted yet. `muster apply` shows and asks; " + Env + "=1 allows them for this command."
+	return "Left out: " + Summary(items) + ", not trusted yet. `muster apply` shows and asks; " + Env + "=1 allows them once."
 }
 
 func withheld(it Item) error {
