@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
 const slurmChildCampaign = `campaign "child" {}
@@ -43,7 +45,7 @@ phase "b" {
 // too; and where its policy retries that, the chain goes on.
 func slurmChildKilled(t *testing.T) {
 	if os.Getenv("SLURM_LAB_OOM") != "kernel" {
-		t.Skip("memory limits are polled here, and not the kernel's")
+		needs.Absent(t, "memory limits of this cluster are polled, and not the kernel's: internal/lab/slurm-up wants cgroups")
 	}
 	c := onSlurm(t, strings.Replace(slurmChildCampaign, "RETRY", "", 1))
 	c.must("apply", "-detach", "-auto-approve")
