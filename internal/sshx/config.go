@@ -127,7 +127,7 @@ func parseConfig(text []byte, home string) *settings {
 	return s
 }
 
-// passwdHome is the home that ssh(1) goes by.
+// passwdHome is the home that ssh(1) uses.
 func passwdHome() string {
 	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
 	if err != nil || u.HomeDir == "" {

@@ -126,7 +126,7 @@ func (e *engine) notRestored(p *phase, cell int32, why string) {
 	}
 	p.lost[cell] = true
 	address := p.Address(int(cell))
-	e.report.Note(address, address+" did not get its earlier result back: "+why+". It was not run either; `muster apply` plans anew what to do", true)
+	e.report.Note(address, address+" did not get its earlier result back: "+why+". It was not run either; the next `muster apply` plans it again", true)
 }
 
 // restoredAs is where a cell that was to get its result back is now.

@@ -108,7 +108,7 @@ func TestDetachSaysWhatIsNotSubmitted(t *testing.T) {
 }
 
 // TestHeldByHandIsSaidOnce: jobs that somebody holds in their queue under a running
-// apply are told of once, in one line, and are not counted as queued.
+// apply are named once, in one line, and are not counted as queued.
 func TestHeldByHandIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)

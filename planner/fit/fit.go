@@ -64,7 +64,7 @@ func Fit(names []string, points []Point) (Model, bool) {
 	d = d.only(axes)
 	var all []fitted
 	for _, l := range laws(len(axes)) {
-		if f, ok := d.fit(l); ok && f.occurs() && d.foretells(&f) {
+		if f, ok := d.fit(l); ok && f.occurs() && d.predicts(&f) {
 			all = append(all, f)
 		}
 	}
@@ -105,11 +105,11 @@ func (f *fitted) occurs() bool {
 	return true
 }
 
-// foretells reports whether a law is clearly nearer than the mean to runs that are
+// predicts reports whether a law is clearly nearer than the mean to runs that are
 // left out of it, one at a time: what is left of a run that counts is divided by one
 // less its leverage (Allen, The relationship between variable selection and data
 // augmentation, Technometrics 16, 1974; exact for linear laws).
-func (d *data) foretells(f *fitted) bool {
+func (d *data) predicts(f *fitted) bool {
 	n := float64(d.n)
 	none, off := d.total/((1-1/n)*(1-1/n)), 0.0
 	for _, c := range d.cells {

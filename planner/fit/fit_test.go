@@ -297,7 +297,7 @@ func TestOneSlowRun(t *testing.T) {
 }
 
 // TestIndexOfQuickJobs: 80 jobs of some seconds, the last of them slower on a machine
-// that grew busy, do not foretell hours for the 240th.
+// that grew busy, do not predict hours for the 240th.
 func TestIndexOfQuickJobs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

@@ -42,7 +42,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestStalledIsTold: a silent job is told of, and told to go on when it does.
+// TestStalledIsTold: a silent job is reported, and reported to go on when it does.
 func TestStalledIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

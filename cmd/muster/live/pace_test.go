@@ -44,7 +44,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A phase that is done is told of once: how long it took does not grow.
+// A phase that is done is announced once: how long it took does not grow.
 func TestDoneIsToldOnce(t *testing.T) {
 	var b strings.Builder
 	l := &lines{w: &b, style: term.Style{Width: 100}, said: map[string]string{}, paces: paces{}}

@@ -167,7 +167,7 @@ func (g *Guard) Key(make bool) []byte {
 	return g.key
 }
 
-// Left out is what people are told of items that were refused.
+// LeftOut is the line that names refused items and how to allow them.
 func LeftOut(items []Item) string {
 	return "Left out: " + Summary(items) + ", not trusted yet. `muster apply` shows and asks; " + Env + "=1 allows them once."
 }

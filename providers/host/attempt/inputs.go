@@ -129,7 +129,7 @@ func sameBytes(ctx context.Context, workdir string, o providers.Output, r provid
 		if found = verify.Stat(workdir, o); found.OK || found.Present || try == lookAgain {
 			break
 		}
-		_, _ = os.ReadDir(filepath.Dir(InWorkdir(workdir, o.Path))) // has an NFS client look anew
+		_, _ = os.ReadDir(filepath.Dir(InWorkdir(workdir, o.Path))) // makes an NFS client look again
 		select {
 		case <-time.After(lookPeriod):
 		case <-ctx.Done():

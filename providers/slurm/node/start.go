@@ -46,7 +46,7 @@ type start struct {
 
 	stalled string // why its watch block ended it; "" if it did not
 	stalls  int    // notes that it has stalled or goes on
-	expired bool   // its walltime is over, as the wrapper reckons
+	expired bool   // its walltime is over, by the wrapper's clock
 	warned  bool   // it was sent its checkpoint signal
 	told    bool   // Slurm asked it to end
 	first   bool   // none of this job has come to run before
