@@ -159,3 +159,13 @@ func (e *sample) exists(names ...string) {
 		}
 	}
 }
+
+// TestPaperOffline: the command of the example's README works as written, and asks
+// nobody.
+func TestPaperOffline(t *testing.T) {
+	t.Parallel()
+	e := exampleOf(t, filepath.Join(repository, "examples", "distill-paper"))
+	if out := e.muster(0, "plan"); !strings.Contains(out, "2 held, 25 blocked") || !strings.Contains(out, "Left out: 2 hosts, 2 setups, not trusted yet.") {
+		t.Errorf("%s", out)
+	}
+}

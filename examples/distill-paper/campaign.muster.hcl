@@ -3,24 +3,27 @@ campaign "dllm-distill" {
   required_version = ">= 0.1"
   max_parallel     = 64
 
-  state "file" {}                  # the default: beside the campaign; variables are legal here
+  state "file" {} # the default: beside the campaign; variables are legal here
 }
 
-variable "account" { type = string }
+variable "account" {
+  type    = string
+  default = "ucb-general" # your Slurm account
+}
 
 # ── where ────────────────────────────────────────────────────────────────
 backend "slurm" "alpine" {
-  profile = "cu-alpine"            # site facts shipped as data: partitions, limits, the month they were verified
+  profile = "cu-alpine" # site facts shipped as data: partitions, limits, the month they were verified
   account = var.account
   ssh { host = "login.rc.colorado.edu" }
-  workdir = "/projects/me/dllm"    # the place's half of a job: workdir, setup, env
+  workdir = "/projects/me/dllm" # the place's half of a job: workdir, setup, env
   setup   = "module load cuda && conda activate dllm"
 }
 
 backend "ssh" "lab" {
-  host         = "sjtu5"           # ~/.ssh/config applies
+  host         = "sjtu5" # ~/.ssh/config applies
   gpus         = [0, 1, 2, 3, 4, 5, 6, 7]
-  gpu_free_max = "500MiB"          # a GPU with at most this much memory in use counts as free
+  gpu_free_max = "500MiB" # a GPU with at most this much memory in use counts as free
   max_parallel = 8
   workdir      = "~/dllm"
   setup        = "conda activate dllm"
@@ -34,7 +37,7 @@ budget "paper" {
 }
 
 # ── what ─────────────────────────────────────────────────────────────────
-source {                           # the code: its content is part of what a job is
+source { # the code: its content is part of what a job is
   dir     = "."
   include = ["**/*.py", "configs/**"]
 }
@@ -48,7 +51,7 @@ grid "student" {
 }
 
 phase "teachers" {
-  grid { axes = { N = [384, 512] } }               # a grid inline, or grid = grid.NAME
+  grid { axes = { N = [384, 512] } } # a grid inline, or grid = grid.NAME
   place { candidates = [backend.slurm.alpine] }
 
   params = { steps = 30000 }
@@ -65,12 +68,12 @@ phase "teachers" {
       walltime = "4h"
       gpu {
         models = ["A100", "H100"]
-        memory = "16GiB"           # fits the testing partition's 20 GB slices, too
+        memory = "16GiB" # fits the testing partition's 20 GB slices, too
       }
     }
     output "checkpoint" {
       path     = "checkpoints/pcc_N${cell.N}.pt"
-      verify   = "zip"             # opened where it lies, every member's CRC checked
+      verify   = "zip" # opened where it lies, every member's CRC checked
       min_size = "1MiB"
     }
     output "log" {
@@ -83,7 +86,7 @@ phase "teachers" {
     }
   }
 
-  smoke {                          # the same job, only shorter
+  smoke { # the same job, only shorter
     params   = { steps = 50 }
     walltime = "20m"
     cells    = "ends"
@@ -92,11 +95,11 @@ phase "teachers" {
       message   = "loss diverged in the smoke run"
     }
   }
-  pilot { cells = "first" }        # one real cell before the fan-out; its result counts
+  pilot { cells = "first" } # one real cell before the fan-out; its result counts
 
   retry {
     on           = ["oom", "preempted", "node_failure"]
-    max_attempts = 3               # launches, the first included
+    max_attempts = 3 # launches, the first included
     delay        = "120s"
     scale "oom_host" { memory = 1.5 }
   }
@@ -108,7 +111,7 @@ phase "students" {
   job {
     name    = "s${cell.seed}_N${cell.N}_n${cell.n}"
     command = "python run_pc_distill_exp.py --teacher ${input.teacher} --seed ${cell.seed} --n ${cell.n} --out ${output.result}"
-    input "teacher" { from = phase.teachers.output.checkpoint }   # exactly one per cell, matched on the shared axis N
+    input "teacher" { from = phase.teachers.output.checkpoint } # exactly one per cell, matched on the shared axis N
     resources {
       gpus     = 1
       memory   = "16GiB"
@@ -125,7 +128,7 @@ phase "students" {
   }
 }
 
-phase "figure" {                   # no grid: one job, fed by every student
+phase "figure" { # no grid: one job, fed by every student
   place { candidates = [backend.local.local] }
   job {
     command = "python plot.py --list ${input_file.results} --out ${output.figure}"
@@ -140,7 +143,7 @@ phase "figure" {                   # no grid: one job, fed by every student
 
 result "best_loss" { value = min(values(phase.students.metric.loss)...) }
 
-failure "velocity_limit" {         # the project's own failure catalogue
+failure "velocity_limit" { # the project's own failure catalogue
   match  = "velocity of atom \\d+ exceeds"
   action = "hold"
   hint   = "raise minimize steps before production"
